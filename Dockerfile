@@ -1,0 +1,25 @@
+# One image for the web and for the workers; docker-compose.yml shows both.
+FROM python:3.12-slim AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1
+WORKDIR /app
+RUN python -m venv /venv
+COPY requirements/uv.txt requirements/base.txt requirements/
+RUN /venv/bin/pip install --quiet --require-hashes -r requirements/uv.txt \
+ && /venv/bin/uv pip install --quiet --python /venv/bin/python --require-hashes -r requirements/base.txt
+COPY . .
+RUN SECRET_KEY=build FIELD_ENCRYPTION_KEY=MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA= REDIS_URL=redis://build \
+    /venv/bin/python manage.py collectstatic --noinput --verbosity 0
+
+FROM python:3.12-slim
+RUN apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends bubblewrap git curl jq ripgrep procps \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --create-home --uid 10001 agentsite && mkdir /var/agentsite && chown agentsite /var/agentsite
+COPY --from=build /venv /venv
+COPY --from=build --chown=root:root /app /app
+WORKDIR /app
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 AGENTSITE_VAR=/var/agentsite HOST=0.0.0.0
+USER agentsite
+VOLUME /var/agentsite
+EXPOSE 8000
+CMD ["python", "manage.py", "serve"]

@@ -1,0 +1,71 @@
+# Two commands are enough: `make run` and `make test`. `make help` lists the rest.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+UV := $(VENV)/bin/uv
+export UV_SYSTEM_CERTS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help run test e2e lint bench real keys lock clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+run: $(VENV)/base.stamp  ## Install, migrate and start everything; prints the address and a sign-in link
+	@exec $(PY) manage.py serve
+
+test: $(VENV)/dev.stamp  ## Run all tests
+	$(PY) -m pytest -n auto --dist worksteal
+
+e2e: $(VENV)/dev.stamp  ## Run the browser tests alone
+	$(PY) -m pytest tests/e2e
+
+lint: $(VENV)/dev.stamp  ## Style, types, import direction, migrations
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(PY) manage.py makemigrations --check --dry-run
+
+bench: $(VENV)/dev.stamp  ## Measure the engine's cost per iteration and compare it with a floor
+	$(PY) -m benchmarks
+
+real: $(VENV)/dev.stamp .venv-real/stamp  ## Run the main job against a real (small) model server
+	$(PY) -m pytest tests/real -m real -s
+
+keys: $(VENV)/base.stamp  ## Print fresh keys for a team deployment, for the file .env
+	@$(PY) -c 'import secrets; from cryptography.fernet import Fernet; print("SECRET_KEY=" + secrets.token_urlsafe(50)); print("FIELD_ENCRYPTION_KEY=" + Fernet.generate_key().decode())'
+
+lock: $(VENV)/bin/python  ## Resolve the dependencies anew
+	cd requirements && for name in uv base dev; do \
+	  ../$(UV) pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
+	    --custom-compile-command "make lock" $$name.in -o $$name.txt || exit 1; done
+	cd requirements && ../$(UV) pip compile --quiet --upgrade --no-deps --universal --generate-hashes --no-emit-index-url \
+	  --python-version 3.11 --custom-compile-command "make lock" real.in -o real.txt
+
+clean:  ## Remove what was installed; var/ and its data stay
+	rm -rf $(VENV) .venv-real
+
+# --- installing: uv where it has a wheel, pip otherwise; both check every hash -------------------------------------
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12 …"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r requirements/uv.txt \
+	  || echo "uv has no wheel for this machine: pip installs instead, which takes longer."
+
+$(VENV)/base.stamp: $(VENV)/bin/python requirements/base.txt
+	@echo "Installing the dependencies …"
+	@if [ -x $(UV) ]; then $(UV) pip install --quiet --python $(PY) --require-hashes -r requirements/base.txt; \
+	  else $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/base.txt; fi
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/base.stamp requirements/dev.txt
+	@echo "Installing what the tests need …"
+	@if [ -x $(UV) ]; then $(UV) pip install --quiet --python $(PY) --require-hashes -r requirements/dev.txt; \
+	  else $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt; fi
+	@touch $@
+
+.venv-real/stamp: $(VENV)/base.stamp requirements/real.txt
+	$(PYTHON) -m venv .venv-real
+	.venv-real/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/real.txt
+	@touch $@

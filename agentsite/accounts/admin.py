@@ -1,0 +1,53 @@
+"""The admin of people, their roles and their tokens."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+from agentsite.accounts.models import ApiToken, User
+from tools_app.admin.roles import RolePolicyInline
+
+admin.site.unregister(Group)
+
+
+@admin.register(User)
+class MemberAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg]
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "last_login"]
+    list_filter = ["is_active", "is_staff", "groups"]
+    fieldsets = (
+        (None, {"fields": ("username", "password", "first_name", "last_name", "email", "preferences")}),
+        ("Rights", {"fields": ("is_active", "groups", "is_staff", "is_superuser", "user_permissions")}),
+        ("Dates", {"fields": ("last_login", "date_joined")}),
+    )
+
+
+@admin.register(Group)
+class RoleAdmin(GroupAdmin, ModelAdmin):
+    """A role is one of Django's groups, and what its members may do with tools."""
+
+    inlines = [RolePolicyInline]
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ModelAdmin):
+    """Tokens are made by their users, or by `manage.py token`; here they are seen and revoked."""
+
+    list_display = ["__str__", "user", "created", "expiry"]
+    list_select_related = ["user"]
+    search_fields = ["name", "user__username"]
+    date_hierarchy = "created"
+    fields = ["name", "user", "created", "expiry"]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False

@@ -1,0 +1,87 @@
+"""The admin's face: its sidebar, in the words of operators."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest
+from django.templatetags.static import static
+from django.urls import reverse_lazy
+
+
+def _item(title: str, icon: str, model: str) -> dict[str, Any]:
+    """A link to the list of `model` ("app.name"), for those who may see it."""
+    app, name = model.split(".")
+    return {
+        "title": title,
+        "icon": icon,
+        "link": reverse_lazy(f"admin:{app}_{name}_changelist"),
+        "permission": _may_see(app, name),
+    }
+
+
+def _may_see(app: str, name: str) -> Callable[[HttpRequest], bool]:
+    return lambda request: request.user.has_perm(f"{app}.view_{name}")
+
+
+NAVIGATION = [
+    {
+        "title": "Work",
+        "items": [
+            _item("Sessions", "forum", "tasks_app.session"),
+            _item("Tasks", "task_alt", "tasks_app.task"),
+            _item("Approvals", "approval_delegation", "tasks_app.approval"),
+            _item("Inbox", "inbox", "tasks_app.inboxmessage"),
+        ],
+    },
+    {
+        "title": "Record",
+        "items": [
+            _item("Entries", "list_alt", "tasks_app.contextentry"),
+            _item("Tool calls", "build", "tasks_app.toolcalllog"),
+            _item("LLM calls", "neurology", "llm_app.llmlog"),
+            _item("Prompts and tool lists", "article", "llm_app.blob"),
+        ],
+    },
+    {
+        "title": "Models",
+        "items": [
+            _item("Providers", "dns", "llm_app.provider"),
+            _item("Models", "psychology", "llm_app.logicalmodel"),
+            _item("Routes", "alt_route", "llm_app.route"),
+            _item("Breaker history", "electrical_services", "llm_app.breakerchange"),
+        ],
+    },
+    {
+        "title": "Tools",
+        "items": [
+            _item("Tools", "handyman", "tools_app.toolsetting"),
+            _item("Internal addresses", "lan", "tools_app.allowedaddress"),
+            _item("Secrets", "key", "llm_app.secret"),
+        ],
+    },
+    {
+        "title": "People",
+        "items": [
+            _item("Users", "person", "accounts.user"),
+            _item("Roles", "groups", "auth.group"),
+            _item("API tokens", "token", "accounts.apitoken"),
+        ],
+    },
+    {
+        "title": "Operation",
+        "items": [
+            _item("Limits", "speed", "tasks_app.limits"),
+            _item("Workers", "memory", "tasks_app.engineprocess"),
+            _item("Applied configuration", "settings", "agentsite.appliedvalue"),
+        ],
+    },
+]
+
+UNFOLD = {
+    "SITE_TITLE": "agentsite",
+    "SITE_HEADER": "agentsite",
+    "SITE_SYMBOL": "smart_toy",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("icon.svg")}],
+    "DASHBOARD_CALLBACK": "agentsite.dashboard.state",
+    "SIDEBAR": {"navigation": NAVIGATION},
+}

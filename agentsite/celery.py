@@ -1,0 +1,27 @@
+"""The Celery application. Its messages only wake a worker: the rows say what there is to do."""
+
+import os
+
+from celery import Celery
+from celery.signals import worker_ready, worker_shutting_down
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
+
+app = Celery("agentsite")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks(["tasks_app"], related_name="jobs")
+
+
+@worker_ready.connect
+def _begin(**kwargs: object) -> None:
+    """What every process that runs tasks needs: recovery at its start, and the keeper beside its tasks."""
+    from tasks_app import keeper
+
+    keeper.begin()
+
+
+@worker_shutting_down.connect
+def _end(**kwargs: object) -> None:
+    from tasks_app import keeper
+
+    keeper.end()

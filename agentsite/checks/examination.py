@@ -1,0 +1,55 @@
+"""All checks in their order. Those that read rows are left out while there are none to read."""
+
+from collections.abc import Iterator
+
+from agentsite.checks import (
+    breakers,
+    broker,
+    browser,
+    channel_layer,
+    database,
+    disk,
+    files,
+    providers,
+    sandbox,
+    settings,
+    worker,
+)
+from agentsite.checks.finding import Finding
+
+
+def everything() -> Iterator[Finding]:
+    """What the doctor looks at; it may take some seconds."""
+    tables = list(_tables())
+    yield from tables
+    yield broker.reachable()
+    yield channel_layer.round_trip()
+    if all(finding.ok for finding in tables):
+        yield worker.heartbeat()
+        yield sandbox.works()
+        yield providers.default_model()
+        yield from providers.each()
+        yield from breakers.unusual()
+    yield browser.installed()
+    yield disk.space()
+    yield files.keys()
+    yield files.data()
+    yield from settings.safe()
+
+
+def quick() -> Iterator[Finding]:
+    """What the admin's first page shows: nothing that waits for another machine."""
+    yield worker.heartbeat()
+    yield sandbox.works()
+    yield providers.default_model()
+    yield from breakers.unusual()
+    yield disk.space()
+    yield from settings.safe()
+
+
+def _tables() -> Iterator[Finding]:
+    reachable = database.reachable()
+    yield reachable
+    if reachable.ok:
+        yield database.migrations()
+        yield from filter(None, [database.journal()])

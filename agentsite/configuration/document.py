@@ -1,0 +1,107 @@
+"""A YAML file as data, with `${NAME}` taken from the environment, and the line that each part of it stands on."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from agentsite.configuration.mistakes import Location, Mistake
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}", re.ASCII)
+# While YAML is parsed, a variable stands between two characters of the private use area: the braces of `${NAME}` would
+# end a plain text inside `{…}`, and a value that is put in before could change the structure of the file.
+_MARKED = re.compile("\ue000(\\w+)\ue001", re.ASCII)
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe, and a date is a text like any other."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+class Document:
+    """`data` is what the file says, `mistakes` what is wrong with it as YAML; nothing raises."""
+
+    def __init__(self, text: str, environment: Mapping[str, str]) -> None:
+        self.data: Any = {}
+        self.mistakes: list[Mistake] = []
+        self._environment = environment
+        self._root: yaml.Node | None = None
+        try:
+            self._read(_Loader(_VARIABLE.sub("\ue000\\1\ue001", text)))
+        except yaml.MarkedYAMLError as error:
+            self._wrong(error.problem_mark or error.context_mark, f"not valid YAML: {error.problem}")
+        except (yaml.reader.ReaderError, ValueError) as error:
+            self._wrong(None, f"not valid YAML: {getattr(error, 'reason', error)}")
+
+    def line_of(self, location: Location) -> int:
+        """The line of a part; of what contains it, if the part is missing."""
+        node, line = self._root, 1
+        for part in location:
+            found = _child(node, part)
+            if found is None:
+                break
+            mark, node = found
+            line = _line(mark)
+        return line
+
+    def _wrong(self, mark: yaml.Mark | None, text: str) -> None:
+        self.mistakes.append(Mistake(_line(mark), text))
+
+    def _read(self, loader: _Loader) -> None:
+        self._root = loader.get_single_node()
+        if self._root is None:
+            return
+        for node in _nodes(self._root, set()):
+            if isinstance(node, yaml.MappingNode):
+                self._look_for_repeated_keys(node)
+            elif isinstance(node, yaml.ScalarNode):
+                self._fill_in(node)
+        self.data = loader.construct_document(self._root)
+
+    def _look_for_repeated_keys(self, node: yaml.MappingNode) -> None:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                self._wrong(key.start_mark, f"the key {key.value!r} stands here twice")
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
+
+    def _fill_in(self, node: yaml.ScalarNode) -> None:
+        if "${" in node.value:
+            self._wrong(node.start_mark, "only ${NAME} is replaced: letters, digits and _ in braces")
+        for name in _MARKED.findall(node.value):
+            if name not in self._environment:
+                self._wrong(node.start_mark, f"${{{name}}} is not set in the environment")
+        node.value = _MARKED.sub(lambda match: self._environment.get(match[1], f"${{{match[1]}}}"), node.value)
+
+
+def _nodes(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
+    """Every node once: an anchor may be used in many places."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    yield node
+    if isinstance(node, yaml.MappingNode):
+        for pair in node.value:
+            for child in pair:
+                yield from _nodes(child, seen)
+    elif isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            yield from _nodes(child, seen)
+
+
+def _child(node: yaml.Node | None, part: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
+    """Where a part begins, and its node."""
+    if isinstance(node, yaml.MappingNode):
+        return next(((key.start_mark, value) for key, value in node.value if key.value == str(part)), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return node.value[part].start_mark, node.value[part]
+    return None
+
+
+def _line(mark: yaml.Mark | None) -> int:
+    return mark.line + 1 if mark else 1

@@ -1,0 +1,104 @@
+"""What a schema cannot see: names that stand twice, and names of nothing. The data may have any shape."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import Group
+
+from agentsite.configuration.mistakes import Location, words
+from llm_app.models import Provider
+
+_UNIQUE = (
+    ("providers", "name"),
+    ("models", "name"),
+    ("roles", "name"),
+    ("tools", "name"),
+    ("users", "username"),
+    ("users", "api_token"),
+    ("mcp_servers", "name"),
+)
+Wrong = tuple[Location, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What may be named beside what the file itself sets up."""
+
+    providers: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+
+    @classmethod
+    def here(cls) -> "Known":
+        """What this installation has."""
+        return cls(
+            providers=frozenset(Provider.objects.values_list("name", flat=True)),
+            roles=frozenset(Group.objects.values_list("name", flat=True)),
+        )
+
+
+def check(data: Any, known: Known) -> Iterator[Wrong]:
+    for section, key in _UNIQUE:
+        yield from _repeated(data, section, key)
+    yield from _repeated_routes(data)
+    providers = known.providers | _names(data, "providers")
+    for location, name in _routed_to(data):
+        if name not in providers:
+            yield location, f"there is no provider called {name!r}"
+    roles = known.roles | _names(data, "roles")
+    for location, name in _granted(data):
+        if name not in roles:
+            yield location, f"there is no role called {name!r}"
+
+
+def _repeated(data: Any, section: str, key: str) -> Iterator[Wrong]:
+    first: dict[str, Location] = {}
+    for location, item in _items(data, (section,)):
+        value = item.get(key)
+        if not isinstance(value, str):
+            continue
+        if value in first:
+            yield (*location, key), f"the same {key} as {words(first[value])}"
+        first.setdefault(value, location)
+
+
+def _repeated_routes(data: Any) -> Iterator[Wrong]:
+    for model, _ in _items(data, ("models",)):
+        seen: set[tuple[str, str]] = set()
+        for location, route in _items(data, (*model, "providers")):
+            target = (str(route.get("provider")), str(route.get("model")))
+            if target in seen:
+                yield location, f"the same provider and model stand twice in {words(model)}"
+            seen.add(target)
+
+
+def _routed_to(data: Any) -> Iterator[tuple[Location, str]]:
+    for model, _ in _items(data, ("models",)):
+        for location, route in _items(data, (*model, "providers")):
+            if isinstance(name := route.get("provider"), str):
+                yield (*location, "provider"), name
+
+
+def _granted(data: Any) -> Iterator[tuple[Location, str]]:
+    for section in ("models", "users", "mcp_servers"):
+        for location, item in _items(data, (section,)):
+            for number, name in enumerate(_list(item.get("roles"))):
+                if isinstance(name, str):
+                    yield (*location, "roles", number), name
+
+
+def _names(data: Any, section: str) -> frozenset[str]:
+    return frozenset(str(item.get("name")) for _, item in _items(data, (section,)))
+
+
+def _items(data: Any, location: Sequence[str | int]) -> Iterator[tuple[tuple[str | int, ...], dict[Any, Any]]]:
+    """The mappings of the list at `location`, each with its own location."""
+    for part in location:
+        data = data.get(part) if isinstance(data, dict) else _list(data)[part] if isinstance(part, int) else None
+    for number, item in enumerate(_list(data)):
+        if isinstance(item, dict):
+            yield (*location, number), item
+
+
+def _list(data: Any) -> list[Any]:
+    return data if isinstance(data, list) else []

@@ -1,0 +1,51 @@
+"""Roles, users, and the limits that hold for all."""
+
+from typing import Annotated
+
+from django.contrib.auth.models import AbstractBaseUser
+from pydantic import AfterValidator, StringConstraints
+
+from agentsite.configuration.values import Count, CountOrNone, Dollars, Name, Secret, Section, Tokens
+
+
+class Budget(Section):
+    """An empty limit is none."""
+
+    usd_per_task: Dollars | None = None
+    usd_per_day: Dollars | None = None
+    usd_per_month: Dollars | None = None
+    tokens_per_task: Tokens | None = None
+    tokens_per_day: Tokens | None = None
+    tokens_per_month: Tokens | None = None
+
+
+class RoleTools(Section):
+    allow: list[Name] = []
+    deny: list[Name] = []
+
+
+class Role(Section):
+    name: Name
+    tools: RoleTools = RoleTools()
+    budget: Budget = Budget()
+
+
+class User(Section):
+    username: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, pattern=r"^[\w.@+-]+$", max_length=150),
+        AfterValidator(AbstractBaseUser.normalize_username),
+    ]
+    password: Secret | None = None
+    roles: list[Name] = []
+    api_token: Secret | None = None
+    budget: Budget = Budget()
+
+
+class Limits(Section):
+    max_iterations: Count = 60
+    tool_loop_threshold: Count = 5
+    tool_loop_window: Count = 20
+    tool_loop_refusals: Count = 3
+    no_tool_call_retries: CountOrNone = 3
+    budget: Budget = Budget()

@@ -1,0 +1,46 @@
+"""Tools, where they come from, and where they may go."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, SecretStr, StringConstraints, model_validator
+
+from agentsite.configuration.values import Name, Section, WebAddress
+from tools_app.models import Approval, DangerLevel
+from tools_app.network import NetworkPolicy
+
+
+class Tool(Section):
+    name: Name
+    enabled: bool = True
+    danger: DangerLevel | None = None
+    approval: Approval = Approval.BY_DANGER
+
+
+class McpServer(Section):
+    name: Name
+    transport: Literal["stdio", "streamable_http"]
+    command: list[str] = []
+    url: WebAddress = ""
+    roles: list[Name] = []
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
+        if self.transport == "stdio" and not self.command:
+            raise ValueError("command is missing: the transport stdio needs it")
+        if self.transport == "streamable_http" and not self.url:
+            raise ValueError("url is missing: the transport streamable_http needs it")
+        return self
+
+
+def _host(text: str) -> str:
+    NetworkPolicy(allow_internal=frozenset([text]))
+    return text
+
+
+class Network(Section):
+    allow_internal: list[Annotated[str, StringConstraints(max_length=255), AfterValidator(_host)]] = []
+
+
+class Search(Section):
+    provider: Literal["tavily", "brave", "exa", "serper", "bocha", "searxng", "ddgs"]
+    api_key: SecretStr = SecretStr("")

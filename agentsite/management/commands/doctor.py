@@ -1,0 +1,44 @@
+"""Checks the installation and says how to mend what is wrong. The exit status is 1 if something is broken."""
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from agentsite.checks.examination import everything
+from agentsite.checks.finding import Finding, Status
+
+
+class Command(BaseCommand):
+    help = __doc__
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="One JSON object, for programs.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        findings = list(everything())
+        if options["json"]:
+            self.stdout.write(_as_json(findings))
+        else:
+            for finding in findings:
+                self._show(finding)
+        if not _all_ok(findings):
+            sys.exit(1)
+
+    def _show(self, finding: Finding) -> None:
+        style = {Status.OK: self.style.SUCCESS, Status.NOTE: self.style.WARNING, Status.BROKEN: self.style.ERROR}
+        self.stdout.write(f"{style[finding.status](f'{finding.status:8}')}{finding.name}: {finding.sentence}")
+        if finding.mend:
+            self.stdout.write(f"{'':8}→ {finding.mend}")
+
+
+def _as_json(findings: Iterable[Finding]) -> str:
+    return json.dumps({"ok": _all_ok(findings), "checks": [asdict(finding) for finding in findings]}, indent=2)
+
+
+def _all_ok(findings: Iterable[Finding]) -> bool:
+    return all(finding.ok for finding in findings)

@@ -1,0 +1,75 @@
+"""Runs one task in the terminal. Exit status: 0 done, 1 failed, 2 wrong use."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from llm_app.models import LogicalModel
+
+USAGE = 2
+
+
+class Command(BaseCommand):
+    help = __doc__
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("instruction", help="What the agent shall do.")
+        parser.add_argument("--user", help="Whose task it is; the administrator's by default.")
+        parser.add_argument("--model", help="A logical model; the default one by default.")
+        parser.add_argument("--workdir", type=Path, help="A folder to work in, instead of a new workspace.")
+        parser.add_argument("--jsonl", action="store_true", help="JSON lines instead of text.")
+        parser.add_argument("--max-iterations", type=int, help="Instead of the limit for all tasks.")
+
+    def handle(self, *args: Any, instruction: str, jsonl: bool, **options: Any) -> None:
+        from agentsite.serving import first_start
+        from agentsite.terminal import reports, run
+        from tasks_app import services
+        from tasks_app.errors import Refusal
+
+        first_start.migrate()
+        admin = first_start.ensure_admin()
+        first_start.ensure_model()
+        user = self._user(options["user"]) if options["user"] else admin.user
+        session = services.create_session(
+            user, model=self._model(options["model"], user), workdir=self._folder(options["workdir"])
+        )
+        try:
+            task = services.post_message(session, user, instruction, max_iterations=options["max_iterations"]).task
+        except Refusal as refusal:
+            raise CommandError(str(refusal), returncode=USAGE) from refusal
+        assert task is not None
+        report = reports.JsonLines(self._print) if jsonl else reports.Plain(self._print)
+        ended = run.run(task, user, report, input if sys.stdin.isatty() else None)
+        if ended.failure_code:
+            raise CommandError(ended.failure_detail, returncode=1)
+
+    def _print(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
+
+    def _user(self, name: str) -> Any:
+        user = get_user_model().objects.filter(username=name, is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no user called {name!r}.", returncode=USAGE)
+        return user
+
+    def _model(self, name: str | None, user: Any) -> LogicalModel | None:
+        if not name:
+            return None
+        models = LogicalModel.objects.visible_to(user.pk)
+        model = models.filter(name=name).first()
+        if model is None:
+            known = ", ".join(models.values_list("name", flat=True))
+            raise CommandError(f"There is no model called {name!r}. There are: {known}.", returncode=USAGE)
+        return model
+
+    def _folder(self, path: Path | None) -> str:
+        if path is None:
+            return ""
+        if not path.is_dir():
+            raise CommandError(f"{path} is not a folder.", returncode=USAGE)
+        return str(path.resolve())

@@ -1,0 +1,33 @@
+"""The one-click sign-in link that `serve` prints: signed, short-lived, and good for one sign-in."""
+
+from django.contrib.auth import get_user_model
+from django.core import signing
+from django.urls import reverse
+
+from agentsite.accounts.models import User
+
+_SALT = "agentsite.sign-in"
+VALID_SECONDS = 15 * 60
+
+
+def link(base: str, user: User) -> str:
+    return base + reverse("sign_in_link", args=[token(user)])
+
+
+def token(user: User) -> str:
+    return signing.dumps([user.pk, _stamp(user)], salt=_SALT)
+
+
+def user_of(value: str) -> User | None:
+    """The user of a token that is fresh and unused; the sign-in itself uses it up."""
+    try:
+        pk, stamp = signing.loads(value, salt=_SALT, max_age=VALID_SECONDS)
+    except signing.BadSignature:
+        return None
+    user = get_user_model().objects.filter(pk=pk, is_active=True).first()
+    return user if user is not None and _stamp(user) == stamp else None
+
+
+def _stamp(user: User) -> str:
+    """Changes with each sign-in and with each new password."""
+    return f"{user.last_login.isoformat() if user.last_login else ''}:{user.password[-12:]}"

@@ -1,0 +1,106 @@
+"""The server process, from its first check to its end."""
+
+# Daphne installs the reactor's event loop when it is imported: before anything else of Twisted.
+from daphne.server import Server, twisted_loop  # isort: skip
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+
+from daphne.endpoints import build_endpoint_description_strings
+from django.conf import settings
+from django.core.signals import request_finished
+from django.db import connections
+from twisted.internet import reactor
+
+from agentsite.celery import app
+from agentsite.configuration import ConfigurationError, apply_at_start
+from agentsite.environment import EMBEDDED, VAR_DIR
+from agentsite.serving import first_start, greeting
+from agentsite.serving.server_lock import AlreadyServing, ServerLock
+from agentsite.serving.worker import EmbeddedWorker
+from tasks_app import event_loop
+from tasks_app.engine import process
+
+logger = logging.getLogger(__name__)
+Say = Callable[[str], object]
+
+
+class CannotServe(Exception):
+    """The server cannot start."""
+
+
+def serve(host: str, port: int, say: Say) -> None:
+    """Runs until SIGINT or SIGTERM, and ends the process. Raises CannotServe with a sentence that says what to do."""
+    base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    lock = _lock(base) if EMBEDDED else None
+    _check_port(host, port)
+    os.umask(0o077)  # what the server writes is nobody else's business
+    first_start.migrate()
+    admin = first_start.ensure_admin()
+    for change in _configure():
+        say(change)
+    model = first_start.ensure_model()
+    event_loop.adopt(twisted_loop)
+    request_finished.connect(_close_connections)
+    if EMBEDDED:
+        EmbeddedWorker(app, settings.CELERY_WORKER_CONCURRENCY).start()
+    reactor.callWhenRunning(lambda: say(greeting.text(base, admin, model)))
+    _web(host, port).run()
+    _end(lock)
+
+
+def _configure() -> list[str]:
+    try:
+        return apply_at_start()
+    except ConfigurationError as error:
+        raise CannotServe(str(error)) from error
+
+
+def _close_connections(**_: object) -> None:
+    """Each request has a thread of its own, which ends with it: a connection that stays open would be lost there."""
+    connections.close_all()
+
+
+def _web(host: str, port: int) -> Server:
+    from agentsite.asgi import application
+
+    return Server(
+        application=application,
+        endpoints=build_endpoint_description_strings(host=host, port=port),
+        signal_handlers=True,
+        http_timeout=None,  # event streams stay open
+        server_name="agentsite",
+        verbosity=0,
+    )
+
+
+def _end(lock: ServerLock | None) -> None:
+    """Crash-only: what runs is cut off here and goes on at the next start; only its programs are ended first."""
+    process.end()
+    logging.shutdown()
+    os._exit(0)
+
+
+def _lock(base: str) -> ServerLock:
+    try:
+        return ServerLock(base)
+    except AlreadyServing as error:
+        raise CannotServe(f"A server already runs with the data in {VAR_DIR}: {error}. Stop it first.") from error
+    except OSError as error:
+        raise CannotServe(
+            f"Cannot write to {VAR_DIR}: {error.strerror}. Make it writable, or set AGENTSITE_VAR."
+        ) from error
+
+
+def _check_port(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CannotServe(
+                f"Cannot listen on {host}:{port}: {error.strerror}. Choose another with PORT=…"
+            ) from error

@@ -1,0 +1,192 @@
+"""Django's settings: one file for the embedded and the team mode, told apart by `REDIS_URL`."""
+
+from typing import Any
+
+from agentsite.admin_site import UNFOLD  # noqa: F401
+from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, database_url, env, key
+
+DEBUG = env.bool("DEBUG", default=False)
+SECRET_KEY = key("SECRET_KEY")
+FIELD_ENCRYPTION_KEY = key("FIELD_ENCRYPTION_KEY")
+ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), "127.0.0.1", "localhost", "[::1]"]
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = any(origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS)
+
+INSTALLED_APPS = [
+    "agentsite.accounts",
+    "tasks_app",
+    "tools_app",
+    "llm_app",
+    "agentsite",
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "csp",
+    "django_htmx",
+    "rest_framework",
+    "knox",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "allauth",
+    "allauth.account",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "agentsite.body_length.RequireLength",
+    "servestatic.middleware.ServeStaticMiddleware",
+    "agentsite.security.ContentSecurityPolicy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+ROOT_URLCONF = "agentsite.urls"
+ASGI_APPLICATION = "agentsite.asgi.application"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+# --- data -------------------------------------------------------------------------------------------------------
+DATABASES: dict[str, dict[str, Any]] = {"default": env.db_url_config(database_url())}
+if "sqlite" in DATABASES["default"]["ENGINE"]:
+    # WAL and IMMEDIATE: writers wait for each other instead of failing (measured: 64 threads, no error).
+    DATABASES["default"] |= {
+        "CONN_MAX_AGE": None,
+        "TEST": {"NAME": str(VAR_DIR / "test.sqlite3")},  # threads share a file, not memory
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=134217728;",
+        },
+    }
+else:
+    # A pool, given back before every wait; the pool requires CONN_MAX_AGE 0.
+    DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": {"pool": {"min_size": 1, "max_size": 32, "timeout": 20}}}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+WORKSPACES_DIR = VAR_DIR / "workspaces"
+RUN_DIR = VAR_DIR / "run"
+
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+    if EMBEDDED
+    else {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+}
+
+# --- the two seams between the embedded and the team mode ---------------------------------------------------------
+CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}
+    if EMBEDDED
+    else {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+}
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
+    {"polling_interval": 0.02} if EMBEDDED else {"socket_timeout": 5, "socket_connect_timeout": 2}
+)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_PUBLISH_RETRY = False  # the reaper finds what a broken broker lost
+CELERY_TASK_ACKS_LATE = False  # a message only says "look": the row is the truth
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CONCURRENCY = env.int("AGENTSITE_THREADS", default=128)  # a stalled call holds a thread
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+
+# --- people -----------------------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+ACCOUNT_ADAPTER = "agentsite.accounts.adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+KNOX_TOKEN_MODEL = "accounts.ApiToken"  # noqa: S105  a name
+REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_TTL": None, "TOKEN_MODEL": KNOX_TOKEN_MODEL}
+
+# --- the web ----------------------------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+SERVESTATIC_USE_FINDERS = True
+SERVESTATIC_AUTOREFRESH = DEBUG
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+        "manifest-src": ["'self'"],
+    }
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024  # messages are limited to 1 MiB by their own check, with a clear answer
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SECURE_REFERRER_POLICY = "same-origin"
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "tasks_app.api.authentication.BearerToken",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["tasks_app.api.parsers.JSONBody"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PAGINATION_CLASS": "tasks_app.api.pagination.NewestFirst",
+    "EXCEPTION_HANDLER": "tasks_app.api.problems.answer",
+    "PAGE_SIZE": 50,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "agentsite",
+    "DESCRIPTION": "Chat with an agent that works; everything the browser does, for programs.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "tasks_app.api.schema.with_problems"],
+    "ENUM_NAME_OVERRIDES": {"WaitingForEnum": "tasks_app.models.task.WaitingFor"},
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+# --- the rest ---------------------------------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+SANDBOX = env.str("AGENTSITE_SANDBOX", default="")
+LEASE_SECONDS = env.int("AGENTSITE_LEASE_SECONDS", default=30)
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="WARNING")},
+}

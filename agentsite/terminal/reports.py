@@ -1,0 +1,86 @@
+"""What `run_agent` prints of a task: plain text for people, JSON lines for programs."""
+
+import json
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from tasks_app.entry_json import entry_json
+from tasks_app.models import ContextEntry, ContextType, Task, TaskState
+
+Say = Callable[[str], object]
+_REPLIES = (ContextType.TOOL_CALL, ContextType.AI_MESSAGE, ContextType.NO_TOOL_CALL_RETRY)
+
+
+class Report(Protocol):
+    def started(self, task: Task) -> None: ...
+
+    def entry(self, entry: ContextEntry) -> None: ...
+
+    def ended(self, task: Task) -> None: ...
+
+
+class Plain:
+    """A line for what was done, the words that are meant for the person."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
+    def started(self, task: Task) -> None:
+        pass
+
+    def entry(self, entry: ContextEntry) -> None:
+        if entry.context_type == ContextType.AI_MESSAGE and entry.call:
+            arguments = entry.arguments
+            if isinstance(arguments, dict) and arguments.get("type") != "result":
+                self._say(str(arguments.get("text", "")))
+        elif entry.context_type == ContextType.TOOL_CALL and entry.call:
+            self._say(f"· {entry.call['name']} {_short(entry.call['arguments'])}")
+        elif entry.context_type == ContextType.TOOL_RESULT and entry.metadata.get("status") != "succeeded":
+            self._say(f"  {entry.metadata.get('status')}: {_short(entry.content)}")
+        elif entry.context_type == ContextType.STATUS_NOTICE:
+            self._say(f"! {entry.content}")
+
+    def ended(self, task: Task) -> None:
+        if task.final_result:
+            self._say(task.final_result["text"])
+
+
+class JsonLines:
+    """One JSON object a line. An item is an entry, as in REST; an iteration is a reply of the model and what it ran."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._task = ""
+
+    def started(self, task: Task) -> None:
+        self._task = str(task.id)
+        self._line("task.started")
+
+    def entry(self, entry: ContextEntry) -> None:
+        item = entry_json(entry)
+        is_reply = entry.in_context and entry.context_type in _REPLIES
+        if is_reply:
+            self._line("iteration.started")
+        if entry.call:
+            self._line("item.started", item=item)
+            return
+        self._line("item.completed", item=item)
+        if is_reply or entry.context_type == ContextType.TOOL_RESULT:
+            self._line("iteration.completed")
+
+    def ended(self, task: Task) -> None:
+        cost = None if task.cost_usd is None else str(task.cost_usd)
+        fields: dict[str, Any] = {"usage": task.usage, "cost_usd": cost, "iteration": task.iteration}
+        if task.state == TaskState.DONE:
+            self._line("task.completed", final_result=task.final_result, **fields)
+        else:
+            failure = {"code": task.failure_code, "detail": task.failure_detail}
+            self._line("task.failed", failure=failure, **fields)
+
+    def _line(self, kind: str, **fields: Any) -> None:
+        self._say(json.dumps({"type": kind, "task": self._task, **fields}, ensure_ascii=False))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else line[:99] + "…"

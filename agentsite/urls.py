@@ -1,0 +1,21 @@
+"""All addresses of the site."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from agentsite import health
+from tasks_app.api.unknown import Unknown
+
+urlpatterns = [
+    path("", include("tasks_app.urls")),
+    path("", include("agentsite.accounts.urls")),
+    path("accounts/", include("allauth.urls")),
+    path("api/v1/", include("tasks_app.api.urls")),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    re_path("^api/", Unknown.as_view()),
+    path("healthz", health.alive),
+    path("readyz", health.ready),
+    path("admin/", admin.site.urls),
+]

@@ -1,0 +1,25 @@
+"""`make bench`: prints ratios against a floor of the same run, so that a slow or busy machine misleads nobody."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from benchmarks.provider import fake_provider
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="agentsite-bench-") as folder:
+        os.environ |= {"AGENTSITE_VAR": folder, "DJANGO_SETTINGS_MODULE": "agentsite.settings"}
+        os.environ.pop("DATABASE_URL", None)
+        import django
+
+        django.setup()
+        from benchmarks import llm_layer, overhead
+
+        with fake_provider() as provider:
+            overhead.report(provider, Path(folder))
+        llm_layer.report()
+
+
+if __name__ == "__main__":
+    main()

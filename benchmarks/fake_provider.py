@@ -1,0 +1,95 @@
+"""A provider on loopback that is as fast as can be: what remains between its answers is the engine's time.
+
+    python -m benchmarks.fake_provider PORT
+
+The model `loop-N` calls `message` (info) N times, then hands over a result. `GET /stats` tells when requests came and
+answers ended (monotonic seconds), `POST /reset` forgets it. Chat completions, streamed; nothing else of the protocol.
+"""
+
+import asyncio
+import json
+import re
+import sys
+import time
+
+RECORDS: list[tuple[float, float, int]] = []
+_MODEL = re.compile(rb'"model":"loop-(\d+)"')
+_HEAD = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+    b"Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"
+)
+
+
+class FakeProvider(asyncio.Protocol):
+    """HTTP/1.1 by hand: requests with Content-Length, one at a time on a connection."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while (request := self._request()) is not None:
+            self._answer(*request)
+
+    def _request(self) -> tuple[bytes, bytes] | None:
+        end = self._buffer.find(b"\r\n\r\n")
+        if end < 0:
+            return None
+        head = bytes(self._buffer[:end])
+        length = re.search(rb"(?i)content-length: *(\d+)", head)
+        whole = end + 4 + (int(length[1]) if length else 0)
+        if len(self._buffer) < whole:
+            return None
+        body = bytes(self._buffer[end + 4 : whole])
+        del self._buffer[:whole]
+        return head, body
+
+    def _answer(self, head: bytes, body: bytes) -> None:
+        arrival = time.perf_counter()
+        if head.startswith(b"POST /reset"):
+            RECORDS.clear()
+            self._json({})
+        elif head.startswith(b"GET /stats"):
+            self._json(RECORDS)
+        else:
+            self._turn(body)
+            RECORDS.append((arrival, time.perf_counter(), len(body)))
+
+    def _turn(self, body: bytes) -> None:
+        model = _MODEL.search(body)
+        steps, done = int(model[1]) if model else 0, body.count(b'"role":"tool"')
+        kind, text = ("info", f"step-{done}") if done < steps else ("result", f"done after {done}")
+        call = {"index": 0, "id": f"call_{done}_{len(body)}", "type": "function"}
+        arguments = json.dumps({"type": kind, "text": text})
+        parts = [
+            _chunk({"role": "assistant", "tool_calls": [call | {"function": {"name": "message", "arguments": ""}}]}),
+            _chunk({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]}),
+            _chunk({}, "tool_calls", {"prompt_tokens": len(body) // 4, "completion_tokens": 20}),
+            b"data: [DONE]\n\n",
+        ]
+        chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
+        self._transport.write(_HEAD + chunks + b"0\r\n\r\n")
+
+    def _json(self, value: object) -> None:
+        data = json.dumps(value).encode()
+        self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
+        self._transport.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
+
+
+def _chunk(delta: dict[str, object], finish: str | None = None, usage: dict[str, int] | None = None) -> bytes:
+    chunk = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    return b"data: " + json.dumps(chunk | ({"usage": usage} if usage else {})).encode() + b"\n\n"
+
+
+async def serve(port: int) -> None:
+    server = await asyncio.get_running_loop().create_server(FakeProvider, "127.0.0.1", port)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1])))

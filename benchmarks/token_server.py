@@ -1,0 +1,69 @@
+"""A provider that sends one token after the other, each in a packet of its own, in both protocols' streams.
+
+    python -m benchmarks.token_server
+
+Prints its port. `POST …/N/v1/…` is answered by N tokens of a `message` call (in the text, for a path with `text`).
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+
+PACE = 0.0005  # seconds between two tokens
+_TOKEN = "word "
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+_XML = '<function_calls><invoke name="message"><parameter name="text">', "</parameter></invoke></function_calls>"
+_JSON = '{"tool": "message", "arguments": {"text": "', '"}}'
+
+
+def openai(count: int, *, is_text: bool) -> Iterator[object]:
+    before, after = _JSON if is_text else ('{"text": "', '"}')
+    call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "message", "arguments": ""}}
+    if not is_text:
+        yield _chunk({"role": "assistant", "tool_calls": [call]})
+    for token in [before, *[_TOKEN] * count, after]:
+        delta = {"content": token} if is_text else {"tool_calls": [{"index": 0, "function": {"arguments": token}}]}
+        yield _chunk(delta)
+    yield _chunk({}, "stop")
+
+
+def anthropic(count: int, *, is_text: bool) -> Iterator[object]:
+    before, after = _XML if is_text else ('{"text": "', '"}')
+    block = {"type": "text", "text": ""} if is_text else {"type": "tool_use", "id": "t", "name": "message", "input": {}}
+    yield {"type": "content_block_start", "index": 0, "content_block": block}
+    for token in [before, *[_TOKEN] * count, after]:
+        delta = (
+            {"type": "text_delta", "text": token} if is_text else {"type": "input_json_delta", "partial_json": token}
+        )
+        yield {"type": "content_block_delta", "index": 0, "delta": delta}
+    yield {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": count}}
+    yield {"type": "message_stop"}
+
+
+def _chunk(delta: dict[str, object], finish: str | None = None) -> object:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: *(\d+)", head)
+    await reader.readexactly(int(length[1]) if length else 0)
+    path = head.split(b" ")[1].decode()
+    events = anthropic if path.endswith("/messages") else openai
+    writer.write(_HEAD)
+    for event in events(int(path.split("/")[2]), is_text=path.startswith("/text/")):
+        writer.write(b"data: " + json.dumps(event).encode() + b"\n\n")
+        await asyncio.sleep(PACE)
+    writer.close()
+
+
+async def serve() -> None:
+    server = await asyncio.start_server(_answer, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve())

@@ -1,0 +1,28 @@
+"""Which models a person has for what that of the conversation may not be able to do."""
+
+from dataclasses import dataclass
+
+from llm_app.models import LogicalModel, Route
+from llm_app.models.provider import ModelKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Abilities:
+    """Names of logical models: one that sees pictures, one that makes them, one that speaks. Empty: there is none."""
+
+    sees: str = ""
+    makes_images: str = ""
+    makes_audio: str = ""
+
+
+def of_user(user_id: int | None, preferred: str = "") -> Abilities:
+    """`preferred` is the conversation's own model, empty for the default one: if it can, it is taken. One query."""
+    routes = Route.objects.filter(provider__enabled=True, model__in=LogicalModel.objects.open_to(user_id))
+    by_name = routes.order_by("-model__is_default", "model__name")
+    found = by_name.values_list("model__name", "model__kind", "takes_images")
+    rows = sorted(found, key=lambda row: row[0] != preferred)
+    return Abilities(
+        sees=next((name for name, kind, sees in rows if sees and kind == ModelKind.TEXT), ""),
+        makes_images=next((name for name, kind, _ in rows if kind == ModelKind.IMAGE), ""),
+        makes_audio=next((name for name, kind, _ in rows if kind == ModelKind.AUDIO), ""),
+    )

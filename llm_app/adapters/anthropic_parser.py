@@ -1,0 +1,85 @@
+"""Anthropic's stream of message events, folded into a turn."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from llm_app.adapters.anthropic_usage import AnthropicUsage
+from llm_app.adapters.reading import count, dictionary, error_in_stream, json_text, objects, parse_object, text
+from llm_app.adapters.turn import TurnParser
+from llm_app.pieces import whole
+from llm_app.sse import ServerEvent
+from llm_app.text_calls.streams import PlainWords
+from llm_app.types import Delta
+
+
+class AnthropicParser(TurnParser):
+    """Unknown events, blocks and deltas are passed over, as the protocol asks."""
+
+    protocol = "anthropic"
+
+    def __init__(self, model: str, tools: Collection[str] = (), words: PlainWords | None = None) -> None:
+        super().__init__(model, tools, words)
+        self._counts = AnthropicUsage()
+        self._blocks: dict[int, dict[str, Any]] = {}  # of thinking, by index
+
+    def read(self, event: ServerEvent) -> Iterator[Delta]:
+        fields = parse_object(event.data)
+        kind = text(fields.get("type"))
+        if kind == "error" or (not kind and "error" in fields):
+            raise error_in_stream(fields.get("error"))
+        if kind == "content_block_start":
+            yield from self._start(count(fields.get("index")), dictionary(fields.get("content_block")))
+        elif kind == "content_block_delta":
+            yield from self._delta(count(fields.get("index")), dictionary(fields.get("delta")))
+        elif kind == "message_start":
+            self.usage = self._counts.add(dictionary(fields.get("message")).get("usage"))
+        elif kind == "message_delta":
+            self._finish_reason = text(dictionary(fields.get("delta")).get("stop_reason")) or self._finish_reason
+            self.usage = self._counts.add(fields.get("usage"))
+        elif kind == "message_stop":
+            self.done = True
+        elif kind == "message":
+            yield from self._whole(fields)
+
+    def _whole(self, fields: dict[str, Any]) -> Iterator[Delta]:
+        """An answer in one piece, from a server that does not stream."""
+        for index, block in enumerate(objects(fields.get("content"))):
+            yield from self._start(index, block)
+        self.usage = self._counts.add(fields.get("usage"))
+        self._finish_reason = text(fields.get("stop_reason"))
+
+    def _start(self, index: int, block: dict[str, Any]) -> Iterator[Delta]:
+        kind = text(block.get("type"))
+        if kind == "tool_use":
+            given = json_text(block.get("input") or None)
+            yield from self._call(index, call_id=text(block.get("id")), name=text(block.get("name")), fragment=given)
+        elif kind in ("thinking", "redacted_thinking"):
+            for name in ("thinking", "signature", "data"):
+                self._grow(index, kind, name, text(block.get(name)))
+            yield from self._think(text(block.get("thinking")))
+        elif kind == "text":
+            yield from self._say(text(block.get("text")))
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> Iterator[Delta]:
+        kind = text(delta.get("type"))
+        if kind == "text_delta":
+            yield from self._say(text(delta.get("text")))
+        elif kind == "input_json_delta":
+            yield from self._call(index, fragment=text(delta.get("partial_json")))
+        elif kind == "thinking_delta":
+            self._grow(index, "thinking", "thinking", text(delta.get("thinking")))
+            yield from self._think(text(delta.get("thinking")))
+        elif kind == "signature_delta":
+            self._grow(index, "thinking", "signature", text(delta.get("signature")))
+
+    def _grow(self, index: int, kind: str, name: str, piece: str) -> None:
+        """Keeps a piece of thinking. What comes after a call belongs to the next call, which does not run."""
+        if piece and not self._calls:
+            block = self._blocks.setdefault(index, {"type": kind})
+            block[name] = block.get(name, "") + piece
+
+    def _signed(self) -> tuple[Mapping[str, Any], ...]:
+        """A signed block has a text, though that may be empty."""
+        texts = ({name: whole(value) for name, value in block.items()} for block in self._blocks.values())
+        empty = {"thinking": {"thinking": ""}}
+        return tuple(empty.get(b["type"], {}) | b for b in texts if b.get("signature") or b.get("data"))

@@ -1,0 +1,107 @@
+"""What a protocol must bring: two pure halves (bytes of a request, turn out of events) over one wire."""
+
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import orjson
+
+from llm_app import wire
+from llm_app.sse import ServerEvent
+from llm_app.types import Delta, LLMTurnResult, Message, Prompt, ToolMode, Usage
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteParameters:
+    """What shapes a request beside the prompt. Logged with each call, so that it can be rebuilt."""
+
+    model: str
+    max_tokens: int
+    temperature: float | None = None
+    thinking_budget: int | None = None
+    takes_images: bool | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    quirks: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Only what was set: a parameter that a later version adds must not change an old log."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, {})}
+
+    @cached_property
+    def message_key(self) -> str:
+        """Tells apart what shapes the bytes of a message: the model, what it can see, and how its provider differs."""
+        shaping = {"model": self.model, "takes_images": self.takes_images, "quirks": dict(self.quirks)}
+        return orjson.dumps(shaping, option=orjson.OPT_SORT_KEYS).decode()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """Where a request goes. Nothing of it is part of the bytes or of the log."""
+
+    base_url: str
+    api_key: str = field(default="", repr=False)
+    extra_headers: Mapping[str, str] = field(default_factory=dict)
+    silence_s: float = 120
+    total_s: float = 600
+
+
+class Parser:
+    """Folds the events of one answer into a turn. One object an attempt; `done` when nothing more is to come.
+
+    `usage` is what the provider has said of it so far, for answers that never come to their end.
+    """
+
+    done = False
+    usage = Usage()
+
+    def feed(self, event: ServerEvent) -> Iterator[Delta]:
+        """Takes one event; yields what a person may see of it. Raises LLMError."""
+        raise NotImplementedError
+
+    def result(self) -> LLMTurnResult:
+        """The whole turn. Raises StreamCut if its end never came."""
+        raise NotImplementedError
+
+
+class Adapter:
+    """A protocol. `version` counts the changes of its bytes: an old one stays as long as logs of it do."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    tool_mode: ClassVar[ToolMode] = ToolMode.NATIVE
+
+    def encode(self, message: Message, parameters: RouteParameters) -> bytes:
+        """One message as it stands in a request; empty if the protocol has no place for it."""
+        raise NotImplementedError
+
+    def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        """The whole request, byte for byte."""
+        raise NotImplementedError
+
+    def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
+        raise NotImplementedError
+
+    def parser(self, parameters: RouteParameters, prompt: Prompt) -> Parser:
+        raise NotImplementedError
+
+    def events(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
+        """Sends the request; yields the events of the answer. Raises LLMError."""
+        return wire.events(self.request(body, endpoint), silence_s=endpoint.silence_s, total_s=endpoint.total_s)
+
+    def encoded(self, prompt: Prompt, parameters: RouteParameters) -> list[bytes]:
+        """The messages' bytes; each message is serialized once in its life."""
+        key = f"{self.name}.{self.version}.{parameters.message_key}"
+        parts = []
+        for message in prompt.messages:
+            part = message.encoded.get(key)
+            if part is None:
+                part = message.encoded[key] = self.encode(_as_seen(message, parameters), parameters)
+            if part:
+                parts.append(part)
+        return parts
+
+
+def _as_seen(message: Message, parameters: RouteParameters) -> Message:
+    """With its pictures only where the model takes them."""
+    return message.without_pictures() if message.pictures and not parameters.takes_images else message

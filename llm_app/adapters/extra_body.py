@@ -1,0 +1,57 @@
+"""What a route adds to a request in its `extra_body`, less what is not its business."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+# What the log says of a call, and where a conversation would come from that the record does not have.
+_OURS = {"model", "messages", "system", "stream", "n", "prompt", "previous_response_id", "conversation"}
+# What would run at the provider's, where no policy sees it and nothing of it gets into the record.
+_AT_THE_PROVIDER = {
+    "tools",
+    "functions",
+    "web_search_options",  # OpenAI, Perplexity
+    "mcp_servers",  # Anthropic
+    "container",  # Anthropic: skills and code execution
+    "context_management",  # Anthropic: takes results out of the conversation
+    "plugins",  # OpenRouter
+    "transforms",  # OpenRouter: takes messages out of the conversation
+    "search_parameters",  # xAI
+    "compound_custom",  # Groq
+    "connectors",  # Cohere
+    "enable_search",  # DashScope
+    "enable_code_interpreter",
+    "search_options",
+    "web_search",
+    "code_execution",
+    "code_interpreter",
+    "google_search",
+    "googleSearch",
+    "tool_resources",
+    "builtin_tools",  # templates of Llama 3
+}
+
+
+def allowed(extra_body: Mapping[str, Any]) -> dict[str, Any]:
+    """`extra_body` without the refused names. A provider's own tools are switched on nowhere in it, however deep."""
+    return _without(_without_server_tools(extra_body), _OURS)
+
+
+def _without_server_tools(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    inner = {name: _without_server_tools(item) for name, item in value.items()}
+    return _without(inner, _AT_THE_PROVIDER)
+
+
+def _without(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+def put(body: dict[str, Any], path: str, value: Any) -> None:
+    """Sets the field at `path` ("a.b" is the field b of the object a)."""
+    *parents, name = path.split(".")
+    for parent in parents:
+        inner = body.get(parent)
+        body[parent] = inner if isinstance(inner, dict) else {}
+        body = body[parent]
+    body[name] = value

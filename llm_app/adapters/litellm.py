@@ -1,0 +1,122 @@
+"""Every provider that has no protocol of ours, through litellm: called like openai_native, answered like it."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from functools import cache
+from typing import Any
+
+import orjson
+from multidict import CIMultiDict
+
+from llm_app import errors
+from llm_app.adapters.anthropic_thinking import signed_blocks, thinking_fits
+from llm_app.adapters.base import Endpoint, RouteParameters
+from llm_app.adapters.litellm_parser import LiteLLMParser
+from llm_app.adapters.openai_native import OpenAINative
+from llm_app.sse import ServerEvent
+from llm_app.types import Message, Prompt
+from llm_app.wire import error_for
+
+# What a route may not say in `extra_body`, whose names are those of litellm's own function.
+_OURS = {"api_key", "api_base", "base_url", "extra_headers", "headers", "timeout", "num_retries", "max_retries"}
+_OTHER_WAYS = {"model_list", "fallbacks", "context_window_fallback_dict", "mock_response", "client", "shared_session"}
+_HOOKS = {"callbacks", "success_callback", "failure_callback", "logger_fn", "cache", "caching"}
+_BEHIND_US = {"include_server_side_tool_invocations", "extra_body"}
+_REFUSED = _OURS | _OTHER_WAYS | _HOOKS | _BEHIND_US
+
+
+class LiteLLM(OpenAINative):
+    """The body is the JSON of what litellm is called with, and the log's hash is that of the body: what litellm makes
+    of it is seen by the provider only. Quirks are those of openai_native; `extra_body` are further arguments of
+    `litellm.acompletion`, such as vertex_project or aws_region_name. Thinking that a provider signed goes back.
+    """
+
+    name = "litellm"
+
+    def encode(self, message: Message, parameters: RouteParameters) -> bytes:
+        encoded = super().encode(message, parameters)
+        blocks = signed_blocks(message, parameters.model, self.name)
+        return encoded[:-1] + b',"thinking_blocks":' + orjson.dumps(blocks) + b"}" if blocks else encoded
+
+    def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        head = super()._head(prompt, parameters)
+        if parameters.thinking_budget and self._may_think(prompt, parameters):
+            head["thinking"] = {"type": "enabled", "budget_tokens": parameters.thinking_budget}
+        head["drop_params"] = True  # what a provider does not know is left out, not refused
+        return {name: value for name, value in head.items() if name not in _REFUSED}
+
+    def _may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
+        """Claude, at whatever provider, refuses it after a call of another model."""
+        return "claude" not in parameters.model or thinking_fits(prompt.messages, parameters.model, self.name)
+
+    def parser(self, parameters: RouteParameters, prompt: Prompt) -> LiteLLMParser:
+        return LiteLLMParser(parameters.model, prompt.tool_names)
+
+    async def events(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
+        until = asyncio.get_running_loop().time() + endpoint.total_s
+        litellm = await asyncio.to_thread(_litellm)
+        try:
+            async with _deadline(endpoint, until):
+                stream = await litellm.acompletion(**orjson.loads(body), **_access(endpoint))
+            async with aclosing(stream):
+                while True:
+                    async with _deadline(endpoint, until):
+                        chunk = await anext(stream, None)
+                    if chunk is None:
+                        break
+                    yield ServerEvent("", chunk.model_dump_json(exclude_none=True))
+        except TimeoutError as error:
+            raise errors.ProviderTimeout() from error
+        except Exception as error:
+            raise _typed(error) from error
+        if not (stream.received_finish_reason or stream.intermittent_finish_reason):
+            raise errors.StreamCut()  # litellm itself ends a stream without an end by a "stop" of its own
+        yield ServerEvent("", "[DONE]")
+
+
+@cache
+def _litellm() -> Any:
+    """Imported on first use: 3 to 6 s and 180 MB, in a thread. It reads no .env, fetches no prices, prints nothing."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+    import litellm
+
+    litellm.suppress_debug_info = True
+    litellm.disable_streaming_logging = True
+    litellm.turn_off_message_logging = True
+    _rehearse(litellm)
+    return litellm
+
+
+def _rehearse(litellm: Any) -> None:
+    """A call to nobody: it loads what litellm puts off until then, 1.5 s that would keep the event loop waiting."""
+    tool = {"type": "function", "function": {"name": "a", "parameters": {"type": "object", "properties": {}}}}
+    messages = [{"role": "user", "content": "a"}]
+    list(litellm.completion(model="openai/a", messages=messages, tools=[tool], stream=True, mock_response="a"))
+
+
+def _access(endpoint: Endpoint) -> dict[str, Any]:
+    """What is no part of the bytes. A service account's JSON stands in place of a key. Retries are ours to decide."""
+    return {
+        "vertex_credentials" if endpoint.api_key.lstrip().startswith("{") else "api_key": endpoint.api_key or None,
+        "base_url": endpoint.base_url or None,
+        "extra_headers": dict(endpoint.extra_headers) or None,
+        "timeout": endpoint.total_s,
+        "num_retries": 0,
+        "max_retries": 0,
+    }
+
+
+def _deadline(endpoint: Endpoint, until: float) -> asyncio.Timeout:
+    """For one wait: the longest silence, or what is left of the whole."""
+    return asyncio.timeout_at(min(asyncio.get_running_loop().time() + endpoint.silence_s, until))
+
+
+def _typed(error: Exception) -> errors.LLMError:
+    """litellm keeps a provider's status and headers, and wraps what goes wrong in the middle of a stream."""
+    cause = getattr(error, "original_exception", None) or error
+    status = getattr(cause, "status_code", None)
+    headers: Mapping[str, str] = getattr(cause, "litellm_response_headers", None) or {}
+    return error_for(status if isinstance(status, int) else 500, str(cause), CIMultiDict(headers))

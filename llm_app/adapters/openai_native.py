@@ -1,0 +1,107 @@
+"""OpenAI chat completions, native tool calls: the way of vLLM, Ollama, llama.cpp, DeepSeek and most gateways too."""
+
+import hashlib
+from typing import Any
+
+import orjson
+
+from llm_app import wire
+from llm_app.adapters import extra_body
+from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
+from llm_app.adapters.openai_merging import merged
+from llm_app.adapters.openai_parser import OpenAIParser
+from llm_app.adapters.openai_pictures import with_pictures
+from llm_app.cache_boundary import without_marker
+from llm_app.types import Message, Prompt, ToolSpec
+
+
+class OpenAINative(Adapter):
+    """Quirks, as data on the route:
+
+    thinking_field: the field that takes earlier thinking back: "reasoning_content" (DeepSeek, Kimi), "reasoning" or
+        "reasoning_details" (OpenRouter); default: none goes back.
+    thinking_budget_field: where the route's thinking budget goes, such as "reasoning.max_tokens" (OpenRouter) or
+        "thinking_budget" (DashScope); default: nowhere.
+    thinking_end: the tag that ends the thinking, such as "</think>", where the prompt's template has opened it already.
+    max_tokens_field: "max_tokens" (default) or "max_completion_tokens".
+    stream_usage: false where `stream_options` is refused.
+    merge_user_messages: true where the roles must alternate (templates of Gemma and Mistral).
+    call_id_length: where ids of calls must have so many letters and digits (9 at Mistral); they are hashed to it.
+    """
+
+    name = "openai_native"
+
+    def encode(self, message: Message, parameters: RouteParameters) -> bytes:
+        if not message.content.strip() and not message.tool_call and not message.pictures and message.role != "tool":
+            return b""
+        parts = with_pictures(self._message(message, parameters), message.pictures)
+        return b",".join(map(orjson.dumps, parts))
+
+    def _message(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
+        out: dict[str, Any] = {"role": message.role, "content": message.content}
+        if call := message.tool_call:
+            function = {"name": call.name, "arguments": call.arguments}
+            out["content"] = message.content or None
+            out["tool_calls"] = [{"id": _call_id(call.id, parameters), "type": "function", "function": function}]
+        if message.role == "tool":
+            out["tool_call_id"] = _call_id(message.tool_call_id, parameters)
+        return out | _thinking(message, parameters)
+
+    def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        """The messages come last: each request then begins with the bytes of the one before."""
+        head = orjson.dumps(self._head(prompt, parameters))
+        system = orjson.dumps({"role": "system", "content": without_marker(prompt.system)})
+        messages = self.encoded(prompt, parameters)
+        if parameters.quirks.get("merge_user_messages"):
+            messages = merged(messages)
+        return head[:-1] + b',"messages":[' + b",".join([system, *messages]) + b"]}"
+
+    def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        quirks = parameters.quirks
+        head: dict[str, Any] = {"model": parameters.model, "stream": True}
+        if quirks.get("stream_usage", True):
+            head["stream_options"] = {"include_usage": True}
+        head[quirks.get("max_tokens_field", "max_tokens")] = parameters.max_tokens
+        if parameters.temperature is not None:
+            head["temperature"] = parameters.temperature
+        head |= extra_body.allowed(parameters.extra_body)
+        if parameters.thinking_budget and (field := quirks.get("thinking_budget_field")):
+            extra_body.put(head, field, parameters.thinking_budget)
+        return head | self._tools(prompt, parameters)
+
+    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        """The fields that tell the model, or its server, of the tools."""
+        return {"tools": [_tool(tool) for tool in prompt.tools]} if prompt.tools else {}
+
+    def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
+        if endpoint.api_key:
+            headers["Authorization"] = f"Bearer {endpoint.api_key}"
+        url = f"{endpoint.base_url.rstrip('/')}/chat/completions"
+        return wire.HTTPRequest(url=url, headers=headers | dict(endpoint.extra_headers), body=body)
+
+    def parser(self, parameters: RouteParameters, prompt: Prompt) -> OpenAIParser:
+        return OpenAIParser(parameters.model, prompt.tool_names, open_with=parameters.quirks.get("thinking_end", ""))
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+    }
+
+
+def _thinking(message: Message, parameters: RouteParameters) -> dict[str, Any]:
+    """Goes back where it came from. Who wants it at all wants the field in every message with a call."""
+    field, thinking = parameters.quirks.get("thinking_field"), message.thinking
+    if not field or message.role != "assistant":
+        return {}
+    is_own = thinking is not None and thinking.is_from("openai", parameters.model)
+    if field == "reasoning_details":
+        return {field: thinking.blocks} if thinking and is_own and thinking.blocks else {}
+    return {field: thinking.text if thinking and is_own else ""} if is_own or message.tool_call else {}
+
+
+def _call_id(call_id: str, parameters: RouteParameters) -> str:
+    length = parameters.quirks.get("call_id_length")
+    return hashlib.sha256(call_id.encode()).hexdigest()[:length] if length else call_id

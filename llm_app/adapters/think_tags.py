@@ -1,0 +1,64 @@
+"""Thinking that a model writes into its content, between tags, told apart while it streams."""
+
+from collections.abc import Iterator
+
+from llm_app.types import DeltaKind
+
+TAGS = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "[THINK]": "[/THINK]",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+}
+
+
+class ThinkTags:
+    """Only a tag at the very beginning of the content opens; quoted later, it is text.
+
+    `open_with`: the closing tag of thinking that the prompt's template has opened already.
+    """
+
+    def __init__(self, open_with: str = "") -> None:
+        self._held = ""
+        self._close = open_with
+        self._decided = bool(open_with)
+
+    def feed(self, text: str) -> Iterator[tuple[DeltaKind, str]]:
+        """Yields pieces with their kind; holds back what may be the beginning of a tag."""
+        if self._decided and not self._close:
+            yield DeltaKind.CONTENT, text
+            return
+        self._held += text
+        if not self._decided:
+            self._decide()
+        if self._close:
+            yield from self._until_close()
+        elif self._decided:
+            yield from self.end()
+
+    def end(self) -> Iterator[tuple[DeltaKind, str]]:
+        """What is held back, when nothing more is to come."""
+        if self._held:
+            yield (DeltaKind.THINKING if self._close else DeltaKind.CONTENT), self._held
+            self._held = ""
+
+    def _decide(self) -> None:
+        start = self._held.lstrip()
+        for tag, close in TAGS.items():
+            if start.startswith(tag):
+                self._held, self._close, self._decided = start[len(tag) :], close, True
+                return
+        self._decided = not any(tag.startswith(start) for tag in TAGS)
+
+    def _until_close(self) -> Iterator[tuple[DeltaKind, str]]:
+        thinking, tag, rest = self._held.partition(self._close)
+        if tag:
+            self._close, self._held = "", ""
+            yield DeltaKind.THINKING, thinking
+            if rest.lstrip():
+                yield DeltaKind.CONTENT, rest.lstrip()
+            return
+        keep = next((n for n in range(len(self._close) - 1, 0, -1) if self._held.endswith(self._close[:n])), 0)
+        ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
+        if ready:
+            yield DeltaKind.THINKING, ready

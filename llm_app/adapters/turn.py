@@ -1,0 +1,95 @@
+"""What the parsers of all protocols have in common: pieces of thinking, words and calls, folded into a turn."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, ClassVar
+
+from llm_app.adapters.base import Parser
+from llm_app.adapters.calls import CallAssembly
+from llm_app.adapters.think_tags import ThinkTags
+from llm_app.errors import StreamCut
+from llm_app.pieces import Pieces
+from llm_app.sse import ServerEvent
+from llm_app.text_calls import Reading, read
+from llm_app.text_calls.streams import PlainWords
+from llm_app.types import CUT, Delta, DeltaKind, LLMTurnResult, Thinking
+
+_CUT = "it reached the output limit before its end; say less in one call."
+
+
+class TurnParser(Parser):
+    """`tools` are the names of the visible tools; `words` decides what of the content streams.
+
+    A call out of the content is looked for only when the reply has none in a field of its own.
+    """
+
+    protocol: ClassVar[str]
+
+    def __init__(
+        self, model: str, tools: Collection[str] = (), words: PlainWords | None = None, open_with: str = ""
+    ) -> None:
+        self._model, self._tools = model, tools
+        self._words = words if words and tools else PlainWords()
+        self._tags = ThinkTags(open_with)
+        self._content, self._thinking = Pieces(), Pieces()
+        self._calls = CallAssembly()
+        self._finish_reason = ""
+
+    def feed(self, event: ServerEvent) -> Iterator[Delta]:
+        if event.data.strip() == "[DONE]":
+            self.done = True
+        elif event.data.strip():
+            yield from self.read(event)
+
+    def read(self, event: ServerEvent) -> Iterator[Delta]:
+        """Takes an event that says something."""
+        raise NotImplementedError
+
+    def _think(self, piece: str) -> Iterator[Delta]:
+        if piece and (piece := self._thinking.add(piece)):
+            yield Delta(kind=DeltaKind.THINKING, text=piece)
+
+    def _say(self, piece: str) -> Iterator[Delta]:
+        """Content, which may begin with thinking between tags."""
+        for kind, part in self._tags.feed(piece) if piece else ():
+            if kind is DeltaKind.THINKING:
+                yield from self._think(part)
+            elif part := self._content.add(part):
+                yield from self._words.feed(part)
+
+    def _call(self, place: int, **fields: Any) -> Iterator[Delta]:
+        """A piece of a call, as `CallAssembly.add` takes it."""
+        if visible := self._calls.add(place, **fields):
+            yield Delta(kind=DeltaKind.TEXT, text=visible)
+
+    def result(self) -> LLMTurnResult:
+        if not self._finish_reason:
+            raise StreamCut()
+        for kind, part in self._tags.end():
+            (self._thinking if kind is DeltaKind.THINKING else self._content).add(part)
+        content = self._content.text()
+        calls, reading = self._calls.finished(), self._reading(content)
+        return LLMTurnResult(
+            content="" if reading.calls else content,
+            tool_calls=calls or reading.calls,
+            origin=reading.origin,
+            unreadable=reading.unreadable,
+            thinking=self._thought(),
+            usage=self.usage,
+            finish_reason="".join(filter(str.isprintable, self._finish_reason))[:50],
+        )
+
+    def _reading(self, content: str) -> Reading:
+        if self._calls or not self._tools:
+            return Reading()
+        reading = read(content, self._tools)
+        return Reading(unreadable=_CUT) if self._finish_reason in CUT and not reading.calls else reading
+
+    def _thought(self) -> Thinking | None:
+        text, blocks = self._thinking.text(), self._signed()
+        if not text and not blocks:
+            return None
+        return Thinking(text=text, protocol=self.protocol, model=self._model, blocks=blocks)
+
+    def _signed(self) -> tuple[Mapping[str, Any], ...]:
+        """The parts that may go back to where they came from, and only unchanged."""
+        return ()

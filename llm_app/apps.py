@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class LlmAppConfig(AppConfig):
+    name = "llm_app"
+    verbose_name = "Models"

@@ -1,0 +1,103 @@
+"""The value of one argument, decoded while the JSON of a call still arrives."""
+
+import re
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_HEX = frozenset("0123456789abcdefABCDEF")
+_PLAIN = re.compile(r'[^"\\]+')
+_NO_STRUCTURE = re.compile(r'[^"{}\[\]:,]+')
+
+
+class ArgumentStream:
+    """Yields the growing string that stands at `path` (keys of nested objects) of a JSON object; passes over all else.
+
+    Linear in time, and without an error on malformed input: the whole call is parsed and judged when it is complete.
+    Source of the escapes: RFC 8259, section 7.
+    """
+
+    def __init__(self, *path: str) -> None:
+        self._path: list[str | None] = list(path)
+        self._keys: list[str | None] = []  # of each open object the key at hand; None for a list
+        self._state = self._structure
+        self._is_value = False
+        self._name: list[str] = []
+        self._digits = ""
+        self._high = ""
+        self._out: list[str] = []
+        self._target: list[str] | None = None  # where the characters of the string at hand go
+
+    def feed(self, fragment: str) -> str:
+        """Takes the next piece of JSON; returns what became readable of the value."""
+        self._out.clear()
+        at = 0
+        while at < len(fragment):
+            at = self._state(fragment, at)
+        return "".join(self._out)
+
+    def _structure(self, text: str, at: int) -> int:
+        char = text[at]
+        if char == '"':
+            self._begin_string()
+        elif char in "{[":
+            self._keys.append("" if char == "{" else None)
+            self._is_value = False
+        elif char in "}]":
+            del self._keys[-1:]
+        elif char in ":,":
+            self._is_value = char == ":"
+        elif passed := _NO_STRUCTURE.match(text, at):
+            return passed.end()
+        return at + 1
+
+    def _begin_string(self) -> None:
+        self._state = self._string
+        if self._is_value:
+            self._target = self._out if self._keys == self._path else None
+        else:
+            self._name.clear()
+            self._target = self._name
+
+    def _string(self, text: str, at: int) -> int:
+        if plain := _PLAIN.match(text, at):
+            self._take(plain[0])
+            return plain.end()
+        if text[at] == "\\":
+            self._state = self._escape
+        else:
+            self._end_string()
+        return at + 1
+
+    def _end_string(self) -> None:
+        self._state, self._high = self._structure, ""
+        if self._target is self._name and self._keys and self._keys[-1] is not None:
+            self._keys[-1] = "".join(self._name)
+
+    def _escape(self, text: str, at: int) -> int:
+        if text[at] == "u":
+            self._state, self._digits = self._unicode, ""
+        else:
+            self._state = self._string
+            self._take(_ESCAPES.get(text[at], text[at]))
+        return at + 1
+
+    def _unicode(self, text: str, at: int) -> int:
+        digits = text[at : at + 4 - len(self._digits)]
+        self._digits += digits
+        if len(self._digits) == 4:
+            self._state = self._string
+            self._code_unit(int(self._digits, 16) if _HEX.issuperset(self._digits) else 0xFFFD)
+        return at + len(digits)
+
+    def _code_unit(self, unit: int) -> None:
+        """A code point; the first half of a surrogate pair waits for the second."""
+        high = self._high
+        if 0xD800 <= unit < 0xDC00:
+            self._high = chr(unit)
+            return
+        pair = (high + chr(unit)) if 0xDC00 <= unit < 0xE000 else chr(unit)
+        self._take(pair.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+
+    def _take(self, text: str) -> None:
+        self._high = ""
+        if self._target is not None:
+            self._target.append(text)

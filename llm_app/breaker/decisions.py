@@ -1,0 +1,78 @@
+"""When a provider is left alone and who may try it again: pure decisions, without a clock and without a database."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from django.db.models import TextChoices
+
+from llm_app import errors
+
+# What counts against a provider. A refused request (400) does not: it was answered.
+_FAULTS = (
+    errors.ConnectionFailed,
+    errors.ProviderTimeout,
+    errors.ServerError,
+    errors.StreamCut,
+    errors.UnreadableReply,
+    errors.Overloaded,
+)
+_FAULT_NAMES = frozenset(fault.__name__ for fault in _FAULTS)
+
+
+class State(TextChoices):
+    CLOSED = "closed", "closed"  # calls go through
+    OPEN = "open", "open"  # nobody calls
+    HALF_OPEN = "half_open", "half-open"  # one call probes, the others stay away
+
+
+class Entrance(Enum):
+    FREE = "free"
+    PROBE = "probe"  # for exactly one call
+    SHUT = "shut"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thresholds:
+    """A breaker opens if, of the newest `window` calls (`min_calls` or more), the share `failure_ratio` failed."""
+
+    window: int = 20
+    failure_ratio: float = 0.5
+    min_calls: int = 5
+    cooldown_s: float = 30.0
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Thresholds":
+        """What a provider sets, and the defaults. Raises TypeError for an unknown name."""
+        return cls(**values)
+
+    def check(self) -> None:
+        """Raises ValueError or TypeError for what makes no sense."""
+        if min(self.window, self.min_calls) < 1 or not 0 < self.failure_ratio <= 1 or self.cooldown_s <= 0:
+            raise ValueError("out of range")
+
+
+def entrance(state: str, *, forced: bool, is_due: bool) -> Entrance:
+    """`is_due`: the cooldown is over, or the worker that probes is taken for dead."""
+    if state == State.CLOSED:
+        return Entrance.FREE
+    return Entrance.PROBE if is_due and not forced else Entrance.SHUT
+
+
+def counts(error: errors.LLMError) -> bool:
+    """Whether an error is evidence against its provider."""
+    return isinstance(error, (*_FAULTS, errors.AuthenticationFailed))
+
+
+def trips(error: errors.LLMError, outcomes: Sequence[str], thresholds: Thresholds) -> str:
+    """Why a closed breaker opens after `error`, in words; empty if it stays closed.
+
+    `outcomes` are the newest calls, this one included: the names of their errors, empty for a success.
+    """
+    if isinstance(error, errors.AuthenticationFailed):
+        return "It does not accept its key."
+    failed = sum(outcome in _FAULT_NAMES for outcome in outcomes)
+    if len(outcomes) < thresholds.min_calls or failed < thresholds.failure_ratio * len(outcomes):
+        return ""
+    return f"{failed} of its last {len(outcomes)} calls failed. The newest: {error.sentence}"

@@ -1,0 +1,76 @@
+"""The breaker before one attempt on a route. It costs a query only when a call has failed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from llm_app.breaker import changes
+from llm_app.breaker.decisions import Entrance, State, Thresholds, counts, entrance, trips
+from llm_app.errors import AuthenticationFailed, CircuitOpen, LLMError
+from llm_app.models import LLMLog, Route
+from llm_app.models.log import CallStatus
+from llm_app.types import Purpose
+
+
+class Gate:
+    """`route` comes from `usable_for`, which read the breaker with it."""
+
+    def __init__(self, route: Route) -> None:
+        self._provider = route.provider
+        self._breaker = changes.current(route.provider)
+        is_due = bool(route.probe_is_due)  # type: ignore[attr-defined]  # annotated by usable_for
+        self._entrance = entrance(self._breaker.state, forced=self._breaker.forced, is_due=is_due)
+
+    @property
+    def is_passable(self) -> bool:
+        return self._entrance is not Entrance.SHUT
+
+    @property
+    def has_opened(self) -> bool:
+        """After a failed attempt: it was open, or this failure opened it."""
+        return self._breaker.state == State.OPEN
+
+    @contextmanager
+    def passage(self) -> Iterator[None]:
+        """Around one attempt, whose log is saved if it fails: its outcome moves the breaker. Raises CircuitOpen."""
+        if not self.is_passable or (self._is_probe and not changes.take_probe(self._breaker)):
+            raise CircuitOpen(key_refused=self._breaker.key_refused)
+        try:
+            yield
+        except LLMError as error:
+            self._failed(error)
+            raise
+        except BaseException:
+            if self._is_probe:
+                changes.give_probe_back(self._breaker)
+            raise
+        self._answered()
+
+    @property
+    def _is_probe(self) -> bool:
+        return self._entrance is Entrance.PROBE
+
+    def _answered(self) -> None:
+        if self._is_probe:
+            changes.close(self._breaker, "The probe was answered.")
+
+    def _failed(self, error: LLMError) -> None:
+        if not counts(error):
+            self._answered()
+        elif reason := self._reason_to_open(error):
+            changes.open_(self._breaker, reason, key_refused=isinstance(error, AuthenticationFailed))
+
+    def _reason_to_open(self, error: LLMError) -> str:
+        if self._is_probe:
+            return f"The probe failed. {error.sentence}"
+        if self._breaker.forced:
+            return ""
+        thresholds = Thresholds.of(self._provider.breaker)
+        return trips(error, self._outcomes(thresholds.window), thresholds)
+
+    def _outcomes(self, window: int) -> list[str]:
+        """The errors of the newest calls since the breaker closed; empty for a success. Tests do not count."""
+        logs = LLMLog.objects.filter(provider=self._provider.name).exclude(status=CallStatus.ABORTED)
+        if self._breaker.changed_at is not None:
+            logs = logs.filter(created_at__gt=self._breaker.changed_at)
+        logs = logs.exclude(purpose=Purpose.TEST).order_by("-created_at")
+        return list(logs.values_list("error_type", flat=True)[:window])

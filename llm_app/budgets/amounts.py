@@ -1,0 +1,52 @@
+"""What a call costs, and what it may cost at most."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from llm_app import prices
+from llm_app.types import Usage
+
+BYTES_PER_TOKEN = 3  # before a provider has counted: high for prose, about right for code and other scripts
+
+
+class Unit(StrEnum):
+    USD = "usd"
+    TOKENS = "tokens"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Amount:
+    """`usd` is None where no price is known: then only limits on tokens bind."""
+
+    tokens: int = 0
+    usd: Decimal | None = None
+
+    def of(self, unit: Unit) -> Decimal | None:
+        return Decimal(self.tokens) if unit is Unit.TOKENS else self.usd
+
+    def covers(self, other: "Amount") -> bool:
+        """Whether `other` is no more than this, in tokens and in USD."""
+        if other.usd is not None and (self.usd is None or self.usd < other.usd):
+            return False
+        return self.tokens >= other.tokens
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallSize:
+    """The bytes of a request, the most tokens of its answer, and its route's price (USD per million tokens)."""
+
+    request_bytes: int
+    max_tokens: int
+    price: Mapping[str, Any]
+
+    def grown(self, more_bytes: int) -> "CallSize":
+        return replace(self, request_bytes=self.request_bytes + more_bytes)
+
+    @property
+    def upper(self) -> Amount:
+        """The most that the call is expected to cost."""
+        usage = Usage(input_tokens=self.request_bytes // BYTES_PER_TOKEN, output_tokens=self.max_tokens)
+        return Amount(tokens=usage.input_tokens + usage.output_tokens, usd=prices.cost(usage, self.price))

@@ -1,0 +1,105 @@
+"""The rows behind limits: counters of what was spent, and reservations against them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from uuid import UUID
+
+from django.contrib.auth import get_user_model
+from django.db.models import F, QuerySet, Sum
+
+from llm_app.budgets.amounts import Amount
+from llm_app.budgets.limits import Counter, Limit
+from llm_app.budgets.standing import Standing
+from llm_app.models import LLMLog, Reservation, Spending
+from llm_app.models.budget import lease_end
+
+_NOTHING = Amount(usd=Decimal(0))
+
+
+def standings(limits: Sequence[Limit]) -> list[Standing]:
+    """How limits stand now. Locks nothing, writes nothing: two queries, and one for each counter not yet opened."""
+    counters = _counters(limits)
+    spent = _spent(Spending.objects.filter(pk__in=counters))
+    spent |= {key: _logged(counter) for key, counter in counters.items() if key not in spent}
+    return _standings(limits, spent, _reserved(counters))
+
+
+def locked_standings(limits: Sequence[Limit]) -> list[Standing]:
+    """The same inside a transaction, until whose end nobody else spends or reserves; opens the counters."""
+    counters = _counters(limits)
+    spent = _spent(_locked(counters))
+    if missing := sorted(counters.keys() - spent.keys()):
+        opened = [(key, _logged(counters[key])) for key in missing]
+        rows = [Spending(key=key, usd=used.usd or 0, tokens=used.tokens) for key, used in opened]
+        Spending.objects.bulk_create(rows, ignore_conflicts=True)
+        spent = _spent(_locked(counters))
+    return _standings(limits, spent, _reserved(counters))
+
+
+def reserve(limits: Sequence[Limit], amount: Amount, *, allowance: UUID, task_id: UUID | None) -> None:
+    """Against each counter. Inside a transaction."""
+    Reservation.objects.bulk_create(
+        Reservation(
+            spending_id=key,
+            allowance=allowance,
+            task_id=task_id,
+            usd=amount.usd or 0,
+            tokens=amount.tokens,
+            expires_at=lease_end(),
+        )
+        for key in _counters(limits)
+    )
+
+
+def charge(limits: Sequence[Limit], amount: Amount) -> None:
+    """Adds to each counter, once. Inside a transaction."""
+    keys = list(_counters(limits))
+    if len(keys) > 1:
+        len(_locked(keys))
+    Spending.objects.filter(pk__in=keys).update(tokens=F("tokens") + amount.tokens, usd=F("usd") + (amount.usd or 0))
+
+
+def _counters(limits: Sequence[Limit]) -> dict[str, Counter]:
+    return {limit.counter.key: limit.counter for limit in limits}
+
+
+def _locked(keys: Iterable[str]) -> "QuerySet[Spending]":
+    """In one order for all, so that no two wait for each other. SQLite has one writer at a time anyway."""
+    return Spending.objects.select_for_update().filter(pk__in=list(keys)).order_by("pk")
+
+
+def _spent(rows: "QuerySet[Spending]") -> dict[str, Amount]:
+    return {row.key: Amount(tokens=row.tokens, usd=row.usd) for row in rows}
+
+
+def _logged(counter: Counter) -> Amount:
+    """What the logs say: a counter counts from the beginning of its period, whenever its budget was set."""
+    logs = LLMLog.objects.all()
+    if counter.begin is None:
+        logs = logs.filter(task_id=counter.task_id) if counter.task_id else logs.none()
+    else:
+        logs = logs.filter(created_at__gte=counter.begin)
+    if counter.user_id is not None:
+        logs = logs.filter(user_id=counter.user_id)
+    if counter.role_id is not None:
+        members = get_user_model().objects.filter(groups=counter.role_id)
+        logs = logs.filter(user_id__in=members.values("pk"))
+    tokens = Sum(F("input_tokens") + F("output_tokens"), default=0)
+    return Amount(**logs.aggregate(tokens=tokens, usd=Sum("cost_usd", default=Decimal(0))))
+
+
+def _reserved(keys: Iterable[str]) -> dict[str, Amount]:
+    alive = Reservation.objects.alive().filter(spending__in=list(keys))
+    sums = alive.values("spending").annotate(tokens=Sum("tokens"), usd=Sum("usd"))
+    return {row["spending"]: Amount(tokens=row["tokens"], usd=row["usd"]) for row in sums}
+
+
+def _standings(limits: Sequence[Limit], spent: Mapping[str, Amount], reserved: Mapping[str, Amount]) -> list[Standing]:
+    return [
+        Standing(
+            limit=limit,
+            spent=spent[limit.counter.key].of(limit.unit) or Decimal(0),
+            reserved=reserved.get(limit.counter.key, _NOTHING).of(limit.unit) or Decimal(0),
+        )
+        for limit in limits
+    ]

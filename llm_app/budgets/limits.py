@@ -1,0 +1,96 @@
+"""The limits that bind a call, and the counters that they are held against."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from uuid import UUID
+
+from llm_app.budgets.amounts import Unit
+from llm_app.budgets.periods import Period
+from llm_app.models import Budget
+
+
+class Scope(StrEnum):
+    """Whose budget it is: one person's, the members' of a role together, or everybody's together."""
+
+    USER = "user"
+    ROLE = "role"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counter:
+    """What is counted together: the calls of `owner` since `begin`, or those of one task. The key is its row's."""
+
+    key: str
+    user_id: int | None = None
+    role_id: int | None = None
+    task_id: UUID | None = None
+    begin: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limit:
+    """One figure of a budget. `name` is that of the user or the role; `renews_at` is None for a task's."""
+
+    scope: Scope
+    name: str
+    unit: Unit
+    period: Period
+    most: Decimal
+    counter: Counter
+    renews_at: datetime | None
+
+    @property
+    def words(self) -> str:
+        """For example "budget of the role analysts, $50.00 a month,"."""
+        whose = "this server" if self.scope is Scope.SYSTEM else f"the {self.scope} {self.name}"
+        return f"budget of {whose}, {in_words(self.most, self.unit)} a {self.period},"
+
+
+def in_words(amount: Decimal, unit: Unit) -> str:
+    if unit is Unit.TOKENS:
+        return f"{amount:,.0f} tokens"
+    return f"${amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"${amount.normalize():,f}"
+
+
+def binding(user_id: int | None, task_id: UUID | None, now: datetime | None = None) -> tuple[Limit, ...]:
+    """The limits that a call of a user in a task is counted in: one query. Without a user, that of all."""
+    now = now or datetime.now(UTC)
+    return tuple(limit for budget in Budget.objects.binding(user_id) for limit in of(budget, task_id, now))
+
+
+def of(budget: Budget, task_id: UUID | None, now: datetime) -> Iterator[Limit]:
+    scope, name = _scope(budget)
+    for period in Period:
+        for unit in Unit:
+            most = getattr(budget, f"{unit}_per_{period}")
+            if most is not None:
+                yield Limit(
+                    scope=scope,
+                    name=name,
+                    unit=unit,
+                    period=period,
+                    most=Decimal(most),
+                    counter=_counter(budget, task_id, period, now),
+                    renews_at=period.end(now),
+                )
+
+
+def _scope(budget: Budget) -> tuple[Scope, str]:
+    if budget.user is not None:
+        return Scope.USER, budget.user.get_username()
+    return (Scope.ROLE, budget.role.name) if budget.role is not None else (Scope.SYSTEM, "")
+
+
+def _counter(budget: Budget, task_id: UUID | None, period: Period, now: datetime) -> Counter:
+    if period is Period.TASK:
+        return Counter(key=f"task {task_id}", task_id=task_id)
+    when, begin = period.name_at(now), period.begin(now)
+    if budget.user_id is not None:
+        return Counter(key=f"user {budget.user_id} {when}", user_id=budget.user_id, begin=begin)
+    if budget.role_id is not None:
+        return Counter(key=f"role {budget.role_id} {when}", role_id=budget.role_id, begin=begin)
+    return Counter(key=f"all {when}", begin=begin)

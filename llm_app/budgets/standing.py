@@ -1,0 +1,60 @@
+"""How a limit stands: what is spent, what is reserved, what is left, and whether one more call has room."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+
+from llm_app.budgets.amounts import Amount
+from llm_app.budgets.limits import Limit
+from llm_app.budgets.periods import Period
+
+
+class Room(Enum):
+    FREE = "free"
+    RESERVED = "reserved"  # by others: there may be room when their calls have ended
+    SPENT = "spent"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """`spent` and `reserved` are in the limit's unit, as the limit's `most`."""
+
+    limit: Limit
+    spent: Decimal
+    reserved: Decimal
+
+    @property
+    def left(self) -> Decimal:
+        return max(Decimal(0), self.limit.most - self.spent - self.reserved)
+
+    @property
+    def share_spent(self) -> float:
+        """From 0 to 1, or more where the last call overran the limit."""
+        return float(self.spent / self.limit.most) if self.limit.most else 1.0
+
+    def room_for(self, wanted: Amount) -> Room:
+        """A call without a known price has room in every limit in USD.
+
+        What a call may cost is an upper estimate: when nothing else is reserved, it may go all the same. So a limit is
+        used up to its end, and overrun by one call at most.
+        """
+        cost = wanted.of(self.limit.unit)
+        if cost is None:
+            return Room.FREE
+        if self.spent >= self.limit.most:
+            return Room.SPENT
+        return Room.FREE if not self.reserved or cost <= self.left else Room.RESERVED
+
+    @property
+    def sentence_when_spent(self) -> str:
+        """What a person reads whose task ends by it."""
+        if self.limit.renews_at is None:
+            return f"The {self.limit.words} is spent by this task. Write a message to go on in a new one."
+        renewal = f"It is renewed on {self.limit.renews_at:%-d %B %Y} at 00:00 UTC"
+        return f"The {self.limit.words} is spent. {renewal}; an administrator can raise it."
+
+    @property
+    def sentence_when_reserved(self) -> str:
+        """Why a call waits."""
+        others = "other calls of this task" if self.limit.period is Period.TASK else "calls that run at the moment"
+        return f"Waiting: what is left of the {self.limit.words} is reserved for {others}."

@@ -1,0 +1,55 @@
+"""The circuit breakers of providers: a row each, shared by all workers, and the history of their states."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from llm_app.breaker.decisions import State
+from llm_app.models.provider import Provider
+
+
+class CircuitBreaker(models.Model):
+    """Written only when its state changes; a provider without a row has a closed one.
+
+    `epoch` counts the changes: who changes it names the epoch that they saw, and only one of them succeeds.
+    """
+
+    provider = models.OneToOneField(Provider, models.CASCADE, primary_key=True, related_name="circuit_breaker")
+    state = models.CharField(max_length=9, choices=State, default=State.CLOSED)
+    forced = models.BooleanField(default=False, help_text="Stays as it is until an administrator resets it.")
+    key_refused = models.BooleanField(default=False, help_text="It opened because the provider refused its key.")
+    reason = models.TextField(blank=True)
+    probe_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Open: when one call may probe. Half-open: when the call that probes is taken for dead.",
+    )
+    epoch = models.PositiveIntegerField(default=0)
+    changed_at = models.DateTimeField(null=True, blank=True, help_text="Calls before it no longer count.")
+
+    class Meta:
+        db_table = "circuit_breakers"
+        constraints = [
+            models.CheckConstraint(condition=Q(state__in=State.values), name="breaker_state_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_state_display()}, forced" if self.forced else self.get_state_display()
+
+
+class BreakerChange(models.Model):
+    """One change of a breaker's state. `by` is the person who ordered it; empty: the calls did."""
+
+    provider = models.ForeignKey(Provider, models.CASCADE, related_name="breaker_changes")
+    before = models.CharField(max_length=9, choices=State)
+    after = models.CharField(max_length=9, choices=State)
+    reason = models.TextField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "breaker_changes"
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.provider}: {self.get_before_display()} → {self.get_after_display()}"

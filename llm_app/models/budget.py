@@ -1,0 +1,112 @@
+"""What may be spent, what was spent, and what calls under way have reserved."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import DateTimeField, ExpressionWrapper, Q
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Coalesce, Now
+
+
+def _usd(**options: Any) -> "models.DecimalField[Any, Any]":
+    options |= {"max_digits": 14, "decimal_places": 4, "validators": [MinValueValidator(0)]}
+    return models.DecimalField(null=True, blank=True, **options)
+
+
+def _tokens() -> "models.PositiveBigIntegerField[Any, Any]":
+    return models.PositiveBigIntegerField(null=True, blank=True)
+
+
+class BudgetQuerySet(models.QuerySet["Budget"]):
+    def binding(self, user_id: int | None) -> "BudgetQuerySet":
+        """Those that a user's calls are counted in: their own, those of their roles, and that of all."""
+        own, roles = Q(user__in=[user_id]), Q(role__in=Group.objects.filter(user__in=[user_id]))
+        return self.filter(own | roles | Q(user=None, role=None)).select_related("user", "role").order_by("pk")
+
+
+class Budget(models.Model):
+    """What a user, the members of a role together, or (without either) all together may spend.
+
+    An empty limit is none. Days and months are those of UTC; a limit per task holds for each single task.
+    """
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="budget")
+    role = models.OneToOneField(Group, models.CASCADE, null=True, blank=True, related_name="budget")
+    usd_per_task = _usd(verbose_name="USD per task")
+    usd_per_day = _usd(verbose_name="USD per day")
+    usd_per_month = _usd(verbose_name="USD per month")
+    tokens_per_task = _tokens()
+    tokens_per_day = _tokens()
+    tokens_per_month = _tokens()
+
+    objects = BudgetQuerySet.as_manager()
+
+    class Meta:
+        db_table = "budgets"
+        constraints = [
+            models.CheckConstraint(condition=Q(user=None) | Q(role=None), name="budget_of_a_user_or_of_a_role"),
+            models.UniqueConstraint(Coalesce("user", 0), condition=Q(user=None, role=None), name="one_budget_of_all"),
+        ]
+
+    def __str__(self) -> str:
+        if self.user_id:
+            return f"Budget of {self.user}"
+        return f"Budget of the role {self.role}" if self.role_id else "Budget of this server"
+
+
+class Spending(models.Model):
+    """What was spent in one period. A counter of its own: deleting a session gives nothing back.
+
+    The key names whose it is and when: "user 5 2026-11-22", "role 3 2026-11", "all 2026-11", "task …".
+    """
+
+    key = models.CharField(max_length=60, primary_key=True)
+    usd = models.DecimalField(max_digits=20, decimal_places=8, default=0)
+    tokens = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        db_table = "spending"
+        verbose_name_plural = "spending"
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class ReservationQuerySet(models.QuerySet["Reservation"]):
+    def alive(self) -> "ReservationQuerySet":
+        """Those of leases that hold, by the database's clock."""
+        return self.filter(expires_at__gt=Now())
+
+    def renew(self, task_ids: Iterable[UUID]) -> None:
+        """What tasks have reserved lives as long as their leases."""
+        self.filter(task_id__in=list(task_ids)).update(expires_at=lease_end())
+
+
+class Reservation(models.Model):
+    """What a call under way may cost, held against one counter. It belongs to a lease, and dies with it."""
+
+    spending = models.ForeignKey(Spending, models.CASCADE, related_name="reservations")
+    allowance = models.UUIDField(db_index=True, help_text="Who reserved it: one for each lease of a task.")
+    task_id = models.UUIDField(null=True, blank=True, db_index=True)
+    usd = models.DecimalField(max_digits=20, decimal_places=8, default=0)
+    tokens = models.PositiveBigIntegerField(default=0)
+    expires_at = models.DateTimeField()
+
+    objects = ReservationQuerySet.as_manager()
+
+    class Meta:
+        db_table = "reservations"
+
+    def __str__(self) -> str:
+        return f"Reservation in {self.spending_id}"
+
+
+def lease_end() -> "ExpressionWrapper[CombinedExpression]":
+    """When a lease ends that is taken or renewed now."""
+    return ExpressionWrapper(Now() + timedelta(seconds=settings.LEASE_SECONDS), output_field=DateTimeField())

@@ -1,0 +1,80 @@
+"""The log of every call to a provider: references from which the very request can be rebuilt, never a copy of it."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+
+
+class CallStatus(models.TextChoices):
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    ABORTED = "aborted"
+
+
+class LLMLog(models.Model):
+    """One attempt at one provider.
+
+    The request is: the blobs `system_blob`, `tools_blob` and `compacted_blob`, the session's entries that are in
+    context with `cut_seq` < seq ≤ `last_seq`, and `parameters`; serialized by `adapter` in `adapter_version`. A call
+    that is no step of a conversation has its messages in `messages_blob` instead.
+    `request_sha256` is the hash of the bytes that were sent.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user_id = models.BigIntegerField(null=True, blank=True, help_text="Whose budgets it was counted in.")
+    task_id = models.UUIDField(null=True, blank=True)
+    session_id = models.UUIDField(null=True, blank=True)
+    purpose = models.CharField(max_length=10)
+    iteration = models.PositiveIntegerField(default=0)
+    attempt = models.PositiveSmallIntegerField(default=1)
+
+    model = models.CharField(max_length=100, help_text="The logical model.")
+    provider = models.CharField(max_length=100)
+    provider_model = models.CharField(max_length=200)
+    adapter = models.CharField(max_length=20)
+    adapter_version = models.PositiveSmallIntegerField()
+
+    system_blob = models.CharField(max_length=64, blank=True)
+    tools_blob = models.CharField(max_length=64, blank=True)
+    compacted_blob = models.CharField(max_length=64, blank=True)
+    messages_blob = models.CharField(max_length=64, blank=True)
+    cut_seq = models.PositiveIntegerField(default=0)
+    last_seq = models.PositiveIntegerField(default=0)
+    parameters = models.JSONField(default=dict)
+    masked_spans = models.JSONField(default=list)
+    request_sha256 = models.CharField(max_length=64)
+    request_bytes = models.PositiveIntegerField()
+
+    status = models.CharField(max_length=10, choices=CallStatus)
+    error_type = models.CharField(
+        max_length=30, blank=True, help_text="What kind of failure: a class of llm_app.errors."
+    )
+    error = models.TextField(blank=True)
+    finish_reason = models.CharField(max_length=50, blank=True)
+    input_tokens = models.PositiveIntegerField(default=0)
+    cached_tokens = models.PositiveIntegerField(default=0)
+    output_tokens = models.PositiveIntegerField(default=0)
+    thinking_tokens = models.PositiveIntegerField(default=0)
+    usage_estimated = models.BooleanField(default=False, help_text="The provider did not say what it used.")
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True)
+    first_delta_ms = models.PositiveIntegerField(null=True, blank=True)
+    duration_ms = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "llm_logs"
+        ordering = ["-created_at"]
+        verbose_name = "LLM call"
+        indexes = [
+            models.Index(fields=["task_id", "created_at"]),
+            models.Index(fields=["provider", "-created_at"]),
+            models.Index(fields=["user_id", "created_at"]),
+            models.Index(fields=["created_at"]),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(status__in=CallStatus.values), name="llm_log_status_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.purpose} → {self.provider}/{self.provider_model} ({self.status})"

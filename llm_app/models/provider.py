@@ -1,0 +1,148 @@
+"""Who answers: providers, the logical models that people choose, and the routes from one to the other."""
+
+from typing import Any
+
+from django.contrib.auth.models import Group
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
+
+from llm_app.encryption import EncryptedTextField
+
+
+class Protocol(models.TextChoices):
+    OPENAI_NATIVE = "openai_native", "OpenAI chat completions, native tool calls"
+    ANTHROPIC_NATIVE = "anthropic_native", "Anthropic messages, native tool calls"
+    ANTHROPIC_XML = "anthropic_xml", "Anthropic messages, tool calls as XML"
+    JSON_SCHEMA = "json_schema", "OpenAI chat completions, replies constrained by a JSON Schema"
+    LITELLM = "litellm", "Any other provider, through litellm"
+    SCRIPTED = "scripted", "The demo and test provider that ships with this server"
+
+
+class Provider(models.Model):
+    """An address that speaks a protocol, and its key."""
+
+    name = models.CharField(max_length=100, unique=True)
+    protocol = models.CharField(max_length=20, choices=Protocol)
+    base_url = models.CharField(  # not a URLField, which refuses the short host names of a private network
+        max_length=200,
+        blank=True,
+        validators=[RegexValidator(r"^https?://[^\s/]", "Write the whole address, with http:// or https://.")],
+        help_text="For example https://api.openai.com/v1",
+    )
+    api_key = EncryptedTextField(blank=True)
+    litellm_provider = models.CharField(max_length=50, blank=True)
+    timeout_s = models.FloatField(default=120, help_text="The longest silence on the wire, in seconds.")
+    total_timeout_s = models.FloatField(default=600, help_text="The longest time of one attempt, in seconds.")
+    breaker = models.JSONField(default=dict, blank=True, help_text="window, failure_ratio, min_calls, cooldown_s")
+    enabled = models.BooleanField(default=True)
+
+    class Meta:
+        db_table = "providers"
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(condition=Q(protocol__in=Protocol.values), name="provider_protocol_known"),
+            models.CheckConstraint(
+                condition=~Q(protocol="litellm") | ~Q(litellm_provider=""), name="provider_litellm_names_its_provider"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ModelKind(models.TextChoices):
+    """What a model gives back. Only those of text hold a conversation; tools ask the others."""
+
+    TEXT = "text", "Text"
+    IMAGE = "image", "Images"
+    AUDIO = "audio", "Speech"
+
+
+class LogicalModelQuerySet(models.QuerySet["LogicalModel"]):
+    def visible_to(self, user_id: int | None) -> "LogicalModelQuerySet":
+        """What a user may choose for a conversation."""
+        return self.open_to(user_id).filter(kind=ModelKind.TEXT)
+
+    def open_to(self, user_id: int | None) -> "LogicalModelQuerySet":
+        """What may be asked for a user, of any kind: the models without roles, and those of their roles."""
+        granted = LogicalModel.roles.through.objects.filter(logicalmodel=OuterRef("pk"))
+        return self.filter(~Exists(granted) | Exists(granted.filter(group__user__in=[user_id])))
+
+
+class LogicalModel(models.Model):
+    """The name that users and agents choose. Which provider answers is decided by its routes."""
+
+    name = models.CharField(max_length=100, unique=True)
+    kind = models.CharField(max_length=10, choices=ModelKind, default=ModelKind.TEXT, help_text="What it gives back.")
+    context_window = models.PositiveIntegerField(default=128_000, help_text="Tokens.")
+    max_output_tokens = models.PositiveIntegerField(default=8_192)
+    is_default = models.BooleanField(default=False, help_text="Used where nobody chose a model.")
+    roles: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
+        Group, blank=True, related_name="+", help_text="Who may use it; empty: everyone."
+    )
+
+    objects = LogicalModelQuerySet.as_manager()
+
+    class Meta:
+        db_table = "logical_models"
+        ordering = ["-is_default", "name"]
+        verbose_name = "model"
+        constraints = [
+            models.UniqueConstraint(fields=["is_default"], condition=Q(is_default=True), name="one_default_model"),
+            models.CheckConstraint(condition=Q(kind__in=ModelKind.values), name="model_kind_known"),
+            models.CheckConstraint(condition=Q(is_default=False) | Q(kind="text"), name="default_model_is_of_text"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RouteQuerySet(models.QuerySet["Route"]):
+    def usable_for(self, model: str, user_id: int | None = None) -> "RouteQuerySet":
+        """The enabled routes of a logical model, first priority first; an empty name means the default model.
+
+        With a user, only if the model is open to them. Each comes with its provider's breaker, and `probe_is_due`.
+        """
+        routes = self.filter(Q(model__name=model) if model else Q(model__is_default=True), provider__enabled=True)
+        if user_id is not None:
+            routes = routes.filter(model__in=LogicalModel.objects.open_to(user_id))
+        due = Q(provider__circuit_breaker__probe_at__lte=Now())
+        return (
+            routes.select_related("provider__circuit_breaker", "model")
+            .annotate(probe_is_due=due)
+            .order_by("priority", "pk")
+        )
+
+
+class Route(models.Model):
+    """Logical model → a provider's model, with a priority and the parameters of its calls."""
+
+    model = models.ForeignKey(LogicalModel, models.CASCADE, related_name="routes")
+    provider = models.ForeignKey(Provider, models.CASCADE, related_name="routes")
+    provider_model = models.CharField(max_length=200, help_text="The model's name at the provider.")
+    priority = models.PositiveSmallIntegerField(default=1, help_text="1 is tried first.")
+    context_window = models.PositiveIntegerField(null=True, blank=True, help_text="If smaller than the model's.")
+    max_tokens = models.PositiveIntegerField(null=True, blank=True)
+    temperature = models.FloatField(null=True, blank=True)
+    thinking_budget = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens, where the provider has it.")
+    takes_images = models.BooleanField(default=False, help_text="Whether the model can see pictures.")
+    extra_body = models.JSONField(default=dict, blank=True)
+    extra_headers = models.JSONField(
+        default=dict, blank=True, help_text="Stored and shown in clear: keys belong into the provider's own field."
+    )
+    price = models.JSONField(default=dict, blank=True, help_text="USD per million: input, cached_input, output")
+    quirks = models.JSONField(default=dict, blank=True, help_text="How this provider differs from its protocol.")
+
+    objects = RouteQuerySet.as_manager()
+
+    class Meta:
+        db_table = "routes"
+        ordering = ["model", "priority"]
+        constraints = [
+            models.UniqueConstraint(fields=["model", "provider", "provider_model"], name="one_route_per_target"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model} → {self.provider}/{self.provider_model}"

@@ -1,0 +1,50 @@
+"""Secrets: written once, never shown again, masked wherever they turn up."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from llm_app.encryption import EncryptedTextField
+
+
+class Secret(models.Model):
+    """A value that tools may use and models must not see. Without an owner it belongs to the whole team."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="secrets")
+    name = models.CharField(max_length=64)
+    value = EncryptedTextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "secrets"
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "name"], name="secret_name_once_per_owner"),
+            models.UniqueConstraint(fields=["name"], condition=Q(owner=None), name="secret_name_once_per_team"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ServiceKey(models.Model):
+    """The server's own key for a service that is no model provider: masked everywhere, and usable by no task."""
+
+    name = models.CharField(max_length=150, unique=True, help_text="Such as search.tavily.")
+    value = EncryptedTextField()
+
+    class Meta:
+        db_table = "service_keys"
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def put(cls, name: str, value: str) -> bool:
+        """Stores a key in the place of what was there; tells whether that was another one."""
+        row = cls.objects.filter(name=name).first() or cls(name=name)
+        if row.value == value:
+            return False
+        row.value = value
+        row.save()
+        return True

@@ -1,0 +1,102 @@
+"""The forms in which a secret may stand in a text: as it is, escaped for another language, or encoded."""
+
+import base64
+import html
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from urllib.parse import quote, quote_plus
+
+SHORTEST_LINE = 8  # characters; a shorter line of a secret says little, and stands in too many texts
+_HEADING = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]+-----")  # of a PEM file: the same in everybody's
+_PERCENT = re.compile("%[0-9A-F]{2}")
+_UNICODE = re.compile(r"\\u[0-9a-f]{4}")
+_SAFE = ("", "/", "!'()*", "!#$&'()*+,/:;=?@[]~")  # what quote(), encodeURIComponent() and encodeURI() leave alone
+_MARKUP = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})  # how JSON is made safe inside of HTML
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forms:
+    """`written` ones stand in a text as they are; white space may stand anywhere inside of `packed` ones.
+
+    Programs that print base64 or hex wrap their lines, and some part the bytes by spaces.
+    """
+
+    written: frozenset[str]
+    packed: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def forms_of(value: str) -> Forms:
+    """All forms of `value` and, if it has several lines, of each line. White space around it is not part of it."""
+    pieces = _pieces(value.strip())
+    return Forms(
+        written=frozenset().union(*map(_written, pieces)),
+        packed=frozenset().union(*map(_packed, pieces)),
+    )
+
+
+def _pieces(value: str) -> set[str]:
+    lines = (line.strip() for line in value.splitlines())
+    return {value, *(line for line in lines if len(line) >= SHORTEST_LINE and not _HEADING.fullmatch(line))} - {""}
+
+
+# --- escaped ----------------------------------------------------------------------------------------------------
+
+
+def _written(value: str) -> set[str]:
+    dumped = _dumped(value)
+    twice = set().union(*map(_dumped, dumped), *map(_html, dumped), {quote(form, safe="") for form in dumped})
+    return {value} | _json(value) | twice | _url(value) | _html(value) | _literal(value)
+
+
+def _dumped(value: str) -> set[str]:
+    return {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+
+
+def _json(value: str) -> set[str]:
+    """As a JSON string: non-ASCII escaped or not, slashes and markup too, hex digits in either case."""
+    dumped = _dumped(value)
+    dumped |= {form.replace("/", "\\/") for form in dumped} | {form.translate(_MARKUP) for form in dumped}
+    return dumped | {_UNICODE.sub(_upper, form) for form in dumped}
+
+
+def _upper(escape: re.Match[str]) -> str:
+    return "\\u" + escape[0][2:].upper()
+
+
+def _url(value: str) -> set[str]:
+    quoted = {quote(value, safe=safe) for safe in _SAFE} | {quote_plus(value)}
+    return quoted | {_PERCENT.sub(lambda escape: escape[0].lower(), form) for form in quoted}
+
+
+def _html(value: str) -> set[str]:
+    escaped = html.escape(value)
+    forms = {escaped, html.escape(value, quote=False), escaped.replace("&#x27;", "&#39;")}
+    forms.add(escaped.replace("&#x27;", "&apos;"))
+    return forms | {form.encode("ascii", "xmlcharrefreplace").decode() for form in forms}
+
+
+def _literal(value: str) -> set[str]:
+    """As Python prints it, and as a shell quotes it."""
+    printed = {repr(value)[1:-1], ascii(value)[1:-1], repr(value.encode())[2:-1]}
+    return printed | {value.replace("'", "'\"'\"'"), value.replace("'", "'\\''")}
+
+
+# --- encoded ----------------------------------------------------------------------------------------------------
+
+
+def _packed(value: str) -> set[str]:
+    """Without white space, like the text that they are sought in."""
+    data = value.encode()
+    encoded = {data.hex(), data.hex().upper()}
+    for form in map(partial(_base64, data), range(3)):
+        encoded |= {form, form.translate(str.maketrans("+/", "-_"))}
+    return encoded
+
+
+def _base64(data: bytes, before: int) -> str:
+    """The digits that depend on nothing but `data`, when so many bytes (modulo 3) stand before it."""
+    whole = base64.b64encode(bytes(before) + data + bytes(3)).decode()
+    return whole[-(-8 * before // 6) : 8 * (before + len(data)) // 6]

@@ -1,0 +1,42 @@
+"""The secrets that this process has ever had in clear. Whatever it logs shows none of them."""
+
+import threading
+from functools import lru_cache
+
+from django.conf import settings
+
+from llm_app.redaction.masker import Masker
+from llm_app.redaction.refusal import is_too_plain
+
+_MOST = 5_000  # values; the oldest are forgotten
+_UNNAMED = "unnamed"
+_lock = threading.Lock()
+_names: dict[str, str] = {}  # by value
+
+
+def remember(value: str, name: str = "") -> None:
+    """Called wherever a secret is decrypted or encrypted, with its name where that is known."""
+    name = name or _names.get(value, _UNNAMED)
+    if _names.get(value) == name or is_too_plain(value):
+        return
+    with _lock:
+        _names[value] = name
+        while len(_names) > _MOST:
+            del _names[next(iter(_names))]
+
+
+def masker() -> Masker:
+    """Masks all of them, and the server's own keys."""
+    with _lock:
+        return _masker((*server_keys(), *((name, value) for value, name in _names.items())))
+
+
+@lru_cache(maxsize=1)
+def _masker(secrets: tuple[tuple[str, str], ...]) -> Masker:
+    return Masker(secrets)
+
+
+def server_keys() -> tuple[tuple[str, str], ...]:
+    encryption = [key.strip() for key in settings.FIELD_ENCRYPTION_KEY.split(",")]
+    keys = [("server.SECRET_KEY", settings.SECRET_KEY), *(("server.FIELD_ENCRYPTION_KEY", key) for key in encryption)]
+    return tuple((name, key) for name, key in keys if key)

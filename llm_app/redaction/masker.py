@@ -1,0 +1,135 @@
+"""Puts a placeholder in the place of each secret in a text."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+from llm_app.redaction.forms import forms_of
+from llm_app.redaction.needles import Hit, Needles
+from llm_app.redaction.placeholder import placeholder
+
+logger = logging.getLogger(__name__)
+WITHHELD = "[withheld: masking failed]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """A part of a text that a placeholder replaces; in code points of the text before masking."""
+
+    offset: int
+    length: int
+    placeholder: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Masked:
+    text: str
+    spans: tuple[Span, ...] = ()
+
+
+class Masker:
+    """Knows some secrets, as pairs of name and value. Of two names for one value, the first is shown.
+
+    `version` differs between two sets of secrets, and is the same for the same set in every process.
+    """
+
+    def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
+        secrets = list(secrets)
+        self.version = hashlib.sha256(json.dumps(sorted(secrets)).encode()).hexdigest()[:16]
+        placeholders = "\n".join(placeholder(name) for name, _ in secrets)
+        written: dict[str, str] = {}
+        packed: dict[str, str] = {}
+        for name, value in secrets:
+            for needles, forms in ((written, forms_of(value).written), (packed, forms_of(value).packed)):
+                # A name is no secret, and masking what is masked already must change nothing.
+                needles |= {form: placeholder(name) for form in forms - needles.keys() if form not in placeholders}
+        self._written, self._packed = Needles(written), Needles(packed)
+
+    def mask(self, text: str) -> Masked:
+        """Never raises: a text that cannot be masked is withheld."""
+        try:
+            spans = self.spans(text)
+            return Masked(text=replaced(text, spans), spans=spans) if spans else Masked(text=text)
+        except Exception as error:  # noqa: BLE001  whatever it is, the text must not pass
+            logger.error("masking failed, a text is withheld: %s", type(error).__name__)
+            return Masked(text=WITHHELD, spans=(Span(offset=0, length=len(text), placeholder=WITHHELD),))
+
+    def masked(self, text: str) -> str:
+        return self.mask(text).text
+
+    def masked_beginning(self, text: str) -> str:
+        """For a text whose end was cut off: without a tail that could be the beginning of a secret."""
+        try:
+            text = text[: self.open_end(text)]
+        except Exception as error:  # noqa: BLE001  as in `mask`
+            logger.error("masking failed, a text is withheld: %s", type(error).__name__)
+            return WITHHELD
+        return self.masked(text)
+
+    def masked_json(self, value: Any) -> Any:
+        """A JSON value with every text in it masked, the names of fields too."""
+        if isinstance(value, str):
+            return self.masked(value)
+        if isinstance(value, dict):
+            return {self.masked(str(name)): self.masked_json(item) for name, item in value.items()}
+        return [self.masked_json(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+    # --- what a stream needs beside it --------------------------------------------------------------------------
+
+    def spans(self, text: str) -> tuple[Span, ...]:
+        """What to replace, in order and apart from each other."""
+        hits = self._written.hits(text)
+        packed = "".join(text.split())
+        if found := self._packed.hits(packed):
+            hits += found if len(packed) == len(text) else _unpacked(found, text)
+        return _joined(hits) if hits else ()
+
+    def open_end(self, text: str) -> int:
+        """From where on the text is the beginning of a form of a secret; its length if it ends with none."""
+        written, packed = self._written.open_end(text), "".join(text.split())
+        place = self._packed.open_end(packed)
+        if place == len(packed):
+            return written
+        return min(written, place if len(packed) == len(text) else _places(text)[place])
+
+
+def replaced(text: str, spans: Iterable[Span]) -> str:
+    """`text` with placeholders in the place of `spans`. This is all that replay needs."""
+    parts, end = [], 0
+    for span in spans:
+        parts += [text[end : span.offset], span.placeholder]
+        end = span.offset + span.length
+    return "".join([*parts, text[end:]])
+
+
+def _unpacked(hits: Iterable[Hit], text: str) -> list[Hit]:
+    """Hits in a text without its white space → the same in the text."""
+    places = _places(text)
+    return [Hit(start=places[hit.start], end=places[hit.end - 1] + 1, label=hit.label) for hit in hits]
+
+
+def _places(text: str) -> list[int]:
+    return [place for place, character in enumerate(text) if not character.isspace()]
+
+
+def _joined(hits: list[Hit]) -> tuple[Span, ...]:
+    """Where hits overlap, all that they cover becomes one span with the label of the longest, of the first if equal."""
+    hits.sort(key=lambda hit: (hit.start, -hit.end, hit.label))
+    groups: list[list[Hit]] = []
+    end = 0
+    for hit in hits:
+        if groups and hit.start < end:
+            groups[-1].append(hit)
+        else:
+            groups.append([hit])
+        end = max(end, hit.end)
+    return tuple(_span(group, max(map(attrgetter("end"), group))) for group in groups)
+
+
+def _span(group: list[Hit], end: int) -> Span:
+    longest = max(group, key=lambda hit: hit.end - hit.start)
+    return Span(offset=group[0].start, length=end - group[0].start, placeholder=longest.label)

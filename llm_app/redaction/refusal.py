@@ -1,0 +1,41 @@
+"""Values that cannot be kept secret, because masking them would mask ordinary text as well."""
+
+SHORTEST = 8  # characters
+LONGEST = 16_384  # characters
+MOST_LINES = 200
+_LONGEST_WORD = 11  # characters; "password", "development": a longer word is rarely written by chance
+_LONGEST_NUMBER = 9  # digits; a date, an amount, an id
+_FEWEST_DIFFERENT = 4  # characters
+
+
+def why_refused(value: str, ordinary: str = "") -> str:
+    """One sentence that says why, and what would do; empty if the value can be masked.
+
+    `ordinary` is text that must never be masked: our own prompt and tools.
+    """
+    value = value.strip()
+    if len(value) < SHORTEST:
+        return (
+            f"A value under {SHORTEST} characters cannot be kept secret: masking it would mask ordinary words as well."
+        )
+    if len(value) > LONGEST or value.count("\n") >= MOST_LINES:
+        return f"A secret has at most {LONGEST:,} characters and {MOST_LINES} lines. Keep longer things in a file."
+    if len(set(value)) < _FEWEST_DIFFERENT:
+        return "The value has too few different characters: masking it would mask ordinary text as well."
+    if _is_word(value) or _is_number(value):
+        return "The value is an ordinary word or a short number: masking it would mask other text as well."
+    if value in ordinary:
+        return "The value stands in this server's own texts for the model, so it cannot be kept secret."
+    return ""
+
+
+def is_too_plain(value: str) -> bool:
+    return bool(why_refused(value))
+
+
+def _is_word(value: str) -> bool:
+    return len(value) <= _LONGEST_WORD and value.isalpha() and (value.islower() or value.isupper() or value.istitle())
+
+
+def _is_number(value: str) -> bool:
+    return len(value) <= _LONGEST_NUMBER and value.isdecimal()

@@ -1,0 +1,54 @@
+"""What follows a failed attempt: a pure decision, without a clock and without a database."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from llm_app.errors import AuthenticationFailed, BadRequest, CircuitOpen, LLMError, ModelNotFound, Overloaded
+
+ATTEMPTS = 3  # on one route, for faults of the network and of the server
+ATTEMPTS_OVERLOADED = 5  # on the last route
+LONGEST_RETRY_AFTER = 60.0  # seconds
+
+
+class Action(Enum):
+    RETRY = "retry"
+    NEXT_ROUTE = "next route"
+    GIVE_UP = "give up"  # the route, which was the last one
+    FAIL = "fail"  # the call: no route would do better
+
+
+@dataclass(frozen=True)
+class Decision:
+    action: Action
+    delay: float = 0.0  # seconds before a retry
+
+
+def decide(
+    error: LLMError, attempt: int, *, has_next_route: bool, jitter: Callable[[], float] = random.random
+) -> Decision:
+    """After `attempt` failed attempts (1 or more) on a route with `error`.
+
+    Backoff 0.5, 1, 2 s for faults, 2 to 32 s or Retry-After for overload, each up to a quarter longer by jitter
+    (in [0, 1)). What is wrong with the request is never tried again; "context too long" is among it, for only the
+    caller can shorten it and call anew.
+    """
+    onward = Decision(Action.NEXT_ROUTE if has_next_route else Action.GIVE_UP)
+    if isinstance(error, BadRequest):
+        return Decision(Action.FAIL)
+    if isinstance(error, AuthenticationFailed | ModelNotFound | CircuitOpen):
+        return onward
+    if isinstance(error, Overloaded):
+        may_wait = not has_next_route and attempt < ATTEMPTS_OVERLOADED
+        return _wait(_overload_delay(error, attempt), jitter) if may_wait else onward
+    return _wait(0.5 * 2 ** (attempt - 1), jitter) if attempt < ATTEMPTS else onward
+
+
+def _overload_delay(error: Overloaded, attempt: int) -> float:
+    """A Retry-After of nothing is no advice."""
+    return min(error.retry_after, LONGEST_RETRY_AFTER) if error.retry_after else min(2.0**attempt, 32.0)
+
+
+def _wait(delay: float, jitter: Callable[[], float]) -> Decision:
+    return Decision(Action.RETRY, delay * (1 + jitter() / 4))

@@ -1,0 +1,116 @@
+"""The model `demo`: a guided tour, a real task with real tools, so that the machine is seen at work without a key."""
+
+import json
+from typing import Any
+
+from llm_app.scripted.conversation import Conversation
+from llm_app.scripted.reply import Reply, ScriptedCall
+
+PACE = 0.012  # seconds between two pieces: slow enough to be seen, fast enough not to bore
+REPORT = "report.md"
+_STEPS = ("Look around", "Write a small report", "Ask what else it needs", "Tidy up and hand over")
+
+
+def reply(conversation: Conversation) -> Reply:
+    """The tour for the first message of a session; a short word on what this is for every later one."""
+    spoken = conversation.spoken()
+    if len(spoken) != 1:
+        return _later(spoken[-1][1] if spoken else "")
+    position, wish = spoken[0]
+    tour = [step for step in _TOUR if step.__name__.removeprefix("_").split("_")[0] in conversation.tools]
+    number = conversation.turns_after(position)
+    return tour[number](wish, conversation.last_result()) if number < len(tour) else _later(wish)
+
+
+def _plan_work(wish: str, last: str) -> Reply:
+    steps = [{"title": title, "status": "pending" if n else "in_progress"} for n, title in enumerate(_STEPS)]
+    return _call(
+        "plan",
+        {"action": "update", "steps": steps},
+        thinking=f"The person wrote: “{_short(wish)}”. I am the demo, so I show what the machine can do: "
+        "plan, write a file, ask, run a command, wait for an approval, and answer.",
+    )
+
+
+def _message_hello(wish: str, last: str) -> Reply:
+    return _call(
+        "message",
+        {
+            "type": "info",
+            "text": "Hello! No model provider is set up yet, so **I am a scripted demo**. All that follows is real: a "
+            "real task, real tools, a real workspace. I begin with a small report.",
+        },
+    )
+
+
+def _file_write(wish: str, last: str) -> Reply:
+    report = (
+        f"# Report\n\nYour wish was: {_short(wish)}\n\nThis file was written by the `file` tool into your workspace.\n"
+    )
+    return _call("file", {"action": "write", "path": REPORT, "content": report}, thinking="First the report itself.")
+
+
+def _message_ask(wish: str, last: str) -> Reply:
+    question = "The report is written. Shall I add a line about this computer?"
+    return _call("message", {"type": "ask", "text": question, "options": ["Yes, please", "No, leave it"]})
+
+
+def _shell_describe(wish: str, last: str) -> Reply:
+    if "no" in last.lower().split(",")[0].split():
+        return _call("shell", {"command": f"wc -c {REPORT}"}, thinking="Left as it is; I only measure it.")
+    command = f"printf '\\nWritten on %s.\\n' \"$(uname -sr)\" >> {REPORT} && cat {REPORT}"
+    return _call("shell", {"command": command}, thinking="A shell command in the sandbox adds the line.")
+
+
+def _shell_tidy(wish: str, last: str) -> Reply:
+    return _call(
+        "shell",
+        {"command": "mkdir -p drafts && touch drafts/old.txt && rm -rf drafts && ls"},
+        thinking="Deleting a folder counts as dangerous: this call waits for the person's approval.",
+    )
+
+
+def _plan_advance(wish: str, last: str) -> Reply:
+    return _call("plan", {"action": "advance"})
+
+
+def _plan_done(wish: str, last: str) -> Reply:
+    steps = [{"title": title, "status": "done"} for title in _STEPS]
+    return _call("plan", {"action": "update", "steps": steps})
+
+
+def _message_result(wish: str, last: str) -> Reply:
+    text = (
+        f"That was the tour. The report is in the workspace as `{REPORT}`.\n\n"
+        "| you saw | what it is |\n| --- | --- |\n"
+        "| the plan beside the chat | the `plan` tool |\n"
+        "| the question | `message` of type ask: it waits, also over a restart |\n"
+        "| the approval | a call judged dangerous, bound to its exact arguments |\n\n"
+        "For a real model, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start again, or add a provider in the admin."
+    )
+    suggestions = ["Open the report in the workspace", "Look at the record of this task in the admin"]
+    return _call("message", {"type": "result", "text": text, "attachments": [REPORT], "suggestions": suggestions})
+
+
+_TOUR = (
+    *(_plan_work, _message_hello, _plan_advance, _file_write, _plan_advance),
+    *(_message_ask, _shell_describe, _plan_advance, _shell_tidy, _plan_done, _message_result),
+)
+
+
+def _later(wish: str) -> Reply:
+    text = (
+        f"You wrote: “{_short(wish)}”. I am only the demo provider and play one tour, in the first message of a "
+        "session. Start a new session to see it again, or set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` for a real model."
+    )
+    return _call("message", {"type": "result", "text": text})
+
+
+def _call(name: str, arguments: dict[str, Any], thinking: str = "") -> Reply:
+    call = ScriptedCall(name=name, arguments=json.dumps(arguments, ensure_ascii=False))
+    return Reply(thinking=thinking, calls=(call,), pace=PACE)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else line[:199] + "…"

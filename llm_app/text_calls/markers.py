@@ -1,0 +1,108 @@
+"""Calls between the text markers of model families, for servers that hand them on unread."""
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from llm_app.text_calls import json_calls
+from llm_app.text_calls.unreadable import Unreadable
+from llm_app.types import ToolCall
+
+_SPACE = re.compile(r"\s*")
+_NAME = r"(?P<name>[\w.-]{1,100}?)"
+_decoder = json.JSONDecoder()
+
+
+@dataclass(frozen=True)
+class Markers:
+    """A family's form: `begin`, JSON, `end`, as often as there are calls; around all of it perhaps `before`, `after`.
+
+    `sign` is how the first `begin` begins. Where `begin` has a tool's name, the JSON is the arguments; otherwise it is
+    the call, or a list of calls.
+    """
+
+    sign: str
+    begin: str
+    end: str
+    before: str = ""
+    after: str = ""
+
+
+FAMILIES = {
+    "Hermes, Qwen": Markers("<tool_call>", r"<tool_call>", r"</tool_call>"),
+    "Llama 3, by name": Markers("<function=", rf"<function={_NAME}>", r"</function>"),
+    "Llama 3.1": Markers("<|python_tag|>", r"<\|python_tag\|>|;", r"(?:<\|eom_id\|>|<\|eot_id\|>)?"),
+    "Mistral": Markers(
+        "[TOOL_CALLS]",
+        rf"\[TOOL_CALLS\](?:\s*{_NAME}(?:\[CALL_ID\]\w+)?(?:\[ARGS\]|(?=\s*\{{)))?",
+        r"(?:</s>)?",
+    ),
+    "Granite, Phi": Markers("<|tool_call|>", r"<\|tool_call\|>", r"(?:<\|/tool_call\|>)?"),
+    "Jamba": Markers("<tool_calls>", r"<tool_calls>", r"</tool_calls>"),
+    "Nemotron": Markers("<TOOLCALL>", r"<TOOLCALL>", r"</TOOLCALL>"),
+    "DeepSeek": Markers(
+        "<｜tool▁call▁begin｜>",
+        rf"<｜tool▁call▁begin｜>(?:function<｜tool▁sep｜>)?{_NAME}(?:\n```json\n|<｜tool▁sep｜>)",
+        r"(?:```)?\s*<｜tool▁call▁end｜>",
+        before="<｜tool▁calls▁begin｜>",
+        after="<｜tool▁calls▁end｜>",
+    ),
+    "Kimi": Markers(
+        "<|tool_call_begin|>",
+        rf"<\|tool_call_begin\|>\s*(?:functions\.)?{_NAME}(?::\d+)?\s*<\|tool_call_argument_begin\|>",
+        r"<\|tool_call_end\|>",
+        before="<|tool_calls_section_begin|>",
+        after="<|tool_calls_section_end|>",
+    ),
+    "gpt-oss": Markers(
+        "<|channel|>commentary to=",
+        rf"<\|channel\|>commentary to=(?:functions\.)?{_NAME} ?(?:<\|constrain\|>json)?<\|message\|>",
+        r"(?:<\|call\|>)?",
+    ),
+}
+
+
+def read(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
+    """The calls that `text` is; none if it has no family's form. Raises Unreadable for a form that is not complete."""
+    for markers in FAMILIES.values():
+        is_enclosed = bool(markers.before) and text.startswith(markers.before)
+        inner = text.removeprefix(markers.before).lstrip()
+        if inner.startswith(markers.sign):
+            return _read(inner, markers, markers.after if is_enclosed else "", tools)
+    return ()
+
+
+def _read(text: str, markers: Markers, after: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
+    pattern, closing = re.compile(markers.begin), re.compile(markers.end)
+    calls: list[ToolCall] = []
+    at = 0
+    while begin := pattern.match(text, at):
+        value, at = _json(text, begin.end())
+        name = begin.groupdict().get("name")
+        found = (json_calls.call(name, value, tools),) if name else json_calls.calls_of(value, tools)
+        end = closing.match(text, at)
+        if not found or not end:
+            raise Unreadable("it is not complete.")
+        calls += found
+        at = _after_space(text, end.end())
+    rest = text[at:].strip()
+    if not calls or (rest != after and after.startswith(rest)):
+        raise Unreadable("it is not complete.")
+    if rest != after:
+        raise Unreadable("there were words after it.")
+    return tuple(calls)
+
+
+def _json(text: str, at: int) -> tuple[object, int]:
+    """The JSON value that begins at `at`, and the place of what follows it."""
+    try:
+        value, end = _decoder.raw_decode(text, _after_space(text, at))
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"its JSON is not valid or not complete ({error}).") from error
+    return value, _after_space(text, end)
+
+
+def _after_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at

@@ -1,0 +1,54 @@
+"""Calls and results as they stand in the history of a model that has no fields for them."""
+
+import re
+from typing import Any
+
+import orjson
+
+from llm_app.text_calls.xml_value import CDATA_BEGIN, CDATA_END
+from llm_app.types import ToolCall
+
+_PLAIN_NAME = re.compile(r"[^\"'<>\s]{1,100}")
+_PARAMETER_TAGS = ("<parameter", "</parameter", CDATA_BEGIN)
+
+
+def object_in(arguments: str) -> dict[str, Any]:
+    """The arguments of a call as an object; what was none when it came stands under a name that says so."""
+    try:
+        value = orjson.loads(arguments)
+        orjson.dumps(value)  # refuses what is nested too deeply
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        value = None
+    return value if isinstance(value, dict) else {"unreadable_arguments": arguments}
+
+
+def xml_call(call: ToolCall) -> str:
+    """The call in the form that the XML mode asks for: texts as they are, all else as JSON."""
+    arguments = object_in(call.arguments)
+    if not all(map(_PLAIN_NAME.fullmatch, arguments)):
+        arguments = {"unreadable_arguments": call.arguments}
+    lines = [f'<parameter name="{name}">{_value(value)}</parameter>' for name, value in arguments.items()]
+    return "\n".join(["<function_calls>", f'<invoke name="{call.name}">', *lines, "</invoke>", "</function_calls>"])
+
+
+def json_call(call: ToolCall) -> str:
+    """The call in the form that the JSON mode asks for, its arguments as the model wrote them."""
+    is_object = "unreadable_arguments" not in object_in(call.arguments)
+    arguments = call.arguments if is_object else orjson.dumps({"unreadable_arguments": call.arguments}).decode()
+    return f'{{"tool": {orjson.dumps(call.name).decode()}, "arguments": {arguments}}}'
+
+
+def result(content: str) -> str:
+    """A tool's result inside a tag that nothing in it can close."""
+    return f"<tool_result>\n{_guarded(content, ('</tool_result', CDATA_BEGIN))}\n</tool_result>"
+
+
+def _value(value: Any) -> str:
+    return _guarded(value if isinstance(value, str) else orjson.dumps(value).decode(), _PARAMETER_TAGS)
+
+
+def _guarded(text: str, misleading: tuple[str, ...]) -> str:
+    """As it is, or as CDATA where it could be misread; an end of a section in it is parted between two sections."""
+    if not any(sign in text for sign in misleading):
+        return text
+    return CDATA_BEGIN + text.replace(CDATA_END, "]]" + CDATA_END + CDATA_BEGIN + ">") + CDATA_END

@@ -1,0 +1,130 @@
+"""Calls written as XML-like tags, taken apart while they arrive."""
+
+import json
+import re
+from collections.abc import Callable, Collection
+
+from llm_app.text_calls.unreadable import Unreadable, no_such_tool
+from llm_app.text_calls.xml_dialect import DIALECTS, OURS, Dialect
+from llm_app.text_calls.xml_value import XMLValue
+from llm_app.types import ToolCall
+
+_SPACE = re.compile(r"\s*")
+_LONGEST_TAG = 200  # characters
+
+
+def read(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
+    """The calls that `text` is; none if it does not begin like one. Raises Unreadable for one that is not complete."""
+    for dialect in DIALECTS:
+        if dialect.begins(text):
+            stream = XMLCallStream(dialect)
+            stream.feed(text)
+            return tuple(_call(name, parameters, tools) for name, parameters in stream.end())
+    return ()
+
+
+def _call(name: str, parameters: dict[str, str], tools: Collection[str]) -> ToolCall:
+    """All values are texts; what else the tool's schema wants is made of them when they are checked."""
+    if name not in tools:
+        raise no_such_tool(name, tools)
+    return ToolCall(id="", name=name, arguments=json.dumps(parameters, ensure_ascii=False))
+
+
+class XMLCallStream:
+    """Reads calls in linear time, whatever the pieces. `shown` names the tool and the parameter that streams."""
+
+    def __init__(self, dialect: Dialect = OURS, shown: tuple[str, str] = ("", "")) -> None:
+        self._dialect, self._shown = dialect, shown
+        self._text, self._at = "", 0  # what is not yet read
+        self._state: Callable[[], bool] = self._outside
+        self._calls: list[tuple[str, dict[str, str]]] = []
+        self._name, self._value = "", self._new_value()
+        self._visible: list[str] = []
+        self._fault = ""
+
+    def feed(self, piece: str) -> str:
+        """Takes the next piece; returns what became readable of the parameter that is shown."""
+        self._visible.clear()
+        self._text, self._at = self._text[self._at :] + piece, 0
+        try:
+            while self._state():
+                pass
+        except Unreadable as fault:
+            self._fault, self._state = str(fault), self._broken
+        return "".join(self._visible)
+
+    def end(self) -> list[tuple[str, dict[str, str]]]:
+        """The calls, as names and parameters. Raises Unreadable if there is none, or if the last is not complete."""
+        if self._fault:
+            raise Unreadable(self._fault)
+        if self._state != self._outside or self._text[self._at :].strip() or not self._calls:
+            raise Unreadable("it is not complete.")
+        return self._calls
+
+    # --- the states: each reads on, and returns False when it needs more --------------------------------------------
+
+    def _broken(self) -> bool:
+        self._text, self._at = "", 0
+        return False
+
+    def _outside(self) -> bool:
+        if tag := self._tag():
+            if tag != self._dialect.block[0]:
+                raise Unreadable("there is another tag after it.")
+            self._state = self._in_block
+        return bool(tag)
+
+    def _in_block(self) -> bool:
+        if tag := self._tag():
+            if tag == self._dialect.block[1]:
+                self._state = self._outside
+            else:
+                self._calls.append((self._name_in(tag, self._dialect.call_begin), {}))
+                self._state = self._in_call
+        return bool(tag)
+
+    def _in_call(self) -> bool:
+        if tag := self._tag():
+            if tag == self._dialect.call_end:
+                self._state = self._in_block
+            else:
+                self._name, self._value = self._name_in(tag, self._dialect.parameter_begin), self._new_value()
+                self._state = self._in_value
+        return bool(tag)
+
+    def _in_value(self) -> bool:
+        tool, parameters = self._calls[-1]
+        self._at, piece = self._value.read(self._text, self._at)
+        if (tool, self._name) == self._shown and len(self._calls) == 1:
+            self._visible.append(piece)
+        if self._value.is_complete:
+            if self._name in parameters:
+                raise Unreadable("a parameter occurs twice.")
+            parameters[self._name] = self._trimmed(self._value.value())
+            self._state = self._in_call
+        return self._value.is_complete
+
+    # --- steps -------------------------------------------------------------------------------------------------------
+
+    def _tag(self) -> str:
+        """The next tag; empty if it has not arrived. Raises Unreadable where something else stands."""
+        space = _SPACE.match(self._text, self._at)
+        self._at = space.end() if space else self._at
+        held = self._text[self._at : self._at + _LONGEST_TAG]
+        end = held.find(">") + 1
+        if held and (held[0] != "<" or (not end and len(held) == _LONGEST_TAG)):
+            raise Unreadable("there are words between or after its tags.")
+        self._at += end
+        return held[:end]
+
+    def _name_in(self, tag: str, pattern: str) -> str:
+        found = re.fullmatch(pattern, tag)
+        if not found:
+            raise Unreadable("one of its tags is not of the form.")
+        return found["name"]
+
+    def _new_value(self) -> XMLValue:
+        return XMLValue(self._dialect.parameter_end, self._dialect.nested)
+
+    def _trimmed(self, value: str) -> str:
+        return value.removeprefix("\n").removesuffix("\n") if self._dialect.trims else value

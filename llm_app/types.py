@@ -1,0 +1,170 @@
+"""The values that go into a provider call and come out of it. Nothing here knows a protocol."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Literal
+
+Role = Literal["user", "assistant", "tool"]
+Origin = Literal["native", "xml", "json", "text"]
+
+
+class Purpose(StrEnum):
+    """Why a provider is called. Every call goes through the same door and the same log."""
+
+    STEP = "step"
+    TITLE = "title"
+    VISION = "vision"
+    GENERATE = "generate"
+    REVIEW = "review"
+    SUMMARY = "summary"
+    MEMORY = "memory"
+    TEST = "test"
+
+
+class ToolMode(StrEnum):
+    """How a protocol carries tools and calls. The prompt differs by it: what a mode must explain is a section of it."""
+
+    NATIVE = "native"  # in fields of their own
+    XML = "xml"  # described in the prompt, called in the text
+    JSON = "json"  # described in the prompt, the whole reply is one call
+
+
+CUT = frozenset(
+    {"length", "max_tokens", "model_context_window_exceeded"}
+)  # finish reasons: the output limit was reached
+
+
+class DeltaKind(StrEnum):
+    TEXT = "text"  # of a `message` call, decoded while it arrives
+    THINKING = "thinking"
+    CONTENT = "content"  # words beside a call: recorded, never streamed to a person
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delta:
+    kind: DeltaKind
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolSpec:
+    """A tool as a model sees it; `parameters` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolCall:
+    """A call as it was received: `arguments` is the JSON text, neither parsed nor mended."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thinking:
+    """What a model thought. `blocks` (signed parts) go back unchanged, to the protocol and model they came from."""
+
+    text: str
+    protocol: str = ""
+    model: str = ""
+    blocks: tuple[Mapping[str, Any], ...] = ()
+
+    def is_from(self, protocol: str, model: str) -> bool:
+        return (self.protocol, self.model) == (protocol, model)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Picture:
+    """A picture of a message. `data` is base64; `path` is what the conversation calls it."""
+
+    path: str
+    media_type: str
+    width: int
+    height: int
+    data: str = field(repr=False)
+
+    @property
+    def label(self) -> str:
+        """Stands before the picture, so that a model knows which one it sees."""
+        return f"[picture: {self.path}, {self.width}×{self.height}]"
+
+    @property
+    def placeholder(self) -> str:
+        """Stands in its place."""
+        return f"{self.label[:-1]}; this model cannot see pictures]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """One message of the conversation. `encoded` keeps its serialized bytes by adapter, so that no call pays twice.
+
+    `seq` is its entry's in the record, `masked_with` the version of the secrets that it was masked with there; `masked`
+    keeps what became of it at the door with another version.
+    """
+
+    role: Role
+    content: str = ""
+    thinking: Thinking | None = None
+    tool_call: ToolCall | None = None
+    tool_call_id: str = ""
+    pictures: tuple[Picture, ...] = ()
+    seq: int = 0
+    masked_with: str = ""
+    encoded: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+    masked: dict[str, tuple["Message", Any]] = field(default_factory=dict, compare=False, repr=False)
+
+    def without_pictures(self) -> "Message":
+        """The same in words only."""
+        words = "\n".join([self.content, *(picture.placeholder for picture in self.pictures)])
+        return replace(self, content=words, pictures=(), encoded={})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prompt:
+    """All that a model sees. `system` carries the cache marker between its stable and its dynamic part."""
+
+    system: str
+    tools: Sequence[ToolSpec]
+    messages: Sequence[Message]
+
+    @property
+    def tool_names(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in self.tools)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """Tokens of a call. Those read from a cache or written into it are part of the input, thinking is of the output."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    thinking_tokens: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LLMTurnResult:
+    """One turn, whatever the provider's way of saying it.
+
+    `origin` tells where the calls stood in the reply: in a field of their own, or in its words as XML, as JSON, or
+    behind the text markers of a model family. `unreadable` says, to the model, why what looks like a call is none.
+    """
+
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    origin: Origin = "native"
+    unreadable: str = ""
+    thinking: Thinking | None = None
+    usage: Usage = Usage()
+    finish_reason: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the reply ended at the output limit, not where the model would have ended it."""
+        return self.finish_reason in CUT

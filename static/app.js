@@ -1,0 +1,160 @@
+// What every page needs beyond HTML: the composer's keys and files, toasts, questions, the theme, times in local time.
+"use strict";
+
+const one = (selector, root = document) => root.querySelector(selector);
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const on = (name, handler, root = document) => root.addEventListener(name, handler);
+const composer = one("#composer");
+const words = one("#content");
+
+// --- theme ----------------------------------------------------------------------------------------------------------
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  localStorage.setItem("theme", name);
+}
+
+function toggleTheme() {
+  const isDark = getComputedStyle(document.documentElement).getPropertyValue("--is-dark").trim() === "1";
+  setTheme(isDark ? "light" : "dark");
+}
+
+for (const button of all("[data-theme-toggle]")) {
+  button.hidden = false;
+  on("click", toggleTheme, button);
+}
+for (const select of all("[data-theme-choice]")) {
+  select.value = document.documentElement.dataset.theme;
+  on("change", () => setTheme(select.value), select);
+}
+
+// --- toasts and questions -------------------------------------------------------------------------------------------
+
+function toast(text) {
+  const note = one("#toast").content.cloneNode(true);
+  one("span", note).textContent = text;
+  one("#toasts").append(note);
+}
+
+on("click", (event) => event.target.closest("[data-dismiss]")?.parentElement.remove());
+on("htmx:sendError", () => toast("The server cannot be reached. Check your connection and try again."));
+on("htmx:responseError", ({ detail }) => {
+  if (detail.xhr.status >= 500) toast("The server made a mistake. Try again; an administrator finds it in the log.");
+});
+on("htmx:confirm", (event) => {
+  if (!event.detail.question) return;
+  event.preventDefault();
+  const dialog = one("#ask");
+  one("#ask-words").textContent = event.detail.question;
+  dialog.returnValue = "";
+  dialog.onclose = () => dialog.returnValue === "yes" && event.detail.issueRequest(true);
+  dialog.showModal();
+});
+
+// --- new content, from wherever it came -----------------------------------------------------------------------------
+
+const opened = new Set();
+
+document.addEventListener("toggle", ({ target }) => opened[target.open ? "add" : "delete"](target.id), true);
+
+function dress(root) {
+  for (const note of all("#toasts > .toast:not(.bad)")) setTimeout(() => note.remove(), 6000);
+  for (const details of all("details[id]", root)) if (opened.has(details.id)) details.open = true;
+  for (const time of all("time", root)) {
+    const moment = new Date(time.dateTime);
+    time.title = moment.toLocaleString();
+    if (/^\d\d:\d\d$/.test(time.textContent)) {
+      time.textContent = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    }
+  }
+  for (const pre of all(".prose pre:not(:has(button))", root)) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "copy", textContent: "Copy" });
+    pre.append(button);
+  }
+}
+
+on("htmx:load", ({ detail }) => dress(detail.elt));
+on("click", async ({ target }) => {
+  if (!target.matches(".copy")) return;
+  await navigator.clipboard.writeText(one("code", target.parentElement).textContent);
+  target.textContent = "Copied";
+});
+
+// --- the composer ---------------------------------------------------------------------------------------------------
+
+const picker = composer && one("input[type=file]", composer);
+
+function addFiles(files) {
+  const merged = new DataTransfer();
+  for (const file of [...picker.files, ...files]) merged.items.add(file);
+  picker.files = merged.files;
+  listFiles();
+}
+
+function dropFile(gone) {
+  const kept = new DataTransfer();
+  for (const file of picker.files) if (file !== gone) kept.items.add(file);
+  picker.files = kept.files;
+  listFiles();
+}
+
+function listFiles() {
+  one("#chosen").replaceChildren(...[...picker.files].map((file) => {
+    const chip = document.createElement("li");
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: `${file.name} ×` });
+    button.setAttribute("aria-label", `Do not attach ${file.name}`);
+    on("click", () => dropFile(file), button);
+    chip.append(button);
+    return chip;
+  }));
+}
+
+function send(later) {
+  if (!words.value.trim() && !picker.files.length) return;
+  const button = (later && one("#queue-button")) || one("#send-button");
+  button.click(); // htmx sends the name of a button that was clicked, not of one that was submitted with
+}
+
+function emptyComposer() {
+  composer.reset();
+  listFiles();
+  one("#sending").hidden = true;
+}
+
+if (composer) {
+  const isTouch = matchMedia("(pointer: coarse)").matches;
+  on("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || isTouch) return;
+    event.preventDefault();
+    send(event.altKey);
+  }, words);
+  on("keydown", (event) => {
+    if (event.key === "Escape" && !one("dialog[open], :popover-open")) words.focus();
+  });
+  on("click", ({ target }) => {
+    const button = target.closest("[data-fill]");
+    if (!button) return;
+    words.value = button.dataset.fill;
+    words.focus();
+  });
+  on("change", listFiles, picker);
+  on("dragover", (event) => {
+    if (!event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    composer.classList.add("over");
+  });
+  on("dragleave", (event) => event.relatedTarget || composer.classList.remove("over"));
+  on("drop", (event) => {
+    composer.classList.remove("over");
+    if (!event.dataTransfer.files.length) return;
+    event.preventDefault();
+    addFiles(event.dataTransfer.files);
+  });
+  on("paste", ({ clipboardData }) => clipboardData.files.length && addFiles(clipboardData.files), words);
+  on("htmx:xhr:progress", ({ detail }) => {
+    if (!picker.files.length || !detail.lengthComputable) return;
+    one("#sending").hidden = false;
+    one("#sending").value = (100 * detail.loaded) / detail.total;
+  }, composer);
+  on("htmx:afterRequest", ({ detail, target }) => target === composer && detail.successful && emptyComposer());
+}

@@ -1,0 +1,135 @@
+// The session's page while things happen. HTML comes for what is in the record, and htmx puts it in its place; JSON comes
+// for the text that streams, and is put into a text node. What is shown, and when it goes, is decided by the server.
+"use strict";
+
+const live = one("#live");
+const title = document.title;
+let socket;
+let wasAtEnd = true;
+
+// --- the connection -------------------------------------------------------------------------------------------------
+
+const lastSeq = () => Math.max(0, ...all("#entries [data-seq]").map((item) => Number(item.dataset.seq)));
+
+htmx.createWebSocket = (url) => new WebSocket(`${url}?after=${lastSeq()}`);
+htmx.config.wsReconnectDelay = (retries) => Math.min(10_000, 300 * 2 ** retries) * (0.5 + Math.random() / 2);
+
+const CLOSED = {
+  4401: "You are signed out. Load the page again to sign in.",
+  4404: "This session is gone, or no longer shared with you.",
+};
+
+function say(text) {
+  const note = one("#connection");
+  note.hidden = !text;
+  if (text) note.textContent = text;
+}
+
+on("htmx:wsOpen", ({ detail }) => {
+  socket = detail.socketWrapper;
+  say("");
+  live.replaceChildren(); // what streams now comes again from its beginning
+});
+on("htmx:wsClose", ({ detail }) => say(CLOSED[detail.event.code] || "The connection is lost. Trying again …"));
+on("online", () => socket?.reconnect(), window);
+
+// --- the text that streams ------------------------------------------------------------------------------------------
+
+const length = (text) => [...text].length; // offsets count code points, strings count UTF-16 units
+
+function placeOf({ stream, kind }) {
+  const place = one(`[data-live="${kind}"][data-of="${stream}"]`);
+  return place || (kind === "tool_output" ? openOutput(stream) : newBubble(stream, kind));
+}
+
+function openOutput(stream) {
+  const place = all("#entries [data-live=tool_output]").at(-1);
+  if (!place) return null;
+  place.textContent = "";
+  place.hidden = false;
+  Object.assign(place.dataset, { of: stream, seen: 0 });
+  return place;
+}
+
+function newBubble(stream, kind) {
+  const template = one(`#live-${kind}`);
+  if (!template) return null;
+  const bubble = template.content.cloneNode(true).firstElementChild;
+  Object.assign(bubble.dataset, { live: kind, of: stream, seen: 0 });
+  live.append(bubble);
+  return bubble;
+}
+
+function add(delta) {
+  const place = placeOf(delta);
+  if (!place) return;
+  const seen = Number(place.dataset.seen);
+  const fresh = delta.offset < seen ? [...delta.text].slice(seen - delta.offset).join("") : delta.text;
+  if (!fresh) return;
+  const target = one("[data-text]", place) || place;
+  if (!target.firstChild) target.append("");
+  target.firstChild.appendData(fresh);
+  place.dataset.seen = delta.offset + length(delta.text);
+  if (delta.kind === "tool_output") place.scrollTop = place.scrollHeight;
+}
+
+// The entry that says what became of the text is on its way: the page does not jump in between.
+function withdraw(stream) {
+  for (const bubble of all(`[data-of="${stream}"]`, live)) {
+    bubble.dataset.withdrawn = "";
+    setTimeout(() => bubble.remove(), 250);
+  }
+}
+
+function removeRecorded() {
+  for (const bubble of all("[data-of]", live)) {
+    const isRecorded = one(`#entries [data-stream="${bubble.dataset.of}"]`);
+    if (isRecorded || "withdrawn" in bubble.dataset) bubble.remove();
+  }
+}
+
+// --- before and after each message ----------------------------------------------------------------------------------
+
+on("htmx:wsBeforeMessage", (event) => {
+  wasAtEnd = isAtEnd();
+  const { message } = event.detail;
+  if (!message.startsWith("{")) return;
+  event.preventDefault();
+  const told = JSON.parse(message);
+  if (told.type === "delta") add(told);
+  else withdraw(told.stream);
+  follow();
+});
+
+on("htmx:wsAfterMessage", () => {
+  removeRecorded();
+  document.title = (one("#state[data-waiting]") ? "● " : "") + title;
+  follow();
+});
+
+// A piece that is replaced keeps what was typed into it, and the focus.
+on("htmx:oobBeforeSwap", ({ detail: { target, fragment } }) => {
+  const focused = target.contains(document.activeElement) && document.activeElement.id;
+  for (const field of all("input[id]", target)) {
+    const twin = one(`#${CSS.escape(field.id)}`, fragment);
+    if (twin) twin.value = field.value;
+  }
+  if (focused) queueMicrotask(() => document.getElementById(focused)?.focus({ preventScroll: true }));
+});
+
+// --- staying at the end ---------------------------------------------------------------------------------------------
+
+const page = document.documentElement;
+const isAtEnd = () => page.scrollHeight - window.innerHeight - window.scrollY < 120;
+const toEnd = () => window.scrollTo(0, page.scrollHeight);
+
+function follow() {
+  if (wasAtEnd) toEnd();
+  else one("#to-end").hidden = false;
+}
+
+on("click", toEnd, one("#to-end"));
+on("scroll", () => {
+  if (isAtEnd()) one("#to-end").hidden = true;
+}, window);
+if (!location.hash.startsWith("#e") || location.hash === "#end") toEnd();

@@ -1,0 +1,6 @@
+// Before the first paint, so that a chosen theme does not flash. Without a choice the system's theme holds.
+try {
+  document.documentElement.dataset.theme = localStorage.getItem("theme") || "";
+} catch {
+  // storage is closed to us: the system's theme holds
+}

@@ -1,0 +1,1 @@
+"""Sessions, tasks, the record of what a model saw, and the engine that advances them."""

@@ -1,0 +1,146 @@
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from llm_app.models import Blob, LLMLog
+from tasks_app.admin import links
+from tasks_app.admin.read_only import ReadOnlyAdmin
+from tasks_app.models import Session, Task
+
+
+@admin.register(LLMLog)
+class LLMCallAdmin(ReadOnlyAdmin):
+    list_display = [
+        "created_at",
+        "purpose",
+        "model",
+        "target",
+        "outcome",
+        "tokens",
+        "cost",
+        "duration",
+        "in_session",
+        "of_task",
+    ]
+    list_filter = ["status", "error_type", "purpose", "provider", "model", "adapter"]
+    search_fields = ["provider", "provider_model", "error", "=task_id", "=session_id"]
+    date_hierarchy = "created_at"
+    ordering = ["-created_at"]
+    fieldsets = (
+        (None, {"fields": ["created_at", "purpose", "for_user", "in_session", "of_task", "iteration", "attempt"]}),
+        ("Who answered", {"fields": ["model", "provider", "provider_model", "adapter", "adapter_version"]}),
+        ("Outcome", {"fields": ["status", "error_type", "error", "finish_reason", "first_words", "duration"]}),
+        (
+            "Used",
+            {
+                "fields": [
+                    "input_tokens",
+                    "cached_tokens",
+                    "output_tokens",
+                    "thinking_tokens",
+                    "usage_estimated",
+                    "cost",
+                ]
+            },
+        ),
+        (
+            "Request",
+            {
+                "fields": [
+                    "system_prompt",
+                    "tool_list",
+                    "compacted_block",
+                    "cut_seq",
+                    "last_seq",
+                    "parameters",
+                    "masked_spans",
+                    "request_sha256",
+                    "request_bytes",
+                ]
+            },
+        ),
+    )
+    readonly_fields = [
+        "created_at",
+        "for_user",
+        "in_session",
+        "of_task",
+        "first_words",
+        "duration",
+        "cost",
+        "system_prompt",
+        "tool_list",
+        "compacted_block",
+    ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LLMLog]:
+        logs: QuerySet[LLMLog] = super().get_queryset(request)
+        return logs.defer("parameters", "masked_spans", "error")
+
+    @display(description="outcome", ordering="status", label={"succeeded": "success", "failed": "danger"})
+    def outcome(self, log: LLMLog) -> tuple[str, str]:
+        return log.status, f"{log.status}: {log.error_type}" if log.error_type else log.status
+
+    @display(description="answered by")
+    def target(self, log: LLMLog) -> str:
+        return f"{log.provider}/{log.provider_model}"
+
+    @display(description="tokens", ordering="input_tokens")
+    def tokens(self, log: LLMLog) -> str:
+        return f"{log.input_tokens:,} in ({log.cached_tokens:,} cached), {log.output_tokens:,} out"
+
+    @display(description="USD", ordering="cost_usd")
+    def cost(self, log: LLMLog) -> str:
+        return "" if log.cost_usd is None else f"{log.cost_usd:.4f}"
+
+    @display(description="first words after", ordering="first_delta_ms")
+    def first_words(self, log: LLMLog) -> str:
+        return "" if log.first_delta_ms is None else f"{log.first_delta_ms / 1000:.1f} s"
+
+    @display(description="time", ordering="duration_ms")
+    def duration(self, log: LLMLog) -> str:
+        return f"{log.duration_ms / 1000:.1f} s"
+
+    @display(description="user")
+    def for_user(self, log: LLMLog) -> SafeString:
+        user = get_user_model().objects.filter(pk__in=[log.user_id]).first()
+        return links.to_row(get_user_model(), user and user.pk, user)
+
+    @display(description="session")
+    def in_session(self, log: LLMLog) -> SafeString:
+        return links.to_row(Session, log.session_id, str(log.session_id)[:8])
+
+    @display(description="task")
+    def of_task(self, log: LLMLog) -> SafeString:
+        return links.to_row(Task, log.task_id, str(log.task_id)[:8])
+
+    @display(description="system prompt")
+    def system_prompt(self, log: LLMLog) -> SafeString:
+        return _blob(log.system_blob)
+
+    @display(description="tool list")
+    def tool_list(self, log: LLMLog) -> SafeString:
+        return _blob(log.tools_blob)
+
+    @display(description="compacted block")
+    def compacted_block(self, log: LLMLog) -> SafeString:
+        return _blob(log.compacted_blob)
+
+
+@admin.register(Blob)
+class BlobAdmin(ReadOnlyAdmin):
+    list_display = ["__str__", "created_at"]
+    search_fields = ["sha256"]
+    date_hierarchy = "created_at"
+    ordering = ["-created_at"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Blob]:
+        blobs: QuerySet[Blob] = super().get_queryset(request)
+        return blobs.defer("content")
+
+
+def _blob(address: str) -> SafeString:
+    return links.to_row(Blob, address or None, address[:12])

@@ -1,0 +1,79 @@
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin, TabularInline
+from unfold.decorators import display
+
+from llm_app.models import LLMLog
+from tasks_app import services
+from tasks_app.admin import links
+from tasks_app.models import ContextEntry, Session, SessionMember, Task
+
+
+class MemberInline(TabularInline):
+    model = SessionMember
+    autocomplete_fields = ["user"]
+    extra = 0
+
+
+@admin.register(Session)
+class SessionAdmin(ModelAdmin):
+    """Sessions are begun by people; here they are looked at, shared, and deleted with all that belongs to them."""
+
+    list_display = ["title_or_none", "owner", "model", "tasks", "entries", "updated_at"]
+    list_filter = ["model"]
+    list_select_related = ["owner", "model"]
+    search_fields = ["id", "title", "owner__username"]
+    date_hierarchy = "created_at"
+    fields = ["title", "model", "owner", "tasks", "entries", "llm_calls", "summary", "chain_head"]
+    readonly_fields = ["owner", "tasks", "entries", "llm_calls", "summary", "chain_head"]
+    inlines = [MemberInline]
+    view_on_site = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
+        sessions: QuerySet[Session] = super().get_queryset(request)
+        return sessions.annotate(task_count=Count("tasks"))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Session, form: Any, change: bool) -> None:
+        services.change_session(obj, title=obj.title, model=obj.model)
+
+    def get_deleted_objects(self, objs: Iterable[Session], request: HttpRequest) -> tuple[Any, ...]:
+        """Counted, not listed: a record may have very many rows. They may not be deleted one by one, but go with it."""
+        ids = [session.pk for session in objs]
+        tasks = Task.objects.filter(session__in=ids)
+        counts = {
+            "sessions": len(ids),
+            "tasks": tasks.count(),
+            "entries": ContextEntry.objects.filter(session__in=ids).count(),
+        }
+        return [str(session) for session in objs], counts, set(), list(tasks.active().select_related("session"))
+
+    def delete_model(self, request: HttpRequest, obj: Session) -> None:
+        services.delete_session(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
+        for session in queryset:
+            services.delete_session(session)
+
+    @display(description="title", ordering="title")
+    def title_or_none(self, session: Session) -> str:
+        return str(session)
+
+    @display(description="tasks", ordering="task_count")
+    def tasks(self, session: Session) -> SafeString:
+        return links.to_rows(Task, session.task_count, session__id__exact=session.id)  # type: ignore[attr-defined]
+
+    @display(description="entries")
+    def entries(self, session: Session) -> SafeString:
+        return links.to_rows(ContextEntry, session.last_seq, session__id__exact=session.id)
+
+    @display(description="LLM calls")
+    def llm_calls(self, session: Session) -> SafeString:
+        return links.to_rows(LLMLog, "show", session_id=session.id)

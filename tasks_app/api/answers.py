@@ -1,0 +1,74 @@
+"""A person's word on a task: stop, a reply to its question, an approval. Each answers with the task."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.generics import GenericAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from tasks_app import services
+from tasks_app.api.access import writable_task
+from tasks_app.api.fields import Text
+from tasks_app.api.idempotency import idempotent
+from tasks_app.api.tasks import TaskSerializer
+from tasks_app.models import Task
+from tasks_app.models.approval import Decision, Scope
+
+
+class ReplySerializer(serializers.Serializer[Any]):
+    content = Text(help_text="At most 1 MiB.")
+
+
+class ApprovalSerializer(serializers.Serializer[Any]):
+    """`scope: task` covers later calls of the same tool in this task, raised by the same rule."""
+
+    decision = serializers.ChoiceField(["approve", "reject"])
+    note = Text(default="", allow_blank=True, max_length=10_000, help_text="With a rejection, the agent reads it.")
+    scope = serializers.ChoiceField(Scope.choices, default=Scope.ONCE)
+
+
+class Stop(GenericAPIView[Task]):
+    """Ends the task, whatever it is doing; answers at once, also when it has ended already."""
+
+    serializer_class = TaskSerializer
+
+    @extend_schema(operation_id="tasks_stop", request=None, responses=TaskSerializer)
+    @idempotent
+    def post(self, request: Request, task_id: UUID) -> Response:
+        task = services.stop(writable_task(request.user, task_id))
+        return Response(TaskSerializer(task).data)
+
+
+class Reply(GenericAPIView[Task]):
+    """Answers the question that the task waits with, once; a second answer is 409."""
+
+    serializer_class = ReplySerializer
+
+    @extend_schema(operation_id="tasks_reply", responses=TaskSerializer)
+    @idempotent
+    def post(self, request: Request, task_id: UUID) -> Response:
+        task = writable_task(request.user, task_id)
+        serializer = ReplySerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        services.reply(task, request.user, serializer.validated_data["content"])
+        return Response(TaskSerializer(task).data)
+
+
+class Approve(GenericAPIView[Task]):
+    """Decides on the call that waits for approval, once; a second decision is 409."""
+
+    serializer_class = ApprovalSerializer
+
+    @extend_schema(operation_id="tasks_approve", responses=TaskSerializer)
+    @idempotent
+    def post(self, request: Request, task_id: UUID) -> Response:
+        task = writable_task(request.user, task_id)
+        serializer = ApprovalSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        word = serializer.validated_data
+        decision = Decision.APPROVED if word["decision"] == "approve" else Decision.REJECTED
+        services.decide(task, request.user, decision, note=word["note"], scope=word["scope"])
+        return Response(TaskSerializer(task).data)

@@ -1,0 +1,41 @@
+"""Who calls: bearer tokens, and whether whoever came in may still stay."""
+
+from typing import Any
+
+from drf_spectacular.contrib.knox_auth_token import KnoxTokenScheme
+from knox.auth import TokenAuthentication
+from knox.crypto import hash_token
+from knox.models import get_token_model
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from tasks_app.signed_in import require_signed_in
+
+
+class BearerToken(TokenAuthentication):
+    """Found by its digest: so nothing of a token needs to be stored in clear, however short it is."""
+
+    def authenticate_credentials(self, token: bytes) -> Any:
+        digest = hash_token(token.decode(errors="replace"))
+        found = get_token_model().objects.select_related("user").filter(digest=digest).first()
+        if found is None or self._cleanup_token(found):
+            raise AuthenticationFailed("Invalid token.")
+        return self.validate_user(found)
+
+
+class BearerTokenScheme(KnoxTokenScheme):  # type: ignore[no-untyped-call]  # registers itself
+    """How OpenAPI names it; known to drf-spectacular from here on."""
+
+    target_class = "tasks_app.api.authentication.BearerToken"
+    name = "BearerToken"
+
+
+def require_admitted(request: Request) -> None:
+    """Asks the database anew: a revoked token and a closed account end it, and a sign-out where a cookie let it in.
+
+    Raises AuthenticationFailed or SignedOut.
+    """
+    if request.auth is None:
+        require_signed_in({"session": request.session, "user": request.user})
+    else:
+        BearerToken().authenticate(request)

@@ -1,0 +1,68 @@
+"""What a user may choose from: models and tools."""
+
+from typing import Any, cast
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.generics import GenericAPIView, ListAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from llm_app.models import LogicalModel
+from llm_app.models.provider import LogicalModelQuerySet
+from tasks_app.api.pagination import Whole
+from tools_app import registry
+from tools_app.base import ToolDefinition
+from tools_app.models import DangerLevel
+from tools_app.policy import Policy, policy_for
+
+
+class ModelSerializer(serializers.ModelSerializer[LogicalModel]):
+    class Meta:
+        model = LogicalModel
+        fields = ["name", "context_window", "is_default"]
+        read_only_fields = fields
+
+
+class ModelList(ListAPIView[LogicalModel]):
+    """The logical models that a provider answers and that this user may use."""
+
+    serializer_class = ModelSerializer
+    pagination_class = Whole
+    queryset = LogicalModel.objects.filter(routes__provider__enabled=True).distinct()
+
+    def get_queryset(self) -> QuerySet[LogicalModel]:
+        models = cast(LogicalModelQuerySet, super().get_queryset())
+        return models.visible_to(self.request.user.pk)
+
+
+class ToolSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    description = serializers.CharField()
+    parameters = serializers.DictField(help_text="The JSON Schema of its arguments.")
+    danger = serializers.ChoiceField(DangerLevel.choices)
+
+
+class ToolList(GenericAPIView[Any]):
+    """The tools that the agent may use for this user."""
+
+    serializer_class = ToolSerializer
+    pagination_class = Whole
+
+    @extend_schema(responses=ToolSerializer(many=True))
+    def get(self, request: Request) -> Response:
+        user: Any = request.user
+        policy = policy_for(user.pk)
+        tools = [_tool(definition, policy) for definition in registry.all_tools() if policy.allows(definition.name)]
+        return Whole().get_paginated_response(ToolSerializer(tools, many=True).data)
+
+
+def _tool(definition: ToolDefinition, policy: Policy) -> dict[str, Any]:
+    setting = policy.settings.get(definition.name)
+    return {
+        "name": definition.name,
+        "description": definition.description,
+        "parameters": definition.parameters,
+        "danger": (setting.danger if setting else "") or definition.danger.word,
+    }

@@ -1,0 +1,102 @@
+"""`Idempotency-Key`: a request that is sent twice is answered twice, and done once."""
+
+import functools
+import hashlib
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from django.db import IntegrityError, transaction
+from django.http import Http404
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from tasks_app.api.problems import CONTENT_TYPE
+from tasks_app.errors import Refusal
+from tasks_app.models import IdempotencyKey
+
+Handler = Callable[..., Response]
+HEADER = "Idempotency-Key"
+KEPT = timedelta(hours=24)
+LONGEST = 255
+
+
+def idempotent(handler: Handler) -> Handler:
+    """Makes a view's `post` answer the same key with the same answer for 24 hours, refusals included.
+
+    The key is stored in the transaction of the work: two requests at once wait for each other in the database, and
+    a crash leaves neither work nor key behind.
+    """
+
+    @functools.wraps(handler)
+    def answered(view: APIView, request: Request, *args: Any, **kwargs: Any) -> Response:
+        key = request.headers.get(HEADER)
+        if key is None:
+            return handler(view, request, *args, **kwargs)
+        with transaction.atomic():
+            row, is_new = _row(request, _valid(key))
+            if not is_new:
+                return _again(row)
+            response = _answer(view, handler, request, *args, **kwargs)
+            _keep(row, response)
+            return response
+
+    return extend_schema(parameters=[_PARAMETER])(answered)
+
+
+def _valid(key: str) -> str:
+    if not 0 < len(key) <= LONGEST:
+        raise ValidationError({HEADER: [f"A key has 1 to {LONGEST} characters."]})
+    return key
+
+
+def _row(request: Request, key: str) -> tuple[IdempotencyKey, bool]:
+    """The row of the key, and whether this request made it. Raises ValidationError for a key of another request."""
+    user: Any = request.user
+    IdempotencyKey.objects.filter(user=user, created_at__lt=timezone.now() - KEPT).delete()
+    fingerprint = _fingerprint(request)
+    try:
+        with transaction.atomic():
+            return IdempotencyKey.objects.create(user=user, key=key, request_sha256=fingerprint), True
+    except IntegrityError:
+        row = IdempotencyKey.objects.get(user=user, key=key)
+    if row.request_sha256 != fingerprint:
+        raise ValidationError({HEADER: ["This key belongs to another request. Use a new one."]})
+    return row, False
+
+
+def _fingerprint(request: Request) -> str:
+    return hashlib.sha256(b"\n".join((str(request.method).encode(), request.path.encode(), request.body))).hexdigest()
+
+
+def _answer(view: APIView, handler: Handler, request: Request, *args: Any, **kwargs: Any) -> Response:
+    """A refusal is an answer, too; a fault is none, and undoes all."""
+    try:
+        with transaction.atomic():
+            return handler(view, request, *args, **kwargs)
+    except (Refusal, APIException, Http404) as error:
+        return view.handle_exception(error)
+
+
+def _keep(row: IdempotencyKey, response: Response) -> None:
+    row.status, row.answer = response.status_code, orjson.loads(JSONRenderer().render(response.data))
+    row.save(update_fields=["status", "answer"])
+
+
+def _again(row: IdempotencyKey) -> Response:
+    assert row.status is not None  # it is set in the transaction that makes the row
+    return Response(row.answer, row.status, content_type=CONTENT_TYPE if row.status >= 400 else None)
+
+
+_PARAMETER = OpenApiParameter(
+    HEADER,
+    str,
+    OpenApiParameter.HEADER,
+    description="The same key with the same body gives the same answer for 24 hours, and starts nothing twice.",
+)

@@ -1,0 +1,61 @@
+"""Messages to a session."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.generics import GenericAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from tasks_app import services
+from tasks_app.api.access import writable_session
+from tasks_app.api.fields import Text
+from tasks_app.api.idempotency import idempotent
+from tasks_app.engine.capabilities import workspace_of
+from tasks_app.models import Session
+from tasks_app.models.inbox import Mode
+
+
+class MessageSerializer(serializers.Serializer[Any]):
+    """`attachments` are paths of files in the workspace."""
+
+    content = Text(allow_blank=True, help_text="At most 1 MiB.")
+    attachments = serializers.ListField(child=Text(max_length=4096), default=list, max_length=100)
+    mode = serializers.ChoiceField(Mode.choices, default=Mode.INTERJECT)
+    workflow = serializers.CharField(allow_null=True, default=None, help_text="Only null for now.")
+
+    def validate_attachments(self, paths: list[str]) -> list[str]:
+        workspace = workspace_of(self.context["session"])
+        missing = [path for path in paths if not workspace.is_file(path)]
+        if missing:
+            raise serializers.ValidationError(f"No such file in the workspace: {', '.join(missing)}.")
+        return paths
+
+    def validate_workflow(self, workflow: str | None) -> None:
+        if workflow is not None:
+            raise serializers.ValidationError("There is no such workflow here.")
+
+
+class DeliveredSerializer(serializers.Serializer[Any]):
+    """`task` is null for a queued message: its task does not exist yet."""
+
+    task = serializers.UUIDField(source="task.id", allow_null=True, default=None)
+    delivered_as = serializers.ChoiceField(["started", "reply", "interjected", "queued"])
+
+
+class MessageList(GenericAPIView[Session]):
+    """Starts a task, answers its question, or reaches the one that runs. 202 means that the message is committed."""
+
+    serializer_class = MessageSerializer
+
+    @extend_schema(operation_id="sessions_messages_send", responses={202: DeliveredSerializer})
+    @idempotent
+    def post(self, request: Request, session_id: UUID) -> Response:
+        session = writable_session(request.user, session_id)
+        serializer = MessageSerializer(data=request.data, context={"session": session})
+        serializer.is_valid(raise_exception=True)
+        message = {name: serializer.validated_data[name] for name in ("content", "attachments", "mode")}
+        delivered = services.post_message(session, request.user, **message)
+        return Response(DeliveredSerializer(delivered).data, 202)

@@ -1,0 +1,96 @@
+"""Errors as `application/problem+json` (RFC 9457)."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from django.core import exceptions as django
+from django.http import Http404, UnreadablePostError
+from rest_framework.exceptions import APIException, MethodNotAllowed, ValidationError
+from rest_framework.response import Response
+
+from tasks_app.errors import Refusal
+from tasks_app.models import Session, Task
+
+logger = logging.getLogger(__name__)
+NOTHING_HERE = "There is nothing here, or it is not shared with you."
+CONTENT_TYPE = "application/problem+json"
+_SAID: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
+    ((Http404, Session.DoesNotExist, Task.DoesNotExist), (404, NOTHING_HERE)),  # the latter: deleted in this instant
+    ((django.PermissionDenied,), (403, "You may not do this.")),
+    ((django.RequestDataTooBig,), (413, "The request is too large.")),
+    ((django.BadRequest, django.SuspiciousOperation, UnreadablePostError), (400, "The request cannot be read.")),
+)
+_FAULT = (500, "The server made a mistake; an administrator finds it in the log.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """`errors` says by field what is wrong with a request that was understood."""
+
+    status: int
+    detail: str
+    errors: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        body = {"type": "about:blank", "title": HTTPStatus(self.status).phrase, "status": self.status}
+        return {**body, "detail": self.detail} | ({"errors": self.errors} if self.errors else {})
+
+
+class Conflict(APIException):
+    """The state does not fit."""
+
+    status_code = 409
+    default_detail = "This cannot be done now."
+
+
+class TooLarge(APIException):
+    """A body over its limit."""
+
+    status_code = 413
+    default_detail = "The request is too large."
+
+
+def answer(error: Exception, context: dict[str, Any]) -> Response:
+    """DRF's exception handler: every error becomes a problem, and none a traceback."""
+    problem = problem_of(error)
+    if problem.status >= 500:
+        logger.error("a request failed by a fault of the server", exc_info=error)
+    return Response(problem.body, problem.status, headers=dict(problem.headers), content_type=CONTENT_TYPE)
+
+
+def problem_of(error: Exception) -> Problem:
+    match error:
+        case Refusal():
+            return Problem(status=error.status, detail=str(error), errors=_by_field(error))
+        case ValidationError():
+            return _invalid(error)
+        case APIException():
+            return Problem(status=error.status_code, detail=_sentence(error), headers=_headers(error))
+    status, detail = next((said for kinds, said in _SAID if isinstance(error, kinds)), _FAULT)
+    return Problem(status=status, detail=detail)
+
+
+def _by_field(error: Refusal) -> Mapping[str, Any]:
+    return {error.field: [str(error)]} if error.field else {}
+
+
+def _invalid(error: ValidationError) -> Problem:
+    errors = error.detail if isinstance(error.detail, dict) else {"non_field_errors": error.detail}
+    names = ", ".join(str(name) for name in errors if name != "non_field_errors")
+    return Problem(status=422, detail=f"Invalid: {names}." if names else "The request is invalid.", errors=errors)
+
+
+def _sentence(error: APIException) -> str:
+    if isinstance(error, MethodNotAllowed):
+        return "This address does not answer to this method."
+    return str(error.detail)
+
+
+def _headers(error: APIException) -> dict[str, str]:
+    challenge = getattr(error, "auth_header", None)  # set by DRF on 401
+    return {"WWW-Authenticate": challenge} if challenge else {}

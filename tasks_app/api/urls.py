@@ -1,0 +1,28 @@
+"""REST, below /api/v1/."""
+
+from django.urls import path
+
+from tasks_app.api import answers, catalogue, entries, events, files, messages, secrets, sessions, tasks, usage
+
+SESSION = "sessions/<uuid:session_id>"
+TASK = "tasks/<uuid:task_id>"
+
+urlpatterns = [
+    path("sessions/", sessions.SessionList.as_view(), name="api-sessions"),
+    path(f"{SESSION}/", sessions.SessionDetail.as_view(), name="api-session"),
+    path(f"{SESSION}/messages/", messages.MessageList.as_view(), name="api-messages"),
+    path(f"{SESSION}/entries/", entries.EntryList.as_view(), name="api-entries"),
+    path(f"{SESSION}/events/", events.Events.as_view(), name="api-events"),
+    path(f"{SESSION}/files/", files.FileList.as_view(), name="api-files"),
+    path(f"{SESSION}/files/<path:path>", files.File.as_view(), name="api-file"),
+    path("tasks/", tasks.TaskList.as_view(), name="api-tasks"),
+    path(f"{TASK}/", tasks.TaskDetail.as_view(), name="api-task"),
+    path(f"{TASK}/stop/", answers.Stop.as_view(), name="api-stop"),
+    path(f"{TASK}/reply/", answers.Reply.as_view(), name="api-reply"),
+    path(f"{TASK}/approval/", answers.Approve.as_view(), name="api-approval"),
+    path("models/", catalogue.ModelList.as_view(), name="api-models"),
+    path("tools/", catalogue.ToolList.as_view(), name="api-tools"),
+    path("usage/", usage.Usage.as_view(), name="api-usage"),
+    path("secrets/", secrets.SecretList.as_view(), name="api-secrets"),
+    path("secrets/<str:name>/", secrets.SecretDetail.as_view(), name="api-secret"),
+]

@@ -1,0 +1,1 @@
+"""The engine: serialize the context, call the LLM, parse one tool call, run it, append the result."""

@@ -1,0 +1,109 @@
+"""A tool asks a model, outside of the conversation: the same door, budgets, masks and logs as for a step."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from django.db import transaction
+
+from llm_app import client, errors, pictures
+from llm_app.call import Completion, LLMCall, References, Runner, StoredPrompt
+from llm_app.models import Blob, LLMLog
+from llm_app.redaction.masker import Masker
+from llm_app.retry import Action
+from llm_app.types import Delta, Message, Picture, Prompt, Purpose
+from tasks_app import event_loop
+from tasks_app.engine import beside_loop
+from tasks_app.engine.record import storable
+from tasks_app.engine.task_context import TaskContext
+from tasks_app.session_secrets import masker_of
+from tools_app import capabilities
+from tools_app.errors import ModelFailed
+
+_SYSTEM = "A program asks you for a piece of text. Answer with that text only: no greeting, no remark about it."
+
+
+class ModelForTools:
+    """The capabilities of one tool call that need a model; `say` shows the person what it waits for."""
+
+    def __init__(self, context: TaskContext, say: Callable[[str], None]) -> None:
+        self._context, self._say = context, say
+
+    async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[capabilities.Picture] = ()) -> str:
+        """`capabilities.AskModel`."""
+        session = self._context.session
+        model = self._context.abilities.sees if pictures else session.model.name if session.model else ""
+        if pictures and not model:
+            raise ModelFailed("No model that can see pictures is set up here.")
+
+        def work(run: Runner) -> Completion:
+            masker = masker_of(session)
+            content = masker.masked(storable(prompt))
+            message = Message(role="user", content=content, pictures=_encoded(pictures), masked_with=masker.version)
+            return self._complete(message, Purpose(purpose), model, masker, run)
+
+        completion = await beside_loop.in_thread(work)
+        if not completion.result.content.strip():
+            raise ModelFailed()
+        return completion.result.content
+
+    def _complete(self, message: Message, purpose: Purpose, model: str, masker: Masker, run: Runner) -> Completion:
+        context = self._context
+        stored = _stored(message)
+        call = LLMCall(
+            purpose=purpose,
+            prompt_for=lambda mode: stored,
+            masker=masker,
+            model=model,
+            user_id=context.task.started_by_id,
+            task_id=context.task.id,
+            session_id=context.session.id,
+            iteration=context.task.iteration,
+            needs_sight=bool(message.pictures),
+        )
+        try:
+            completion = client.complete(call, observer=_Observer(context, self._say), run=run)
+        except errors.LLMError as error:
+            raise ModelFailed(error.sentence) from error
+        except errors.BudgetExceeded as error:
+            raise ModelFailed(str(error)) from error
+        with transaction.atomic():
+            completion.save()
+        context.calls.stored(completion.log)
+        return completion
+
+
+class _Observer:
+    """On the call's own thread; what it shows, it shows on the loop."""
+
+    def __init__(self, context: TaskContext, say: Callable[[str], None]) -> None:
+        self._context, self._say = context, say
+
+    def attempt(self) -> None: ...
+
+    def delta(self, delta: Delta) -> None: ...
+
+    def failed(self, error: errors.LLMError, then: Action, delay: float) -> None:
+        self.waiting(error.sentence)
+
+    def waiting(self, why: str) -> None:
+        event_loop.get().call_soon_threadsafe(self._say, f"{why}\n")
+
+    def used(self, log: LLMLog) -> None:
+        self._context.calls.stored(log)
+
+
+def _encoded(shown: Sequence[capabilities.Picture]) -> tuple[Picture, ...]:
+    """As models take them. Raises ModelFailed."""
+    try:
+        return tuple(Picture(path=picture.name, **asdict(pictures.encode(picture.data))) for picture in shown)
+    except pictures.UnreadablePicture as error:
+        raise ModelFailed(f"The picture cannot be shown to a model: {error}.") from error
+
+
+def _stored(message: Message) -> StoredPrompt:
+    """Kept before it is sent: the words, and each picture under its own address."""
+    shown = [{**asdict(picture), "data": Blob.keep(picture.data)} for picture in message.pictures]
+    kept = json.dumps([{"role": message.role, "content": message.content, "pictures": shown}], ensure_ascii=False)
+    references = References(system_blob=Blob.keep(_SYSTEM), messages_blob=Blob.keep(kept))
+    return StoredPrompt(prompt=Prompt(system=_SYSTEM, tools=(), messages=[message]), references=references)

@@ -1,0 +1,97 @@
+"""Before a tool runs: is it known and allowed, are its arguments valid, does it repeat itself, must a person approve?
+
+A refusal is a visible result. Nothing here changes what the model wrote, beyond the types of its arguments.
+"""
+
+import json
+from dataclasses import dataclass
+
+from tasks_app.engine import reminders
+from tasks_app.engine.approvals import approved
+from tasks_app.engine.closing import UNKNOWN
+from tasks_app.engine.interrupts import Interrupt, LoopDetected, Refused, ReplyNeeded
+from tasks_app.engine.loop_detector import fingerprint
+from tasks_app.engine.open_call import OpenCall
+from tasks_app.engine.task_context import TaskContext
+from tasks_app.models.task import FailureCode
+from tasks_app.models.tool_call import CallStatus
+from tools_app import coerce, registry
+from tools_app.base import Arguments, Danger, ToolDefinition
+from tools_app.errors import ToolError, UnknownTool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClearedCall:
+    """A call that may run now. `note` is said with its result: by whose approval it runs."""
+
+    open: OpenCall
+    definition: ToolDefinition
+    arguments: Arguments
+    note: str = ""
+
+
+def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
+    """Raises Refused, LoopDetected, ReplyNeeded or ApprovalNeeded."""
+    if call.log.status == CallStatus.WAITING:
+        raise ReplyNeeded()
+    if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
+        raise _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
+    call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
+    try:
+        definition, arguments = _read(call)
+    except ToolError as error:
+        _check_repetition(context, call)
+        raise _refusal(context, call, CallStatus.FAILED, _with_names(context, error)) from error
+    if not definition.loop_exempt:
+        _check_repetition(context, call)
+    if not context.policy.shows(definition, context.situation):
+        raise _refusal(context, call, CallStatus.BLOCKED, f"The tool {definition.name} is not available here.")
+    judgement = context.policy.judge(definition, arguments)
+    call.log.danger = judgement.danger.word
+    note = approved(context, call, judgement) if context.policy.needs_approval(definition.name, judgement) else ""
+    return ClearedCall(open=call, definition=definition, arguments=arguments, note=note)
+
+
+def _read(call: OpenCall) -> tuple[ToolDefinition, Arguments]:
+    """The tool and its valid arguments; the fingerprint becomes that of their canonical form. Raises ToolError."""
+    definition = registry.get(call.call.name)
+    arguments = coerce.read(definition, call.call.arguments)
+    canonical = arguments.model_dump(mode="json", exclude_none=True)
+    call.log.arguments = json.dumps(canonical, ensure_ascii=False)
+    call.log.fingerprint = fingerprint(definition.name, canonical)
+    return definition, arguments
+
+
+def _with_names(context: TaskContext, error: ToolError) -> str:
+    if not isinstance(error, UnknownTool):
+        return str(error)
+    visible = context.policy.visible(context.situation)
+    return f"{error} The tools are: {', '.join(tool.name for tool in visible)}."
+
+
+def _check_repetition(context: TaskContext, call: OpenCall) -> None:
+    """Counts a call once: one that comes back from an approval or a crash was counted before."""
+    if call.log.pk is not None:
+        return
+    repeats = context.detector.repeats(call.log.fingerprint)
+    context.detector.note(call.log.fingerprint, refused=repeats)
+    if not repeats:
+        return
+    call.log.looped = True
+    refusal = _refusal(context, call, CallStatus.BLOCKED, "Refused: the same call with the same arguments, again.")
+    entries = (*refusal.entries, reminders.loop(call.call.name, context.limits.tool_loop_threshold))
+    if context.detector.is_hopeless():
+        raise LoopDetected(
+            FailureCode.TOOL_LOOP,
+            "The agent repeated the same call and found no other way. Say how it should go on, or ask differently.",
+            *entries,
+        )
+    raise Refused(*entries)
+
+
+def _refusal(context: TaskContext, call: OpenCall, status: CallStatus, text: str) -> Interrupt:
+    """The result that says why a call does not run. What was streamed of it is withdrawn."""
+    call.log.status = status
+    context.stage(rows=[call.log])
+    context.withdraw_stream()
+    return Refused(*call.result(text, status))

@@ -1,0 +1,40 @@
+"""How an open call ends when a person comes first."""
+
+from django.db.models import Model
+
+from tasks_app.engine.draft import Draft
+from tasks_app.engine.open_call import OpenCall
+from tasks_app.engine.task_context import TaskContext
+from tasks_app.models.approval import Decision
+from tasks_app.models.tool_call import CallStatus
+
+UNKNOWN = (
+    "The server stopped while this call was running. Whether it took effect is unknown: check before you repeat it."
+)
+
+
+def close_open_call(context: TaskContext, why: str) -> list[Draft]:
+    """The result of the open call, if there is one; its log and its approval are staged."""
+    call = context.open_call()
+    if call is None:
+        return []
+    status, text = _ending(call, why)
+    call.log.status = status
+    context.stage(rows=[call.log, *_closed_approval(call)])
+    return call.result(text, status)
+
+
+def _ending(call: OpenCall, why: str) -> tuple[CallStatus, str]:
+    if call.log.status == CallStatus.STARTED:
+        return CallStatus.UNKNOWN, UNKNOWN
+    if call.log.status == CallStatus.WAITING:
+        return CallStatus.INTERRUPTED, f"No answer. {why}"
+    return CallStatus.REJECTED, why
+
+
+def _closed_approval(call: OpenCall) -> list[Model]:
+    approval = getattr(call.log, "approval", None)
+    if approval is None or approval.decision != Decision.PENDING:
+        return []
+    approval.decision, approval.note = Decision.REJECTED, "closed: the task went another way"
+    return [approval]

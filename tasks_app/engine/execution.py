@@ -1,0 +1,72 @@
+"""Runs a cleared call, raced against the people, and stores what came of it."""
+
+import logging
+import time
+
+from tasks_app.engine import pictures
+from tasks_app.engine.capabilities import tool_context
+from tasks_app.engine.checks import ClearedCall
+from tasks_app.engine.effects import fields_of, rows_of
+from tasks_app.engine.interruption import WorkAborted
+from tasks_app.engine.interrupts import Aborted, ReplyNeeded
+from tasks_app.engine.live_stream import LiveStream
+from tasks_app.engine.oversize import within_budget
+from tasks_app.engine.task_context import TaskContext
+from tasks_app.models import TaskState
+from tasks_app.models.tool_call import CallStatus
+from tools_app.base import ToolResult
+from tools_app.effects import WaitForReply
+from tools_app.errors import ToolError
+
+logger = logging.getLogger(__name__)
+
+
+def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
+    """Stores the intent, then runs the handler. Raises Aborted when a person comes first."""
+    call = cleared.open
+    call.log.status = CallStatus.STARTED
+    context.stage(rows=[call.log])
+    context.commit(state=TaskState.EXECUTING_TOOL)
+    stream = LiveStream(context.session.group, context.task.id)
+    began = time.monotonic()
+    try:
+        work = cleared.definition.handler(cleared.arguments, tool_context(context, cleared.definition, stream))
+        return context.interruption.unless_aborted(work)
+    except WorkAborted:
+        call.log.status = CallStatus.INTERRUPTED
+        context.stage(rows=[call.log])
+        raise Aborted(*call.result(_cut_short(stream), CallStatus.INTERRUPTED, stream=stream.id)) from None
+    except ToolError as error:
+        return ToolResult(content=str(error), status="failed")
+    except Exception:
+        logger.exception("the tool %s failed", call.call.name)
+        return ToolResult(content="The tool failed by a fault of its own. Try another way.", status="failed")
+    finally:
+        call.log.duration_ms = round((time.monotonic() - began) * 1000)
+        context.streamed = stream
+
+
+def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> None:
+    """Appends the result and applies its declared effects, in one transaction. Raises ReplyNeeded."""
+    call = cleared.open
+    if any(isinstance(effect, WaitForReply) for effect in result.effects):
+        call.log.status = CallStatus.WAITING
+        context.stage(rows=[call.log])
+        raise ReplyNeeded()
+    call.log.status = CallStatus(result.status)
+    context.stage(rows=[call.log])
+    content = within_budget(result.content, context.workspace, call.call)
+    images, faults = pictures.keep(context.workspace, result.images)
+    text = "\n".join([content, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
+    stream = {"stream": context.streamed.id} if context.streamed else {}
+    context.stage(crashes=0, state=TaskState.THINKING)
+    drafts = call.result(text, result.status, images=images, **stream, **result.metadata)
+    rows = rows_of(result.effects, context.task.started_by_id, context.secrets.masker)
+    context.stage(*drafts, rows=rows, **fields_of(result.effects))
+    context.commit(also=context.reserve_next_call)
+
+
+def _cut_short(stream: LiveStream) -> str:
+    """What a model needs to know of a tool that was ended: that it was, and how far it had come."""
+    output = stream.text("tool_output")[-2000:]
+    return "Interrupted by the user before it was done." + (f" Its output until then:\n{output}" if output else "")

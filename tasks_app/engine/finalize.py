@@ -1,0 +1,49 @@
+"""The end of a task that has its result: the summary, the next steps and the list of what was done. No LLM is asked."""
+
+from typing import Any
+
+from llm_app.redaction.masker import Masker
+from tasks_app.engine.task_context import TaskContext
+from tasks_app.models import ContextEntry, ContextType, Session, TaskState
+
+LONGEST_LINE = 120  # characters
+
+
+def finalize(context: TaskContext) -> None:
+    session, answer = context.session, _answer(context)
+
+    def also() -> None:
+        final = context.secrets.masker.masked_json(context.task.final_result)
+        Session.objects.filter(pk=session.pk).update(summary=final["text"], next_steps=final["suggestions"])
+        if answer is not None:
+            answer.metadata["steps"] = steps_of(context)
+            answer.save(update_fields=["metadata"])
+
+    context.commit(state=TaskState.DONE, also=also)
+
+
+def steps_of(context: TaskContext) -> list[dict[str, Any]]:
+    """Each call of the task with one line of its outcome."""
+    calls = [entry for entry in context.history.entries if entry.task_id == context.task.id and entry.call]
+    results = {entry.tool_call_id: entry for entry in context.history.entries if entry.tool_call_id}
+    return [
+        _step(entry, results.get((entry.call or {})["id"]), context.secrets.masker)
+        for entry in calls
+        if entry.context_type != ContextType.AI_MESSAGE
+    ]
+
+
+def _step(call: ContextEntry, result: ContextEntry | None, masker: Masker) -> dict[str, Any]:
+    outcome = (masker.masked(result.content).strip().splitlines() or [""])[0] if result else ""
+    return {
+        "seq": call.seq,
+        "tool": (call.call or {})["name"],
+        "status": result.metadata.get("status", "") if result else "",
+        "outcome": outcome[:LONGEST_LINE],
+    }
+
+
+def _answer(context: TaskContext) -> ContextEntry | None:
+    """The message that carried the result."""
+    answers = (e for e in reversed(context.history.entries) if e.context_type == ContextType.AI_MESSAGE)
+    return next(answers, None)

@@ -1,0 +1,51 @@
+"""What an engine process holds for a session, such as an open page: the session's tasks run there while it lives."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from tasks_app.engine import process
+from tasks_app.engine.draft import Draft
+from tasks_app.models import ContextType, EngineProcess, Session
+from tools_app import holding
+
+called = threading.Event()  # another worker says that tasks of ours may wait; the keeper looks at once
+
+
+def elsewhere(task_id: UUID) -> bool:
+    """Whether another process that lives holds something for the task's session."""
+    holder = Session.objects.filter(tasks=task_id).values_list("held_by", flat=True).first()
+    if not holder or holder == process.name():
+        return False
+    return EngineProcess.objects.alive().filter(pk=holder).exists() and not process.is_dead(holder)
+
+
+class Holding:
+    """Keeps the session's row true, and tells the model what was lost of it, with the next result."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        gone = [words for name, words in session.held.items() if not self.has(name)]
+        self._lost = f"[Gone: {', '.join(gone)}. It was idle too long, or the server was restarted.]" if gone else ""
+
+    def has(self, name: str) -> bool:
+        return name in holding.of(str(self._session.pk))
+
+    def told(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts; the first result among them also says what was lost."""
+        told = list(drafts)
+        for place, draft in enumerate(told):
+            if self._lost and draft.context_type is ContextType.TOOL_RESULT:
+                told[place] = replace(draft, content=f"{draft.content}\n{self._lost}")
+                self._lost = ""
+        return told
+
+    def save(self) -> None:
+        """In the transaction of a commit. What was lost stays in the row until it is told."""
+        here = dict(holding.of(str(self._session.pk)))
+        holder = process.name() if here else ""
+        if self._lost or (self._session.held, self._session.held_by) == (here, holder):
+            return
+        Session.objects.filter(pk=self._session.pk).update(held=here, held_by=holder)
+        self._session.held, self._session.held_by = here, holder

@@ -1,0 +1,56 @@
+"""One stream of text to the browser: an attempt of the LLM, or the output of a tool. Batched, in no database."""
+
+import asyncio
+import uuid
+from collections import defaultdict
+from uuid import UUID
+
+from tasks_app import broadcast, event_loop, running_text
+from tasks_app.running_text import Piece
+
+BATCH_SECONDS = 0.04
+MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it runs
+
+
+class LiveStream:
+    """`feed` is called on the event loop, the rest from any thread."""
+
+    def __init__(self, group: str, task_id: UUID) -> None:
+        self.id = uuid.uuid4().hex
+        self._group, self._task_id = group, task_id
+        self._texts: dict[str, list[str]] = defaultdict(list)
+        self._pending: dict[str, list[str]] = defaultdict(list)
+        self._sent: dict[str, int] = defaultdict(int)
+        self._pump: asyncio.Task[None] | None = None
+
+    def feed(self, kind: str, text: str) -> None:
+        self._texts[kind].append(text)
+        self._pending[kind].append(text)
+        if self._pump is None or self._pump.done():
+            self._pump = asyncio.get_running_loop().create_task(self._send_batches())
+
+    def text(self, kind: str) -> str:
+        """All that was fed, for the record of an interrupted stream."""
+        return "".join(self._texts[kind])
+
+    def withdraw(self) -> None:
+        """Takes back what was shown, if anything was."""
+        if self._texts:
+            event_loop.submit(broadcast.send(self._group, {"type": "reset", "stream": self.id}))
+
+    async def _send_batches(self) -> None:
+        """One sender for each stream keeps the pieces in order."""
+        while self._pending:
+            batch, self._pending = self._pending, defaultdict(list)
+            for kind, texts in batch.items():
+                await self._send(kind, "".join(texts))
+            await asyncio.sleep(BATCH_SECONDS)
+
+    async def _send(self, kind: str, text: str) -> None:
+        text = text[: max(0, MOST_CHARACTERS - self._sent[kind])]
+        if not text:
+            return
+        piece = Piece(stream=self.id, kind=kind, offset=self._sent[kind], text=text)
+        self._sent[kind] += len(text)
+        await running_text.store.add(self._task_id, piece)
+        await broadcast.send(self._group, piece.event(self._task_id))

@@ -1,0 +1,47 @@
+"""The loop. An iteration has nine steps:
+
+1 preflight · 2 open call, or think · 3 no call: remind · 4 several calls: the first · 5 record the assistant's entry ·
+6 before execution · 7 run the tool · 8 record its result and effects · 9 a result ends the task
+"""
+
+import time
+
+from tasks_app.engine import execution, preflight, thinking
+from tasks_app.engine.checks import before_execution
+from tasks_app.engine.finalize import finalize
+from tasks_app.engine.interrupts import Interrupt
+from tasks_app.engine.task_context import TaskContext
+from tasks_app.models import TaskState
+
+TIME_SLICE = 30.0  # seconds; then another task of this worker has its turn
+
+
+def run(context: TaskContext) -> None:
+    """Advances a claimed task until it waits, ends, or its time slice is over."""
+    end = time.monotonic() + TIME_SLICE
+    while is_runnable(context) and time.monotonic() < end:
+        advance(context)
+
+
+def is_runnable(context: TaskContext) -> bool:
+    return context.task.is_active and context.task.waiting_for is None
+
+
+def advance(context: TaskContext) -> None:
+    """One iteration. Whatever interrupts it says what to append and what the next state is."""
+    try:
+        step(context)
+    except Interrupt as interrupt:
+        context.commit(*interrupt.entries, **interrupt.fields)
+
+
+def step(context: TaskContext) -> None:
+    """One tool call, from the model's mind to the record."""
+    if context.task.state == TaskState.FINALIZING:
+        finalize(context)
+        return
+    preflight.check(context)
+    call = context.open_call() or thinking.think(context)
+    cleared = before_execution(context, call)
+    result = execution.run(context, cleared)
+    execution.record(context, cleared, result)

@@ -1,0 +1,104 @@
+"""This engine process: its name, and a lock file that says whether it lives.
+
+The file also lists the process groups that its tools started, so that recovery can end what a `kill -9` left behind.
+"""
+
+import fcntl
+import json
+import os
+import socket
+import threading
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+
+from tools_app.sandbox import leftovers
+from tools_app.sandbox.base import Started
+
+
+@dataclass(frozen=True)
+class LockFile:
+    path: Path
+    file: IO[str]
+
+
+_creating = threading.Lock()
+_own: LockFile | None = None
+
+
+def name() -> str:
+    """The name that this process's leases carry: host and lock file."""
+    return f"{socket.gethostname()}:{_own_lock().path.name}"
+
+
+def remember(started: Started) -> None:
+    """Notes a process group. One short line to a file: cheap enough for the event loop."""
+    file = _own_lock().file
+    file.write(json.dumps({"pid": started.pid, "start_time": started.start_time}) + "\n")
+    file.flush()
+
+
+def is_dead(owner: str) -> bool:
+    """Whether a lease's owner is known to be gone: it was on this host, and its file can be locked or is missing."""
+    host, _, file_name = owner.partition(":")
+    if host != socket.gethostname():
+        return False
+    try:
+        with open(_folder() / file_name) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return True
+    except BlockingIOError:
+        return False
+    return True
+
+
+def end() -> None:
+    """At the end of this process: ends what its tools still run, and removes its file."""
+    path = _own_lock().path
+    _end_groups(path)
+    path.unlink(missing_ok=True)
+
+
+def clean_up(owner: str) -> None:
+    """Ends what a dead process's tools left running, and forgets the process."""
+    path = _folder() / owner.partition(":")[2]
+    if not is_dead(owner) or not path.exists():
+        return
+    _end_groups(path)
+    path.unlink(missing_ok=True)
+
+
+def _end_groups(path: Path) -> None:
+    for line in path.read_text().splitlines():
+        leftovers.end(Started(**json.loads(line)))
+
+
+def clean_up_the_dead() -> None:
+    """The same for every dead process of this host."""
+    for path in _folder().iterdir():
+        clean_up(f"{socket.gethostname()}:{path.name}")
+
+
+def _own_lock() -> LockFile:
+    global _own
+    with _creating:
+        if _own is None or not _own.path.exists():
+            path = _folder() / uuid.uuid4().hex
+            file = open(path, "x", opener=_private)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            _own = LockFile(path, file)
+        return _own
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def _folder() -> Path:
+    folder = Path(settings.RUN_DIR)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,56 @@
+"""Entries of the record → messages for the LLM. Pure: the same entry gives the same message for ever."""
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from llm_app.types import Message, Picture, Thinking, ToolCall
+from tasks_app.models import ContextEntry, ContextType
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+_TAGGED = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)
+
+
+def message_of(entry: ContextEntry, blobs: Mapping[str, str] = _NONE) -> Message:
+    """The one message that an entry is. Raises ValueError for an entry that no model may see.
+
+    `blobs` are the contents of those that hold its pictures, by address.
+    """
+    if not entry.in_context:
+        raise ValueError(f"entry {entry.seq} is not in the context")
+    known: dict[str, Any] = {"seq": entry.seq, "masked_with": entry.masked_with}
+    if entry.context_type in _TAGGED:
+        tagged = f"<{entry.context_type}>\n{entry.content}\n</{entry.context_type}>"
+        return Message(role="user", content=tagged, **known)
+    if entry.context_type == ContextType.TOOL_RESULT:
+        pictures = _pictures(entry, blobs)
+        return Message(role="tool", content=entry.content, tool_call_id=entry.tool_call_id, pictures=pictures, **known)
+    if entry.context_type == ContextType.USER_MESSAGE:
+        return Message(role="user", content=entry.content, pictures=_pictures(entry, blobs), **known)
+    thinking, call = _thinking(entry), _tool_call(entry)
+    return Message(role="assistant", content=entry.content, thinking=thinking, tool_call=call, **known)
+
+
+def _thinking(entry: ContextEntry) -> Thinking | None:
+    if not entry.thinking:
+        return None
+    fields = json.loads(entry.thinking)
+    return Thinking(**fields | {"blocks": tuple(fields["blocks"])})
+
+
+def _pictures(entry: ContextEntry, blobs: Mapping[str, str]) -> tuple[Picture, ...]:
+    return tuple(
+        Picture(
+            path=picture["path"],
+            media_type=picture["media_type"],
+            width=picture["width"],
+            height=picture["height"],
+            data=blobs[picture["sha256"]],
+        )
+        for picture in entry.pictures
+    )
+
+
+def _tool_call(entry: ContextEntry) -> ToolCall | None:
+    return ToolCall(**entry.call) if entry.call else None

@@ -1,0 +1,77 @@
+"""Turns: what of a record belongs together. Pure, and never wrong: compaction cuts only between them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, Protocol, TypeVar
+
+from tasks_app.models import ContextType
+
+
+class Entry(Protocol):
+    """What the grouper reads of an entry."""
+
+    context_type: Any  # text, or the enumeration of Django's field
+    tool_call_id: Any
+
+    @property
+    def call(self) -> dict[str, str] | None: ...
+
+
+E = TypeVar("E", bound=Entry)
+_FOLLOWING = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)
+
+
+class TurnKind(Enum):
+    USER = "user"  # a message of a person, with the reminders right after it
+    CALL = "call"  # a tool call, its result, the reminders right after it
+    REPLY = "reply"  # words of the model without a call
+    NOTE = "note"  # a reminder or a workflow step that follows nothing
+
+
+@dataclass(frozen=True)
+class Turn(Generic[E]):
+    """Entries that are sent together or not at all."""
+
+    kind: TurnKind
+    entries: Sequence[E]
+
+    @property
+    def is_open(self) -> bool:
+        """A call that still waits for its result. Only the last turn of a record can be open."""
+        return self.kind is TurnKind.CALL and not any(
+            entry.context_type == ContextType.TOOL_RESULT for entry in self.entries
+        )
+
+
+def group(entries: Iterable[E]) -> list[Turn[E]]:
+    """The turns of the entries that are in the context, oldest first.
+
+    Loses nothing, keeps the order, never separates a call from its result, and what it made of the beginning
+    stays as it is when more is appended (only the last turn may still grow). Raises ValueError for a result
+    without its call: such a record was not written by `append`.
+    """
+    turns: list[tuple[TurnKind, list[E]]] = []
+    open_call = ""
+    for entry in entries:
+        if open_call and entry.tool_call_id != open_call:
+            raise ValueError(f"{entry.context_type} stands between a call and its result")
+        if entry.context_type == ContextType.TOOL_RESULT:
+            if not open_call:
+                raise ValueError(f"the result of {entry.tool_call_id} has no call")
+            turns[-1][1].append(entry)
+            open_call = ""
+        elif entry.context_type in _FOLLOWING and turns:
+            turns[-1][1].append(entry)
+        else:
+            turns.append((_kind(entry), [entry]))
+            open_call = entry.call["id"] if entry.call else ""
+    return [Turn(kind, tuple(members)) for kind, members in turns]
+
+
+def _kind(entry: Entry) -> TurnKind:
+    if entry.call:
+        return TurnKind.CALL
+    if entry.context_type == ContextType.USER_MESSAGE:
+        return TurnKind.USER
+    return TurnKind.NOTE if entry.context_type in _FOLLOWING else TurnKind.REPLY

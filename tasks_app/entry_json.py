@@ -1,0 +1,41 @@
+"""An entry as programs see it: the same in REST, in event streams and in the JSON lines of `run_agent`."""
+
+from typing import Any
+
+import orjson
+
+from tasks_app.models import ContextEntry
+
+
+def entry_json(entry: ContextEntry) -> dict[str, Any]:
+    """Plain JSON values: ids and times as texts, null for what the entry has not."""
+    return {
+        "seq": entry.seq,
+        "context_type": entry.context_type,
+        "in_context": entry.in_context,
+        "role": entry.role,
+        "content": entry.content,
+        "thinking": entry.thought,
+        "tool_call": call_json(entry),
+        "tool_call_id": entry.tool_call_id or None,
+        "images": entry.pictures,
+        "metadata": entry.metadata,
+        "task": str(entry.task_id),
+        "created_at": entry.created_at.isoformat().replace("+00:00", "Z"),
+    }
+
+
+def call_json(entry: ContextEntry) -> dict[str, Any] | None:
+    """{id, name, arguments} of the entry's call; the arguments as an object where they are one, else their text."""
+    call = entry.call
+    return call and {**call, "arguments": _arguments(call["arguments"])}
+
+
+def _arguments(text: str) -> Any:
+    """Models also write what no JSON can carry on (NaN, half a surrogate pair, a thousand levels): that stays text."""
+    try:
+        value = orjson.loads(text)
+        orjson.dumps(value)
+    except (ValueError, TypeError):
+        return text
+    return value if isinstance(value, dict) else text

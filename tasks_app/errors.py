@@ -1,0 +1,31 @@
+"""What people and programs can ask for that cannot be done. The docstring is the message."""
+
+
+class Refusal(Exception):
+    """This cannot be done now."""
+
+    status = 409  # what REST answers
+
+    def __init__(self, detail: str = "", *, field: str = "") -> None:
+        super().__init__(detail or " ".join((self.__doc__ or "").split()))
+        self.field = field
+
+
+class NothingToAnswer(Refusal):
+    """The task does not wait for this answer: it was given already, or the task went on."""
+
+
+class TaskRunning(Refusal):
+    """A task is still running here. Stop it first, or send a message to it."""
+
+
+class InvalidMessage(Refusal):
+    """The message is empty. Write something, or attach a file."""
+
+    status = 422
+
+
+class MessageTooLong(Refusal):
+    """The message is longer than 1 MiB. Attach it as a file instead."""
+
+    status = 413

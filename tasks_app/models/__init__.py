@@ -1,0 +1,26 @@
+"""The rows of sessions and tasks, and of all that happened in them."""
+
+from tasks_app.models.approval import Approval
+from tasks_app.models.engine_process import EngineProcess
+from tasks_app.models.entry import ContextEntry, ContextType
+from tasks_app.models.idempotency import IdempotencyKey
+from tasks_app.models.inbox import InboxMessage
+from tasks_app.models.limits import Limits
+from tasks_app.models.session import Session, SessionMember
+from tasks_app.models.task import Task, TaskState
+from tasks_app.models.tool_call import ToolCallLog
+
+__all__ = [
+    "Approval",
+    "ContextEntry",
+    "ContextType",
+    "EngineProcess",
+    "IdempotencyKey",
+    "InboxMessage",
+    "Limits",
+    "Session",
+    "SessionMember",
+    "Task",
+    "TaskState",
+    "ToolCallLog",
+]

@@ -1,0 +1,118 @@
+"""An entry of the record (table `task_context`): what was appended once and is never changed."""
+
+import json
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from tasks_app.models.session import Session
+from tasks_app.models.task import Task
+
+
+class ContextType(models.TextChoices):
+    USER_MESSAGE = "user_message"
+    AI_MESSAGE = "ai_message"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    SYSTEM_REMINDER = "system_reminder"
+    STATUS_NOTICE = "status_notice"
+    NO_TOOL_CALL_RETRY = "no_tool_call_retry"
+    WORKFLOW_STEP = "workflow_step"
+
+
+class EntryQuerySet(models.QuerySet["ContextEntry"]):
+    def of(self, session: Session) -> "EntryQuerySet":
+        return self.filter(session=session).order_by("seq")
+
+    def after(self, seq: int) -> "EntryQuerySet":
+        return self.filter(seq__gt=seq)
+
+    def in_context(self) -> "EntryQuerySet":
+        """What the model sees."""
+        return self.filter(in_context=True)
+
+
+class ContextEntry(models.Model):
+    """One entry. `content`, `thinking` and `tool_call` are texts as they were received, after masking.
+
+    `tool_call` is the JSON text of {id, name, arguments}, the arguments again as the text that came;
+    `thinking` is the JSON text of {text, protocol, model, blocks}; `images` is that of a list of pictures, each
+    {sha256, media_type, path, width, height}, whose bytes are in the blob `sha256`, as base64. `hash` links the entry
+    to its predecessor. Only `metadata` may change later, and nothing in it shapes a request.
+    """
+
+    session = models.ForeignKey(Session, models.CASCADE, related_name="entries")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="entries")
+    seq = models.PositiveIntegerField()
+    context_type = models.CharField(max_length=20, choices=ContextType)
+    in_context = models.BooleanField()
+    role = models.CharField(max_length=10)
+    content = models.TextField(blank=True)
+    thinking = models.TextField(blank=True)
+    tool_call = models.TextField(blank=True)
+    tool_call_id = models.CharField(max_length=100, blank=True, help_text="Of a result: the call that it belongs to.")
+    images = models.TextField(blank=True)
+    metadata = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField()
+    hash = models.CharField(max_length=64)
+    hash_key = models.CharField(max_length=16, help_text="The id of the key of the hash.")
+    masked_with = models.CharField(
+        max_length=16, blank=True, help_text="The version of the secrets that were masked; later ones are on reading."
+    )
+
+    objects = EntryQuerySet.as_manager()
+
+    class Meta:
+        db_table = "task_context"
+        ordering = ["session", "seq"]
+        verbose_name = "entry"
+        verbose_name_plural = "entries"
+        constraints = [
+            models.UniqueConstraint(fields=["session", "seq"], name="entry_seq_once_per_session"),
+            models.UniqueConstraint(
+                fields=["session", "tool_call_id"],
+                condition=Q(context_type=ContextType.TOOL_RESULT),
+                name="one_result_per_tool_call",
+            ),
+            models.CheckConstraint(condition=Q(context_type__in=ContextType.values), name="entry_type_known"),
+            models.CheckConstraint(
+                condition=Q(role__in=["user", "assistant", "tool", "system"]), name="entry_role_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(context_type=ContextType.TOOL_RESULT) ^ Q(tool_call_id=""),
+                name="entry_result_names_its_call",
+            ),
+            models.CheckConstraint(
+                condition=~Q(context_type=ContextType.TOOL_CALL) | ~Q(tool_call=""), name="entry_tool_call_has_a_call"
+            ),
+            models.CheckConstraint(condition=Q(seq__gt=0), name="entry_seq_from_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.context_type}"
+
+    @property
+    def call(self) -> dict[str, str] | None:
+        """{id, name, arguments}, the arguments as the text that came; None where there is no call."""
+        return json.loads(self.tool_call) if self.tool_call else None
+
+    @property
+    def pictures(self) -> list[dict[str, Any]]:
+        """{sha256, media_type, path, width, height} of each picture."""
+        return json.loads(self.images) if self.images else []
+
+    @property
+    def thought(self) -> str:
+        """The words of the thinking."""
+        return str(json.loads(self.thinking)["text"]) if self.thinking else ""
+
+    @property
+    def arguments(self) -> Any:
+        """The call's arguments as an object where they are one, else their text."""
+        if (call := self.call) is None:
+            return None
+        try:
+            return json.loads(call["arguments"])
+        except ValueError:
+            return call["arguments"]

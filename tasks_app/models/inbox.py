@@ -1,0 +1,39 @@
+"""Messages that came while a task ran: stored and shown at once, appended when their turn comes."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from tasks_app.models.session import Session
+
+
+class Mode(models.TextChoices):
+    INTERJECT = "interject"
+    QUEUE = "queue"
+
+
+class InboxQuerySet(models.QuerySet["InboxMessage"]):
+    def waiting_in(self, session: Session) -> "InboxQuerySet":
+        return self.filter(session=session, delivered_seq=None).order_by("pk")
+
+
+class InboxMessage(models.Model):
+    session = models.ForeignKey(Session, models.CASCADE, related_name="inbox")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    mode = models.CharField(max_length=9, choices=Mode)
+    content = models.TextField()
+    attachments = models.JSONField(default=list, blank=True)
+    images = models.JSONField(default=list, blank=True, help_text="The attached pictures, as entries name them.")
+    delivered_seq = models.PositiveIntegerField(null=True, blank=True, help_text="The entry that it became.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = InboxQuerySet.as_manager()
+
+    class Meta:
+        db_table = "inbox_messages"
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["session"], condition=Q(delivered_seq=None), name="waiting_messages")]
+        constraints = [models.CheckConstraint(condition=Q(mode__in=Mode.values), name="inbox_mode_known")]
+
+    def __str__(self) -> str:
+        return f"{self.mode} message in {self.session}"

@@ -1,0 +1,87 @@
+"""A session: one conversation, one workspace, one record, shared by those who may see it."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from llm_app.models import LogicalModel
+
+
+class SessionQuerySet(models.QuerySet["Session"]):
+    def visible_to(self, user: Any) -> "SessionQuerySet":
+        """Sessions that a user owns or that are shared with them: where every query for a user's rows starts."""
+        return self.filter(Q(owner=user) | Q(pk__in=SessionMember.objects.filter(user=user).values("session")))
+
+    def writable_by(self, user: Any) -> "SessionQuerySet":
+        members = SessionMember.objects.filter(user=user, may_write=True)
+        return self.filter(Q(owner=user) | Q(pk__in=members.values("session")))
+
+
+class Session(models.Model):
+    """`last_seq` and `chain_head` are those of its newest entry: they move in the transaction that appends it.
+
+    `held_by` names the engine process that keeps something for it, and `held` what: it is gone when that process is.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="owned_sessions")
+    members: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, through="SessionMember", related_name="shared_sessions"
+    )
+    title = models.CharField(max_length=200, blank=True)
+    model = models.ForeignKey(LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Empty for the default.")
+    workdir = models.CharField(
+        max_length=1000, blank=True, editable=False, help_text="A folder that `run_agent` was told to work in."
+    )
+    summary = models.TextField(blank=True, help_text="The text of the newest result.")
+    next_steps = models.JSONField(default=list, blank=True)
+    last_seq = models.PositiveIntegerField(default=0)
+    chain_head = models.CharField(max_length=64, blank=True)
+    held_by = models.CharField(max_length=100, blank=True, editable=False)
+    held = models.JSONField(default=dict, blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = SessionQuerySet.as_manager()
+
+    class Meta:
+        db_table = "sessions"
+        ordering = ["-updated_at"]
+        indexes = [
+            models.Index(fields=["owner", "-updated_at"]),
+            models.Index(fields=["held_by"], condition=~Q(held_by=""), name="held_sessions"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or "New session"
+
+    def get_absolute_url(self) -> str:
+        return f"/s/{self.id}/"
+
+    @property
+    def group(self) -> str:
+        """The channel layer's group for what happens in this session."""
+        return f"session.{self.id.hex}"
+
+    @property
+    def workspace_path(self) -> Path:
+        return Path(self.workdir) if self.workdir else Path(settings.WORKSPACES_DIR) / str(self.id)
+
+
+class SessionMember(models.Model):
+    """Somebody with whom a session is shared."""
+
+    session = models.ForeignKey(Session, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    may_write = models.BooleanField(default=False)
+
+    class Meta:
+        db_table = "session_members"
+        constraints = [models.UniqueConstraint(fields=["session", "user"], name="member_once_per_session")]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.session}"

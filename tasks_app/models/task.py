@@ -1,0 +1,140 @@
+"""A task: what the engine makes of one message, in six states, held by one worker at a time."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from tasks_app.models.session import Session
+
+
+class TaskState(models.TextChoices):
+    INITIALIZING = "initializing"
+    THINKING = "thinking"
+    EXECUTING_TOOL = "executing_tool"
+    FINALIZING = "finalizing"
+    DONE = "done"
+    FAILED = "failed"
+
+
+ENDED = (TaskState.DONE, TaskState.FAILED)
+ACTIVE = tuple(state for state in TaskState if state not in ENDED)
+
+
+class WaitingFor(models.TextChoices):
+    """What a task in `executing_tool` waits for, from a person."""
+
+    REPLY = "reply"
+    APPROVAL = "approval"
+
+
+class FailureCode(models.TextChoices):
+    STOPPED = "stopped"
+    MAX_ITERATIONS = "max_iterations"
+    NO_TOOL_CALL = "no_tool_call"
+    STRUCTURAL_ERROR = "structural_error"
+    PROVIDER_UNAVAILABLE = "provider_unavailable"
+    AUTHENTICATION = "authentication"
+    BUDGET_EXCEEDED = "budget_exceeded"
+    TOOL_LOOP = "tool_loop"
+    TOOL_CRASHED = "tool_crashed"
+    CONTEXT_OVERFLOW = "context_overflow"
+    INTERNAL = "internal"
+
+
+class TaskQuerySet(models.QuerySet["Task"]):
+    def visible_to(self, user: Any) -> "TaskQuerySet":
+        return self.filter(session__in=Session.objects.visible_to(user))
+
+    def active(self) -> "TaskQuerySet":
+        return self.filter(state__in=ACTIVE)
+
+    def runnable(self) -> "TaskQuerySet":
+        """Tasks that a worker could advance now: active, and waiting for nobody."""
+        return self.active().filter(waiting_for=None)
+
+    def unclaimed(self) -> "TaskQuerySet":
+        """Tasks that no worker holds, by the database's clock."""
+        return self.filter(Q(lease_owner="") | Q(lease_expires_at__lt=Now()))
+
+
+class Task(models.Model):
+    """`epoch` counts the claims: a write that carries an older one is refused."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    session = models.ForeignKey(Session, models.CASCADE, related_name="tasks")
+    started_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    state = models.CharField(max_length=14, choices=TaskState, default=TaskState.INITIALIZING)
+    waiting_for = models.CharField(max_length=8, choices=WaitingFor, null=True, blank=True, default=None)
+    stop_requested_at = models.DateTimeField(null=True, blank=True)
+    stopped = models.BooleanField(default=False)
+    failure_code = models.CharField(max_length=20, choices=FailureCode, blank=True)
+    failure_detail = models.TextField(blank=True)
+
+    iteration = models.PositiveIntegerField(default=0)
+    max_iterations = models.PositiveIntegerField(null=True, blank=True, help_text="Instead of the limit for all.")
+    plan = models.JSONField(default=list, blank=True)
+    final_result = models.JSONField(null=True, blank=True)
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    cached_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    thinking_tokens = models.PositiveBigIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True)
+
+    epoch = models.PositiveIntegerField(default=0)
+    lease_owner = models.CharField(max_length=100, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    crashes = models.PositiveSmallIntegerField(default=0, help_text="Claims in a row that ended with a dead worker.")
+    woken_at = models.DateTimeField(null=True, blank=True, help_text="When the reaper last enqueued it.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    objects = TaskQuerySet.as_manager()
+
+    class Meta:
+        db_table = "tasks"
+        ordering = ["-created_at"]
+        indexes = [
+            models.Index(fields=["session", "-created_at"]),
+            models.Index(fields=["lease_expires_at"], condition=Q(state__in=ACTIVE), name="active_task_leases"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session"], condition=Q(state__in=ACTIVE), name="one_active_task_per_session"
+            ),
+            models.CheckConstraint(condition=Q(state__in=TaskState.values), name="task_state_known"),
+            models.CheckConstraint(
+                condition=Q(waiting_for=None) | Q(waiting_for__in=WaitingFor.values, state=TaskState.EXECUTING_TOOL),
+                name="task_waits_only_in_executing_tool",
+            ),
+            models.CheckConstraint(
+                condition=Q(state=TaskState.FAILED, failure_code__in=FailureCode.values)
+                | (~Q(state=TaskState.FAILED) & Q(failure_code="")),
+                name="task_failed_has_a_code",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=ENDED, ended_at__isnull=False) | Q(state__in=ACTIVE, ended_at=None),
+                name="task_ended_has_a_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(stopped=False) | Q(failure_code=FailureCode.STOPPED), name="task_stopped_is_failed"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=TaskState.DONE) | Q(final_result__isnull=False), name="task_done_has_a_result"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state} task of {self.session}"
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE
+
+    @property
+    def usage(self) -> dict[str, int]:
+        names = ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens")
+        return {name: getattr(self, name) for name in names}

@@ -1,0 +1,49 @@
+"""The log of tool calls: the intent before a tool runs, what came of it after."""
+
+from django.db import models
+from django.db.models import Q
+
+from tasks_app.models.task import Task
+
+
+class CallStatus(models.TextChoices):
+    """`started` is the intent: a crash that leaves it behind makes the outcome unknown."""
+
+    PENDING = "pending"
+    STARTED = "started"
+    WAITING = "waiting"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    REJECTED = "rejected"
+    INTERRUPTED = "interrupted"
+    UNKNOWN = "unknown"
+
+
+class ToolCallLog(models.Model):
+    """One call. `arguments` is the JSON text of the coerced arguments; `fingerprint` hashes name and arguments."""
+
+    task = models.ForeignKey(Task, models.CASCADE, related_name="tool_calls")
+    session_id = models.UUIDField()
+    call_id = models.CharField(max_length=100)
+    name = models.CharField(max_length=100)
+    arguments = models.TextField(blank=True)
+    fingerprint = models.CharField(max_length=64)
+    danger = models.CharField(max_length=10, blank=True)
+    status = models.CharField(max_length=11, choices=CallStatus)
+    looped = models.BooleanField(default=False, help_text="Refused as a repetition.")
+    started_at = models.DateTimeField(auto_now_add=True)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        db_table = "tool_call_logs"
+        ordering = ["-started_at"]
+        verbose_name = "tool call"
+        indexes = [models.Index(fields=["task", "started_at"])]
+        constraints = [
+            models.UniqueConstraint(fields=["session_id", "call_id"], name="tool_call_id_once_per_session"),
+            models.CheckConstraint(condition=Q(status__in=CallStatus.values), name="tool_call_status_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.status})"

@@ -1,0 +1,103 @@
+"""What the pages' templates ask for."""
+
+import json
+import unicodedata
+from typing import Any
+from urllib.parse import quote
+
+from django import template
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from tasks_app import looks, rendering
+from tasks_app.looks import Look
+from tasks_app.models import Session, Task
+from tasks_app.models.tool_call import CallStatus
+from tasks_app.waiting import tasks_waiting_for
+
+register = template.Library()
+_HIDDEN = ("Cf", "Co")  # Unicode's categories of characters that show nothing: bidi controls, zero widths …
+_MARKS = str.maketrans("", "", "*_`#|>")
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static("icons.svg"), name)
+
+
+@register.simple_tag
+def prose(text: str, session: Session) -> SafeString:
+    """Markdown, with the session's workspace behind relative links and pictures."""
+    return rendering.markdown(text, reverse("upload", args=[session.pk]))
+
+
+@register.filter
+def file_url(path: str, session: Session) -> str:
+    return reverse("upload", args=[session.pk]) + quote(path)
+
+
+@register.filter
+def is_picture(path: str) -> bool:
+    return path.lower().endswith(rendering.PICTURES)
+
+
+@register.filter
+def exact(text: str) -> str:
+    """`text` with nothing hidden in it: who approves a command must see every character of it."""
+    return "".join(f"⟨U+{ord(c):04X}⟩" if _is_hidden(c) else c for c in text)
+
+
+def _is_hidden(character: str) -> bool:
+    is_control = ord(character) < 32 and character not in "\n\t"
+    return is_control or unicodedata.category(character) in _HIDDEN
+
+
+@register.filter
+def as_text(value: Any) -> str:
+    """An argument as its reader wants it: texts as they are, all else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+@register.filter
+def gist(text: str) -> str:
+    """The first paragraph of a Markdown text, without its marks."""
+    return " ".join(text.strip().partition("\n\n")[0].translate(_MARKS).split())
+
+
+@register.filter
+def is_short(text: str) -> bool:
+    return len(text) <= 60 and "\n" not in text
+
+
+# --- states -----------------------------------------------------------------------------------------------------
+
+
+@register.filter
+def look(status: str) -> Look:
+    """Of a tool call's status, or of a plan step's."""
+    if status == "in_progress":
+        return Look("Now", "running", "busy")
+    if status == "done":
+        return Look("Done", "check", "good")
+    return looks.CALLS[CallStatus(status)] if status in CallStatus else looks.CALLS[CallStatus.PENDING]
+
+
+@register.filter
+def task_look(task: Task) -> Look:
+    return looks.of_task(task.state, task.waiting_for, stopped=task.stopped)
+
+
+@register.filter
+def session_look(session: Any) -> Look | None:
+    """Of a session with its newest task's state."""
+    if not session.task_state:
+        return None
+    return looks.of_task(session.task_state, session.task_waiting_for, stopped=session.task_stopped)
+
+
+@register.simple_tag(takes_context=True)
+def waiting_count(context: template.Context) -> int:
+    """How many questions and approvals wait for the user."""
+    return tasks_waiting_for(context["request"].user).count()

@@ -1,0 +1,27 @@
+"""The addresses of the pages. Forms post to addresses below the session that they are about."""
+
+from django.urls import path
+
+from tasks_app.views import chat, conversation, files, home, inbox, sessions, settings, usage
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("s/<uuid:session_id>/", chat.show, name="session"),
+    path("s/<uuid:session_id>/change/", sessions.change, name="session_change"),
+    path("s/<uuid:session_id>/delete/", sessions.delete, name="session_delete"),
+    path("s/<uuid:session_id>/messages/", conversation.post_message, name="post_message"),
+    path("s/<uuid:session_id>/stop/", conversation.stop, name="stop"),
+    path("s/<uuid:session_id>/reply/", conversation.reply, name="reply"),
+    path("s/<uuid:session_id>/approval/", conversation.decide, name="decide"),
+    path("s/<uuid:session_id>/files/", files.upload, name="upload"),
+    path("s/<uuid:session_id>/files/delete/", files.delete, name="file_delete"),
+    path("s/<uuid:session_id>/files/<path:path>", files.download, name="file"),
+    path("inbox/", inbox.show, name="inbox"),
+    path("settings/", settings.show, name="settings"),
+    path("settings/profile/", settings.profile, name="profile"),
+    path("settings/tokens/", settings.make_token, name="token_make"),
+    path("settings/tokens/delete/", settings.delete_token, name="token_delete"),
+    path("settings/secrets/", settings.save_secret, name="secret_save"),
+    path("settings/secrets/delete/", settings.delete_secret, name="secret_delete"),
+    path("usage/", usage.show, name="usage"),
+]

@@ -1,0 +1,30 @@
+"""A session's page."""
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from tasks_app import fragments, transcript, workspace_tree
+from tasks_app.views import models
+from tasks_app.views.access import Request, signed_in, visible
+from tasks_app.views.home import newest_sessions
+
+NEIGHBOURS = 30  # sessions beside the one that is open
+
+
+@signed_in
+def show(request: Request, session_id: UUID) -> HttpResponse:
+    """The newest items; with `?before=SEQ` those before an entry, which htmx gets alone."""
+    session = visible(request, session_id)
+    before = request.GET.get("before", "")
+    page = transcript.newest(session, before=int(before) if before.isdecimal() and len(before) < 10 else None)
+    context = {**fragments.now(session, request.user), "page": page}
+    if request.htmx and not request.htmx.history_restore_request:
+        return render(request, "chat/_items.html", context)
+    context |= {
+        "tree": workspace_tree.of(session),
+        "models": models.choices(request.user, session),
+        "neighbours": newest_sessions(request.user)[:NEIGHBOURS],
+    }
+    return render(request, "chat/chat.html", context)

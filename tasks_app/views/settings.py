@@ -1,0 +1,111 @@
+"""My settings: what the agent should know of me, the tokens of my programs, my secrets."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+from knox.models import get_token_model
+
+from llm_app.models import Secret
+from tasks_app.views.access import Request, posted, signed_in
+from tasks_app.views.answers import done
+
+
+class ProfileForm(forms.Form):
+    preferences = forms.CharField(
+        max_length=4000,
+        required=False,
+        label="What should the agent know about you?",
+        help_text="Language, tone, format, standing wishes. It stands in the prompt of every task that you start.",
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(max_length=100, label="What is it for?")
+
+
+class SecretForm(forms.Form):
+    name = forms.RegexField(
+        r"\A[A-Za-z_][A-Za-z0-9_.-]*\Z",
+        max_length=64,
+        error_messages={"invalid": "Letters, digits, dots, dashes and underscores, and a letter first."},
+    )
+    value = forms.CharField(
+        min_length=8,  # shorter ones stand in too many words that are none
+        max_length=100_000,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        error_messages={"min_length": "Under 8 characters a value cannot be masked without masking ordinary words."},
+    )
+
+
+@signed_in
+def show(request: Request) -> HttpResponse:
+    return _page(request)
+
+
+@signed_in
+@require_POST
+def profile(request: Request) -> HttpResponse:
+    form = ProfileForm(request.POST)
+    if not form.is_valid():
+        return _page(request, profile=form)
+    request.user.preferences = form.cleaned_data["preferences"]
+    request.user.save(update_fields=["preferences"])
+    return done(request, "settings", "Saved. It holds from your next task on.")
+
+
+@signed_in
+@require_POST
+def make_token(request: Request) -> HttpResponse:
+    """The one answer that ever shows the token."""
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return _page(request, token=form)
+    _, value = get_token_model().objects.create(request.user, name=form.cleaned_data["name"])
+    return _page(request, new_token=value)
+
+
+@signed_in
+@require_POST
+def delete_token(request: Request) -> HttpResponse:
+    get_token_model().objects.filter(user=request.user, digest=posted(request, "token")).delete()
+    return done(request, "settings", "The token is deleted and no longer valid.")
+
+
+@signed_in
+@require_POST
+def save_secret(request: Request) -> HttpResponse:
+    """A value goes in and never comes out."""
+    form = SecretForm(request.POST)
+    if form.is_valid() and Secret.objects.filter(owner=request.user, name=form.cleaned_data["name"]).exists():
+        form.add_error("name", "You have a secret of this name already. Delete it first.")
+    if not form.is_valid():
+        return _page(request, secret=form)
+    Secret.objects.create(owner=request.user, **form.cleaned_data)
+    return done(request, "settings", "The secret is saved. Its value is never shown again.")
+
+
+@signed_in
+@require_POST
+def delete_secret(request: Request) -> HttpResponse:
+    Secret.objects.filter(owner=request.user, name=posted(request, "name")).delete()
+    return done(request, "settings", "The secret is deleted.")
+
+
+def _page(request: Request, **context: Any) -> HttpResponse:
+    """All of the page; a form that was not valid comes in `context`."""
+    forms_shown = {
+        "profile": ProfileForm({"preferences": request.user.preferences}),
+        "token": TokenForm(),
+        "secret": SecretForm(),
+    }
+    rows = {
+        "tokens": get_token_model().objects.filter(user=request.user).order_by("-created"),
+        "secrets": Secret.objects.filter(owner=request.user),
+    }
+    refused = any(isinstance(value, forms.Form) for value in context.values())
+    return render(request, "settings.html", {**forms_shown, **rows, **context}, status=422 if refused else 200)

@@ -1,0 +1,110 @@
+"""Three providers behind one model, as a person sees it: the first is busy, the second breaks off, the third answers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.test_main_job import start
+from tests.provider import FakeProvider, Reply, openai_call, openai_result, running
+from tests.server import Server
+
+ANSWER = "The whole answer, from the third."
+PROVIDER = """
+  - name: PROVIDER
+    protocol: openai_native
+    base_url: ADDRESS
+    api_key: sk-a-key
+    breaker: {min_calls: 1, failure_ratio: 1, cooldown_s: 600}"""
+
+
+@pytest.fixture
+def providers() -> Iterator[list[FakeProvider]]:
+    with running() as first, running() as second, running() as third:
+        first.replies = [Reply(status=429, chunks=[b"slow down"])]
+        half = openai_call("message", {"type": "result", "text": "The whole ans"}, pieces=4, cut=True)
+        second.replies = [half]
+        third.replies = [openai_result(ANSWER, stall_at=2, stall_s=0.1)]
+        yield [first, second, third]
+
+
+@pytest.fixture
+def failing(providers: list[FakeProvider], tmp_path: Path) -> Iterator[Server]:
+    names = ["busy-one", "broken-one", "working-one"]
+    config = "providers:"
+    for name, provider in zip(names, providers, strict=True):
+        config += PROVIDER.replace("PROVIDER", name).replace("ADDRESS", provider.base_url)
+    routes = ", ".join(f"{{provider: {name}, model: m}}" for name in names)
+    (tmp_path / "agentsite.yml").write_text(f"{config}\nmodels:\n  - {{name: default, providers: [{routes}]}}\n")
+    server = Server(tmp_path / "var", AGENTSITE_CONFIG=str(tmp_path / "agentsite.yml")).start()
+    yield server
+    server.kill()
+
+
+class Screen:
+    """What a page shows of the running text: deltas come, a reset takes a stream back, an entry takes its place."""
+
+    def __init__(self) -> None:
+        self.streams: dict[str, str] = {}
+        self.seen: list[str] = []
+
+    def show(self, event: dict[str, Any]) -> None:
+        data = event["data"]
+        if event["event"] == "delta" and data["kind"] == "text":
+            text = self.streams.get(data["stream"], "")
+            assert data["offset"] == len(text), "a piece is missing, or came twice"
+            self.streams[data["stream"]] = text + data["text"]
+        elif event["event"] == "reset":
+            self.streams.pop(data["stream"], None)
+        elif event["event"] == "entry":
+            self.streams.pop(data["metadata"].get("stream", ""), None)
+        self.seen.append("".join(self.streams.values()))
+
+
+def test_the_task_ends_well_once_with_one_notice_and_no_word_twice(
+    failing: Server, providers: list[FakeProvider]
+) -> None:
+    session, task = start(failing, "Go.", model="default")
+    screen = Screen()
+    for event in failing.events(session):
+        screen.show(event)
+        if event["event"] == "state" and event["data"]["state"] in ("done", "failed"):
+            break
+    assert failing.task(task)["final_result"]["text"] == ANSWER
+    assert all(ANSWER.startswith(text) for text in screen.seen)
+    entries = failing.entries(session)
+    assert [entry["context_type"] for entry in entries if entry["in_context"]].count("ai_message") == 1
+    notices = [entry["content"] for entry in entries if entry["context_type"] == "status_notice"]
+    assert notices == ["The model provider has too many requests at the moment. Another provider takes over."]
+    partials = [entry for entry in entries if entry["metadata"].get("discarded")]
+    assert [partial["content"] for partial in partials] == ["The whole ans"]
+    assert [len(provider.received) for provider in providers] == [1, 1, 1]
+    assert "The whole ans" not in providers[2].received[0].raw.decode()
+
+
+def test_open_breakers_keep_the_next_message_from_both_and_the_notice_away(
+    failing: Server, providers: list[FakeProvider]
+) -> None:
+    session, task = start(failing, "Go.", model="default")
+    failing.until_task(task, state="done")
+    again = failing.call("POST", f"sessions/{session}/messages/", {"content": "Once more."})["task"]
+    failing.until_task(again, state="done")
+    assert [len(provider.received) for provider in providers] == [1, 1, 2]
+    notices = [e for e in failing.entries(session) if e["task"] == again and e["context_type"] == "status_notice"]
+    assert notices == []
+
+
+def test_nobody_but_the_administrator_learns_which_provider_refuses_its_key(
+    failing: Server, providers: list[FakeProvider]
+) -> None:
+    for provider in providers:
+        provider.replies = [Reply(status=401, chunks=[b"no such key: sk-a-key"])]
+    session, task = start(failing, "Go.", model="default")
+    failure = failing.until_task(task, state="failed")["failure"]
+    assert failure["code"] == "authentication"
+    shown = str(failing.entries(session)) + str(failure)
+    assert not [name for name in ("busy-one", "broken-one", "working-one", "sk-a-key") if name in shown]
+    log = failing.output.read_text()
+    assert "provider busy-one: breaker closed → open. It does not accept its key." in log
+    assert "sk-a-key" not in log

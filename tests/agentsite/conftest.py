@@ -1,0 +1,50 @@
+"""What the tests of the operator's side start from: configuration files, and an administrator in a browser."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from agentsite.configuration.apply import apply
+from agentsite.configuration.load import load
+
+Configure = Callable[..., list[str]]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], Path]:
+    """Writes the configuration file."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "agentsite.yml"
+        path.write_text(dedent(text))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def configure(db: None, write: Callable[[str], Path]) -> Configure:
+    """Applies a configuration; returns the changes."""
+
+    def configure(text: str, environment: Mapping[str, str] | None = None) -> list[str]:
+        return apply(load(write(text), environment or {}))
+
+    return configure
+
+
+@pytest.fixture
+def root(db: None) -> Any:
+    return get_user_model().objects.create_superuser("root", password="a password")
+
+
+@pytest.fixture
+def browser(root: Any) -> Client:
+    """The administrator's."""
+    client = Client()
+    client.force_login(root, backend="allauth.account.auth_backends.AuthenticationBackend")
+    return client

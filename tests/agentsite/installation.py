@@ -1,0 +1,71 @@
+"""A row of every kind, so that each page of the admin has something to show."""
+
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from agentsite.accounts.models import ApiToken
+from agentsite.models import AppliedValue
+from llm_app.breaker import changes
+from llm_app.breaker.decisions import State
+from llm_app.models import Blob, LLMLog, Secret
+from llm_app.types import ToolCall
+from tasks_app.engine.draft import Draft
+from tasks_app.models import Approval, ContextType, EngineProcess, InboxMessage, Limits, Task, ToolCallLog
+from tests import factories
+from tools_app.models import AllowedAddress, RolePolicy, ToolSetting
+
+
+def furnish() -> None:
+    """One of everything that there is but once."""
+    Limits.objects.create(pk=1)
+    ToolSetting.objects.create(name="shell")
+    AppliedValue.objects.remember("file x", "y")
+    add_more()
+
+
+def add_more(number: int = 1) -> Task:
+    """One more row in every list that can grow; returns the task."""
+    role = Group.objects.create(name=f"role {number}")
+    RolePolicy.objects.create(role=role, deny=["shell"])
+    AllowedAddress.objects.create(address=f"10.0.0.{number}")
+    member = factories.UserFactory()
+    ApiToken.objects.create(user=member)
+    Secret.objects.create(name=f"SECRET{number}", value="a secret value", owner=member)
+    route = factories.RouteFactory(provider__api_key="sk-stored")
+    changes.force(route.provider, State.OPEN, member)
+    model = route.model
+    model.roles.add(role)
+    EngineProcess.objects.beat(f"host:{number}")
+    task: Task = factories.TaskFactory(session__owner=member, session__model=model, state="thinking")
+    InboxMessage.objects.create(session=task.session, author=member, mode="queue", content="Later.")
+    _work(task, number)
+    return task
+
+
+def _work(task: Task, number: int) -> None:
+    call = ToolCall(id="call_1", name="shell", arguments='{"command": "ls"}')
+    factories.append(
+        task,
+        Draft(context_type=ContextType.USER_MESSAGE, content="Please."),
+        Draft(context_type=ContextType.TOOL_CALL, tool_call=call),
+    )
+    log = ToolCallLog.objects.create(
+        task=task, session_id=task.session_id, call_id="call_1", name="shell", fingerprint="f", status="pending"
+    )
+    Approval.objects.create(
+        tool_call=log, fingerprint="f", reason="Deletes.", decided_by=task.started_by, decided_at=timezone.now()
+    )
+    LLMLog.objects.create(
+        task_id=task.id,
+        session_id=task.session_id,
+        purpose="step",
+        model="m",
+        provider="p",
+        provider_model="x",
+        adapter="scripted",
+        adapter_version=1,
+        system_blob=Blob.keep(f"You are {number}."),
+        request_sha256="0" * 64,
+        request_bytes=1,
+        status="succeeded",
+    )

@@ -1,0 +1,69 @@
+"""The list of LLM calls answers an operator's questions: which failed, how, at which provider, for whom, at what price."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from llm_app.models import LLMLog
+from tasks_app.models import Task
+from tests.agentsite import installation
+
+LIST = "/admin/llm_app/llmlog/"
+
+
+@pytest.fixture
+def task(db: None) -> Task:
+    return installation.add_more()
+
+
+def listed(browser: Client, **query: Any) -> list[str]:
+    answer = browser.get(LIST, query)
+    return sorted(str(log.error_type) for log in answer.context["cl"].result_list)
+
+
+def add(**fields: Any) -> LLMLog:
+    log = LLMLog.objects.first()
+    assert log is not None
+    log.pk, log._state.adding = None, True
+    log.pk = LLMLog._meta.pk.get_default()
+    for name, value in fields.items():
+        setattr(log, name, value)
+    log.save()
+    return log
+
+
+def test_failed_calls_are_found_by_the_kind_of_their_failure(task: Task, browser: Client) -> None:
+    add(status="failed", error_type="ServerError", provider="one")
+    add(status="failed", error_type="Overloaded", provider="two")
+    assert listed(browser, error_type="Overloaded") == ["Overloaded"]
+    assert listed(browser, status="failed") == ["Overloaded", "ServerError"]
+    assert listed(browser, provider="one") == ["ServerError"]
+    assert "failed: Overloaded" in browser.get(LIST).content.decode()
+
+
+def test_calls_are_found_by_the_words_of_their_failure(task: Task, browser: Client) -> None:
+    add(status="failed", error_type="BadRequest", error="HTTP 400: tools are not supported")
+    assert listed(browser, q="not supported") == ["BadRequest"]
+    assert listed(browser, q=str(task.pk)) == ["", "BadRequest"]
+    assert listed(browser, q=str(task.pk).replace("-", "")[:-1]) == []
+
+
+def test_the_page_of_a_call_shows_who_it_was_for_what_it_used_and_what_was_sent(task: Task, browser: Client) -> None:
+    log = add(user_id=task.started_by_id, input_tokens=1234, cost_usd="0.0125", first_delta_ms=800, duration_ms=2_500)
+    page = browser.get(f"{LIST}{log.pk}/change/").content.decode()
+    for shown in (
+        task.started_by.username,
+        "1234",
+        "0.0125",
+        "0.8 s",
+        "2.5 s",
+        log.request_sha256,
+        log.system_blob[:12],
+    ):
+        assert shown in page
+
+
+def test_nothing_of_a_call_can_be_changed(task: Task, browser: Client) -> None:
+    log = add()
+    assert browser.post(f"{LIST}{log.pk}/change/", {"status": "failed"}).status_code == 403

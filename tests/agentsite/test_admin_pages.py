@@ -1,0 +1,146 @@
+"""Every page of the admin opens, a longer list costs no more queries, and one page leads to the next."""
+
+from typing import Any
+
+import pytest
+from django.contrib import admin
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from agentsite.admin_site import NAVIGATION
+from llm_app.models import LLMLog, LogicalModel
+from tasks_app.models import ContextEntry, Limits, Session, Task
+from tests import factories
+from tests.agentsite import installation
+
+MODELS = sorted(
+    (model for model in admin.site._registry if model._meta.app_label != "account"), key=lambda m: m.__name__
+)
+every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+
+
+def address(model: Any, page: str, *arguments: Any) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=arguments)
+
+
+def first(model: Any) -> Any:
+    row = model._default_manager.first()
+    assert row is not None, "the installation of these tests lacks such a row"
+    return row
+
+
+@pytest.fixture
+def furnished(db: None) -> None:
+    installation.furnish()
+
+
+@every_model
+def test_its_list_opens(model: Any, furnished: None, browser: Client) -> None:
+    assert browser.get(address(model, "changelist"), follow=True).status_code == 200
+
+
+@every_model
+def test_its_search_and_each_of_its_filters_work(model: Any, furnished: None, browser: Client) -> None:
+    listed = browser.get(address(model, "changelist"), {"q": "abc"}, follow=True)
+    assert listed.status_code == 200
+    for spec in getattr(listed.context.get("cl"), "filter_specs", ()):
+        for choice in spec.choices(listed.context["cl"]):
+            assert browser.get(address(model, "changelist") + choice["query_string"]).status_code == 200
+
+
+@every_model
+def test_a_row_of_it_opens(model: Any, furnished: None, browser: Client) -> None:
+    assert browser.get(address(model, "change", first(model).pk)).status_code == 200
+
+
+@every_model
+def test_its_form_for_a_new_row_opens_where_one_may_add(model: Any, furnished: None, browser: Client) -> None:
+    may_add = admin.site._registry[model].has_add_permission(browser.get("/admin/").wsgi_request)
+    assert browser.get(address(model, "add")).status_code == (200 if may_add else 403)
+
+
+@every_model
+def test_its_history_opens(model: Any, furnished: None, browser: Client) -> None:
+    assert browser.get(address(model, "history", first(model).pk)).status_code == 200
+
+
+@every_model
+def test_a_longer_list_costs_no_more_queries(model: Any, furnished: None, browser: Client) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            browser.get(address(model, "changelist"), follow=True)
+        return len(captured)
+
+    queries()  # the first visit warms caches
+    before = queries()
+    for number in range(2, 6):
+        installation.add_more(number)
+    assert queries() == before
+
+
+def test_the_first_page_says_how_the_installation_is(browser: Client) -> None:
+    page = browser.get("/admin/").content.decode()
+    assert "Commands run in" in page or "No sandbox works" in page
+    assert "The default model has no enabled route." in page
+
+
+def test_the_first_page_hides_weaknesses_from_those_who_are_no_superusers(db: None) -> None:
+    staff = Client()
+    staff.force_login(
+        factories.UserFactory(is_staff=True), backend="allauth.account.auth_backends.AuthenticationBackend"
+    )
+    page = staff.get("/admin/")
+    assert page.status_code == 200
+    assert "The default model has no enabled route." not in page.content.decode()
+
+
+def test_every_model_stands_in_the_sidebar_or_on_the_page_of_another(browser: Client) -> None:
+    links = {str(item["link"]) for group in NAVIGATION for item in group["items"]}
+    apart = {address(model, "changelist") for model in MODELS} - links
+    assert apart == {"/admin/tools_app/rolepolicy/"}, "role policies are edited on the page of their role"
+
+
+def test_the_admin_has_no_login_of_its_own(db: None) -> None:
+    assert Client().get("/admin/")["Location"].startswith("/admin/login/")
+    assert Client().get("/admin/login/?next=/admin/")["Location"].startswith("/accounts/login/?next=")
+
+
+def test_a_member_who_is_no_staff_is_kept_out(alice: Any) -> None:
+    member = Client()
+    member.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
+    assert member.get("/admin/", follow=True).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [(Session, Task), (Session, ContextEntry), (Session, LLMLog), (Task, LLMLog)]
+)
+def test_a_page_leads_to_the_rows_that_belong_to_it(source: Any, target: Any, furnished: None, browser: Client) -> None:
+    installation.add_more(2)
+    row = first(source)
+    page = browser.get(address(source, "change", row.pk)).content.decode()
+    start = page.index(f'href="{address(target, "changelist")}?') + len('href="')
+    listed = browser.get(page[start : page.index('"', start)].replace("&amp;", "&"))
+    column = "session_id" if source is Session else "task_id"
+    assert {getattr(item, column) for item in listed.context["cl"].result_list} == {row.pk}
+
+
+def test_limits_are_one_row(browser: Client) -> None:
+    assert browser.get("/admin/tasks_app/limits/")["Location"] == "/admin/tasks_app/limits/add/"
+    form = browser.get("/admin/tasks_app/limits/add/").context["adminform"].form
+    browser.post("/admin/tasks_app/limits/add/", form.initial | {"max_iterations": 7} | _shown(form))
+    assert Limits.current().max_iterations == 7
+    assert browser.get("/admin/tasks_app/limits/")["Location"] == "/admin/tasks_app/limits/1/change/"
+    assert browser.get("/admin/tasks_app/limits/add/").status_code == 403
+
+
+def _shown(form: Any) -> dict[str, Any]:
+    return {name: form[name].value() for name in form.fields if name != "max_iterations"}
+
+
+def test_another_model_can_be_made_the_default(browser: Client) -> None:
+    factories.LogicalModelFactory(name="old", is_default=True)
+    new = factories.LogicalModelFactory(name="new")
+    browser.post("/admin/llm_app/logicalmodel/", {"action": "make_default", "_selected_action": [new.pk]})
+    assert LogicalModel.objects.get(is_default=True) == new

@@ -1,0 +1,248 @@
+"""What administrators do with providers: test them, read and order their breakers, put routes into their order."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from llm_app.breaker import changes
+from llm_app.breaker.decisions import State
+from llm_app.models import BreakerChange, CircuitBreaker, LLMLog, Provider, Route
+from tests import factories
+from tests.provider import FakeProvider, Reply, openai_call, openai_text, running
+from tests.server import free_port
+
+LIST = "/admin/llm_app/provider/"
+
+
+@pytest.fixture
+def server() -> Iterator[FakeProvider]:
+    with running() as provider:
+        provider.replies = [openai_call("message", {"text": "ok"})]
+        yield provider
+
+
+@pytest.fixture
+def main(db: None, server: FakeProvider) -> Provider:
+    """A provider with one route."""
+    route = factories.RouteFactory(
+        provider_model="fast-1",
+        provider__name="main",
+        provider__protocol="openai_native",
+        provider__base_url=server.base_url,
+        provider__api_key="sk-a-key",
+    )
+    provider: Provider = route.provider
+    return provider
+
+
+def act(browser: Client, action: str, *providers: Provider) -> list[str]:
+    """Posts an action as the buttons do; returns what the page then says."""
+    chosen = {"action": action, "_selected_action": [provider.pk for provider in providers]}
+    return [str(message) for message in browser.post(LIST, chosen, follow=True).context["messages"]]
+
+
+def test_a_provider_that_works_says_so(main: Provider, server: FakeProvider, browser: Client) -> None:
+    (said,) = act(browser, "test", main)
+    assert said.startswith("main, fast-1: It works (")
+    (received,) = server.received
+    assert received.body["model"] == "fast-1"
+    log = LLMLog.objects.get()
+    assert (log.purpose, log.status, log.task_id) == ("test", "succeeded", None)
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply(status=401, chunks=[b"Incorrect key sk-a-key"]), "The key is wrong (HTTP 401)."),
+        (Reply(status=403), "The key may not do this (HTTP 403)"),
+        (Reply(status=402), "The account behind the key has no credit left (HTTP 402)."),
+        (Reply(status=404, chunks=[b"The model `fast-1` does not exist"]), "It does not know the model fast-1"),
+        (Reply(status=404, chunks=[b"<h1>Not Found</h1>"]), "There is no such API at this address (HTTP 404)."),
+        (Reply(status=400, chunks=[b"tools are not supported"]), "It refuses the request: HTTP 400: tools are not"),
+        (Reply(status=429), "It is within reach, but overloaded, or a limit of the account is reached (HTTP 429)."),
+        (Reply(status=500, chunks=[b"out of memory!"]), "It reports a fault of its own: HTTP 500: out of memory"),
+        (Reply(chunks=[b"<html>It works!</html>"], content_type="text/html"), "not in the protocol openai_native."),
+        (openai_call("message", {"text": "ok"}, cut=True), "The connection broke off."),
+    ],
+    ids=["401", "403", "402", "model", "address", "400", "429", "500", "html", "cut"],
+)
+def test_the_fault_of_a_provider_is_named_in_words(
+    reply: Reply, words: str, main: Provider, server: FakeProvider, browser: Client
+) -> None:
+    server.replies = [reply]
+    (said,) = act(browser, "test", main)
+    assert said.startswith("main, fast-1: ")
+    assert words in said
+    assert "sk-a-key" not in said
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"base_url": "http://127.0.0.1:PORT/v1"}, "Nobody answers at http://127.0.0.1:PORT/v1"),
+        ({"base_url": "http://no-such-host.invalid/v1"}, "The host no-such-host.invalid is not known."),
+        ({"base_url": "https://127.0.0.1:SERVER/v1"}, "A secure connection fails."),
+        ({"base_url": "http://127.0.0.1:99999/v1"}, "The address is not valid"),
+    ],
+)
+def test_a_provider_that_cannot_be_reached_says_why(
+    fields: dict[str, str], words: str, main: Provider, server: FakeProvider, browser: Client
+) -> None:
+    ports = {"PORT": str(free_port()), "SERVER": server.base_url.split(":")[2].split("/")[0]}
+
+    def filled(text: str) -> str:
+        for name, port in ports.items():
+            text = text.replace(name, port)
+        return text
+
+    Provider.objects.update(**{name: filled(value) for name, value in fields.items()})
+    (said,) = act(browser, "test", main)
+    assert filled(words) in said
+
+
+def test_a_missing_key_is_another_fault_than_a_wrong_one(main: Provider, server: FakeProvider, browser: Client) -> None:
+    server.replies = [Reply(status=401)]
+    Provider.objects.update(api_key="")
+    assert act(browser, "test", main) == ["main, fast-1: It wants a key, and none is stored (HTTP 401)."]
+
+
+def test_a_provider_that_stalls_keeps_nobody_waiting(
+    main: Provider, server: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm_app.trial.SILENCE", 0.1)
+    server.replies = [Reply(chunks=[], stall_at=0)]
+    (said,) = act(browser, "test", main)
+    assert "It was silent for too long." in said
+    main.refresh_from_db()
+    assert main.timeout_s == 120
+
+
+def test_each_model_of_a_provider_is_tried_once(main: Provider, server: FakeProvider, browser: Client) -> None:
+    factories.RouteFactory(provider=main, provider_model="fast-1")
+    factories.RouteFactory(provider=main, provider_model="slow-1")
+    unknown = Reply(status=404, chunks=[b"model not found"])
+    server.replies = [unknown, openai_text("ok")]
+    said = act(browser, "test", main)
+    assert [sentence.split(":")[0] for sentence in said] == ["main, fast-1", "main, slow-1"]
+    assert ["does not know" in said[0], "It works" in said[1]] == [True, True]
+
+
+def test_a_provider_without_a_route_says_what_is_missing(browser: Client) -> None:
+    lonely = factories.ProviderFactory(name="lonely")
+    assert act(browser, "test", lonely) == ["lonely: No model is routed to it. Add a route, then test it."]
+
+
+def test_a_test_goes_past_an_open_breaker_and_leaves_it_as_it_is(
+    main: Provider, server: FakeProvider, browser: Client, root: Any
+) -> None:
+    changes.force(main, State.OPEN, root)
+    assert "It works" in act(browser, "test", main)[0]
+    server.replies = [Reply(status=401)]
+    act(browser, "test", main)
+    assert BreakerChange.objects.count() == 1
+
+
+def test_an_administrator_orders_the_breaker_and_the_history_says_who(
+    main: Provider, browser: Client, root: Any
+) -> None:
+    states = []
+    for action in ("force_open", "force_closed", "reset_breaker"):
+        act(browser, action, main)
+        row = CircuitBreaker.objects.get()
+        states.append((row.state, row.forced))
+    assert states == [("open", True), ("closed", True), ("closed", False)]
+    assert list(BreakerChange.objects.values_list("by", flat=True)) == [root.pk] * 3
+    assert LogEntry.objects.filter(object_id=str(main.pk)).count() == 3
+
+
+def test_the_page_of_a_provider_shows_its_breaker_its_history_and_the_buttons(
+    main: Provider, browser: Client, root: Any
+) -> None:
+    changes.open_(changes.current(main), "5 of its last 5 calls failed.")
+    page = browser.get(f"{LIST}{main.pk}/change/").content.decode()
+    assert "Open. 5 of its last 5 calls failed." in page
+    assert page.count("5 of its last 5 calls failed.") >= 2
+    assert "Test this provider" in page
+    assert "open" in browser.get(LIST).content.decode()
+
+
+def test_who_may_only_look_sees_no_buttons_and_cannot_act(main: Provider, server: FakeProvider) -> None:
+    watcher = factories.UserFactory(is_staff=True)
+    watcher.user_permissions.add(Permission.objects.get(codename="view_provider"))
+    client = Client()
+    client.force_login(watcher, backend="allauth.account.auth_backends.AuthenticationBackend")
+    assert "Test this provider" not in client.get(f"{LIST}{main.pk}/change/").content.decode()
+    for action in ("test", "force_open"):
+        client.post(LIST, {"action": action, "_selected_action": [main.pk]})
+    assert server.received == []
+    assert not CircuitBreaker.objects.exists()
+
+
+def save(browser: Client, provider: Provider, **fields: Any) -> Any:
+    """The page's form, as a browser sends it."""
+    page = browser.get(f"{LIST}{provider.pk}/change/")
+    form = page.context["adminform"].form
+    shown = {name: form[name].value() for name in form.fields}
+    filled = {name: value for name, value in shown.items() if value is not None} | {"breaker": "{}"}
+    (history,) = page.context["inline_admin_formsets"]
+    management = history.formset.management_form
+    hidden = {management.add_prefix(name): management[name].value() for name in management.fields}
+    changes.force(provider, State.CLOSED, None)  # the history grows while the form is open
+    return browser.post(f"{LIST}{provider.pk}/change/", filled | hidden | fields)
+
+
+def test_a_form_can_be_saved_although_the_history_grew_meanwhile(main: Provider, browser: Client) -> None:
+    assert save(browser, main, timeout_s=7).status_code == 302
+    main.refresh_from_db()
+    assert main.timeout_s == 7
+
+
+def test_a_new_key_closes_what_the_old_one_opened(main: Provider, browser: Client, root: Any) -> None:
+    changes.open_(changes.current(main), "It does not accept its key.", key_refused=True)
+    page = {"breaker_changes-TOTAL_FORMS": 0, "breaker_changes-INITIAL_FORMS": 0, "enabled": "on"}
+    page |= {"breaker": "{}", "initial-breaker": "{}"}
+    kept = {name: getattr(main, name) for name in ("name", "protocol", "base_url", "timeout_s", "total_timeout_s")}
+    browser.post(f"{LIST}{main.pk}/change/", page | kept)
+    assert CircuitBreaker.objects.get().state == "open"
+    browser.post(f"{LIST}{main.pk}/change/", page | kept | {"api_key": "sk-right"})
+    row = CircuitBreaker.objects.get()
+    assert (row.state, row.key_refused, row.reason) == ("closed", False, "Its settings were changed.")
+    assert BreakerChange.objects.first().by == root  # type: ignore[union-attr]
+
+
+def test_an_administrators_word_on_a_breaker_outlives_a_new_key(main: Provider, root: Any) -> None:
+    changes.force(main, State.OPEN, root)
+    changes.give_new_chance(main, root)
+    assert CircuitBreaker.objects.get().state == "open"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ['{"window": 0}', '{"failure_ratio": 2}', '{"cooldown_s": "x"}', '{"windw": 5}', "[1]", '{"min_calls": null}'],
+)
+def test_thresholds_that_make_no_sense_are_refused_with_what_would(value: str, main: Provider, browser: Client) -> None:
+    answer = save(browser, main, breaker=value)
+    assert answer.status_code == 200
+    assert "failure_ratio (above 0" in answer.content.decode()
+
+
+def test_routes_are_put_into_their_order_by_dragging(main: Provider, browser: Client) -> None:
+    model = Route.objects.get().model
+    second = factories.RouteFactory(model=model, provider=main, provider_model="slow-1", priority=2)
+    first = Route.objects.exclude(pk=second.pk).get()
+    page = browser.get(f"/admin/llm_app/logicalmodel/{model.pk}/change/")
+    assert 'data-ordering-field="priority"' in page.content.decode()
+    shown = page.context["adminform"].form
+    form = {name: shown[name].value() for name in shown.fields}
+    form |= {"routes-TOTAL_FORMS": 3, "routes-INITIAL_FORMS": 2}
+    rows = [(first.pk, "fast-1", 1), (second.pk, "slow-1", 0), ("", "new-1", 32_767)]  # the page counts from 0
+    for number, (pk, name, priority) in enumerate(rows):
+        row = {"id": pk, "model": model.pk, "provider": main.pk, "provider_model": name, "priority": priority}
+        form |= {f"routes-{number}-{field}": value for field, value in row.items()}
+    assert browser.post(f"/admin/llm_app/logicalmodel/{model.pk}/change/", form).status_code == 302
+    ordered = Route.objects.filter(model=model).order_by("priority").values_list("provider_model", "priority")
+    assert list(ordered) == [("slow-1", 1), ("fast-1", 2), ("new-1", 3)]

@@ -1,0 +1,117 @@
+"""In the admin the record is looked at: nobody adds, changes or deletes a row of it, a session goes as a whole."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from llm_app.models import Blob, LLMLog
+from tasks_app.models import Approval, ContextEntry, InboxMessage, Session, Task, ToolCallLog
+from tests import factories
+from tests.agentsite import installation
+
+RECORD = [ContextEntry, ToolCallLog, LLMLog, Blob, Task, Approval, InboxMessage]
+
+
+@pytest.fixture
+def task(db: None) -> Task:
+    return installation.add_more()
+
+
+def address(model: Any, page: str, *arguments: Any) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=arguments)
+
+
+@pytest.mark.parametrize("model", RECORD)
+def test_a_row_of_the_record_cannot_be_added_changed_or_deleted(model: Any, task: Task, browser: Client) -> None:
+    row = model._default_manager.first()
+    before = model._default_manager.values().get(pk=row.pk)
+    assert browser.post(address(model, "add"), {}).status_code == 403
+    assert browser.post(address(model, "change", row.pk), {"content": "x", "state": "done"}).status_code == 403
+    assert browser.post(address(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+    browser.post(
+        address(model, "changelist"), {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
+    )
+    assert model._default_manager.values().get(pk=row.pk) == before
+
+
+def test_a_session_is_deleted_with_its_record(task: Task, browser: Client) -> None:
+    Task.objects.update(state="failed", failure_code="stopped", ended_at=task.created_at)
+    asked = browser.get(address(Session, "delete", task.session_id))
+    assert "Entries: 2" in asked.content.decode()
+    browser.post(address(Session, "delete", task.session_id), {"post": "yes"})
+    assert not Session.objects.exists()
+    assert not ContextEntry.objects.exists()
+
+
+def test_several_sessions_are_deleted_at_once(task: Task, browser: Client) -> None:
+    installation.add_more(2)
+    Task.objects.update(state="failed", failure_code="stopped", ended_at=task.created_at)
+    every = list(Session.objects.values_list("pk", flat=True))
+    chosen = {"action": "delete_selected", "_selected_action": every, "post": "yes"}
+    browser.post(address(Session, "changelist"), chosen)
+    assert not Session.objects.exists()
+
+
+def test_a_session_with_a_running_task_is_not_deleted(task: Task, browser: Client) -> None:
+    browser.post(address(Session, "delete", task.session_id), {"post": "yes"})
+    assert Session.objects.filter(pk=task.session_id).exists()
+
+
+def test_a_session_s_form_writes_no_column_that_appending_moves(task: Task, browser: Client) -> None:
+    page = browser.get(address(Session, "change", task.session_id))
+    form = {"title": "Renamed", "model": task.session.model_id, **_management(page)}
+    with CaptureQueriesContext(connection) as captured:
+        browser.post(address(Session, "change", task.session_id), form)
+    assert Session.objects.get().title == "Renamed"
+    written = [query["sql"] for query in captured if query["sql"].startswith('UPDATE "sessions"')]
+    assert len(written) == 1
+    assert "last_seq" not in written[0]
+    assert "chain_head" not in written[0]
+
+
+def _management(page: Any) -> dict[str, Any]:
+    """The hidden fields of the page's formsets."""
+    forms = [inline.formset.management_form for inline in page.context["inline_admin_formsets"]]
+    return {form.add_prefix(name): form[name].value() for form in forms for name in form.fields}
+
+
+def test_stop_ends_the_chosen_tasks(task: Task, browser: Client) -> None:
+    other = installation.add_more(2)
+    answer = browser.post(
+        address(Task, "changelist"), {"action": "stop", "_selected_action": [str(task.pk)]}, follow=True
+    )
+    assert "1 told to stop." in answer.content.decode()
+    task.refresh_from_db()
+    other.refresh_from_db()
+    assert task.stop_requested_at
+    assert other.stop_requested_at is None
+
+
+def test_a_running_task_s_page_has_a_button_that_stops_it(task: Task, browser: Client) -> None:
+    assert "Stop this task" in browser.get(address(Task, "change", task.pk)).content.decode()
+    Task.objects.update(state="failed", failure_code="stopped", ended_at=task.created_at)
+    assert "Stop this task" not in browser.get(address(Task, "change", task.pk)).content.decode()
+
+
+def test_who_may_only_look_at_tasks_cannot_stop_them(task: Task) -> None:
+    from django.contrib.auth.models import Permission
+
+    watcher = factories.UserFactory(is_staff=True)
+    watcher.user_permissions.add(Permission.objects.get(codename="view_task"))
+    browser = Client()
+    browser.force_login(watcher, backend="allauth.account.auth_backends.AuthenticationBackend")
+    assert "Stop this task" not in browser.get(address(Task, "change", task.pk)).content.decode()
+    browser.post(address(Task, "changelist"), {"action": "stop", "_selected_action": [str(task.pk)]})
+    task.refresh_from_db()
+    assert task.stop_requested_at is None
+
+
+def test_an_entry_s_page_shows_all_of_it(task: Task, browser: Client) -> None:
+    entry = ContextEntry.objects.filter(context_type="tool_call").get()
+    page = browser.get(address(ContextEntry, "change", entry.pk)).content.decode()
+    assert "call_1" in page
+    assert entry.hash in page

@@ -1,0 +1,113 @@
+"""Keys and secrets go into the admin and never come out: not in a form, a list, the history or a question before deleting."""
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from agentsite.accounts.models import ApiToken
+from llm_app.models import Provider, Secret
+from tests import factories
+
+STORED = "sk-stored-in-secret"
+NEW = "sk-new-in-secret"
+
+
+@pytest.fixture
+def provider(db: None) -> Provider:
+    return Provider.objects.create(name="main", protocol="openai_native", base_url="http://llm:8000/v1", api_key=STORED)
+
+
+@pytest.fixture
+def secret(root: Any) -> Secret:
+    return Secret.objects.create(name="TOKEN", value=STORED, owner=root)
+
+
+def form(provider: Provider, **fields: Any) -> dict[str, Any]:
+    kept = {name: getattr(provider, name) for name in ("name", "protocol", "base_url", "timeout_s", "total_timeout_s")}
+    history = {"breaker_changes-TOTAL_FORMS": 0, "breaker_changes-INITIAL_FORMS": 0}
+    return {**kept, "enabled": "on", "breaker": "{}", **history, **fields}
+
+
+def pages(row: Any) -> list[str]:
+    base = f"/admin/llm_app/{row._meta.model_name}/"
+    return [base, f"{base}{row.pk}/change/", f"{base}{row.pk}/delete/", f"{base}{row.pk}/history/"]
+
+
+def test_no_page_shows_a_key(provider: Provider, browser: Client) -> None:
+    for page in [*pages(provider), "/admin/llm_app/route/add/", "/admin/"]:
+        assert STORED not in _shown(browser, page)
+
+
+def test_no_page_shows_a_secret(secret: Secret, browser: Client) -> None:
+    for page in pages(secret):
+        assert STORED not in _shown(browser, page)
+
+
+def _shown(browser: Client, page: str) -> str:
+    answer = browser.get(page)
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def test_an_empty_field_keeps_what_is_stored(provider: Provider, browser: Client) -> None:
+    browser.post(f"/admin/llm_app/provider/{provider.pk}/change/", form(provider, timeout_s=5, api_key=""))
+    provider.refresh_from_db()
+    assert (provider.timeout_s, provider.api_key) == (5, STORED)
+    assert "API key" not in LogEntry.objects.get().change_message
+
+
+def test_a_filled_field_replaces_it_and_the_history_says_only_that(provider: Provider, browser: Client) -> None:
+    browser.post(f"/admin/llm_app/provider/{provider.pk}/change/", form(provider, api_key=NEW))
+    provider.refresh_from_db()
+    assert provider.api_key == NEW
+    message = LogEntry.objects.get().change_message
+    assert "API key" in message
+    assert NEW not in message
+
+
+def test_a_form_with_a_mistake_does_not_send_the_key_back(provider: Provider, browser: Client) -> None:
+    answer = browser.post(f"/admin/llm_app/provider/{provider.pk}/change/", form(provider, name="", api_key=NEW))
+    assert answer.status_code == 200
+    assert NEW not in answer.content.decode()
+
+
+def test_a_new_secret_needs_a_value(browser: Client, root: Any) -> None:
+    assert browser.post("/admin/llm_app/secret/add/", {"name": "A", "owner": "", "value": ""}).status_code == 200
+    assert not Secret.objects.exists()
+    assert browser.post("/admin/llm_app/secret/add/", {"name": "A", "owner": root.pk, "value": NEW}).status_code == 302
+    assert Secret.objects.get().value == NEW
+
+
+def test_who_may_only_look_does_not_see_a_value_either(provider: Provider, secret: Secret) -> None:
+    watcher = factories.UserFactory(is_staff=True)
+    watcher.user_permissions.set(Permission.objects.filter(codename__in=["view_provider", "view_secret"]))
+    browser = Client()
+    browser.force_login(watcher, backend="allauth.account.auth_backends.AuthenticationBackend")
+    for row in (provider, secret):
+        answer = browser.get(f"/admin/llm_app/{row._meta.model_name}/{row.pk}/change/")
+        assert answer.status_code == 200
+        assert STORED not in answer.content.decode()
+
+
+def test_a_browser_is_told_not_to_fill_in_its_own_password(provider: Provider, browser: Client) -> None:
+    page = browser.get(f"/admin/llm_app/provider/{provider.pk}/change/").content.decode()
+    assert 'autocomplete="new-password"' in page
+
+
+def test_a_short_host_name_of_a_private_network_is_an_address(provider: Provider, browser: Client) -> None:
+    address = f"/admin/llm_app/provider/{provider.pk}/change/"
+    assert browser.post(address, form(provider, base_url="http://ollama:11434/v1")).status_code == 302
+    assert browser.post(address, form(provider, base_url="ollama:11434")).status_code == 200
+
+
+def test_tokens_are_seen_and_revoked_and_never_shown(browser: Client, root: Any) -> None:
+    token = ApiToken.objects.set_value(root, "short-token", "")
+    for page in ("", f"{token.pk}/change/", f"{token.pk}/delete/"):
+        answer = browser.get(f"/admin/accounts/apitoken/{page}")
+        assert answer.status_code == 200
+        assert "short-token" not in answer.content.decode()
+    browser.post(f"/admin/accounts/apitoken/{token.pk}/delete/", {"post": "yes"})
+    assert not ApiToken.objects.exists()

@@ -1,0 +1,75 @@
+"""The file of AGENTSITE_CONFIG is applied at a start at which its content is new; a bad one stops the start."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agentsite.configuration import ConfigurationError, apply_at_start
+from tools_app.models import ToolSetting
+
+pytestmark = pytest.mark.django_db
+ALWAYS = "tools: [{name: shell, approval: always}]\n"
+
+
+@pytest.fixture
+def named(write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Writes the file that the environment names."""
+
+    def named(text: str) -> Path:
+        path = write(text)
+        monkeypatch.setenv("AGENTSITE_CONFIG", str(path))
+        return path
+
+    return named
+
+
+def test_without_a_file_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AGENTSITE_CONFIG", raising=False)
+    apply_at_start()
+    assert not ToolSetting.objects.exists()
+
+
+def test_the_first_start_applies_it(named: Callable[[str], Path]) -> None:
+    named(ALWAYS)
+    assert apply_at_start() == ["tool shell: created"]
+    assert ToolSetting.objects.get().approval == "always"
+    assert apply_at_start() == []
+
+
+def test_what_the_admin_changed_since_stays_over_a_restart(named: Callable[[str], Path]) -> None:
+    named(ALWAYS)
+    apply_at_start()
+    ToolSetting.objects.update(approval="never")
+    named("# only a comment is new\n" + ALWAYS)
+    apply_at_start()
+    assert ToolSetting.objects.get().approval == "never"
+
+
+def test_a_changed_file_is_applied_and_so_is_a_change_back(named: Callable[[str], Path]) -> None:
+    for text, expected in ((ALWAYS, "always"), (ALWAYS.replace("always", "never"), "never"), (ALWAYS, "always")):
+        named(text)
+        apply_at_start()
+        assert ToolSetting.objects.get().approval == expected
+
+
+def test_a_changed_variable_is_a_changed_file(named: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    named("tools: [{name: shell, approval: '${APPROVAL}'}]\n")
+    for value in ("always", "never"):
+        monkeypatch.setenv("APPROVAL", value)
+        apply_at_start()
+        assert ToolSetting.objects.get().approval == value
+
+
+@pytest.mark.parametrize("text", ["tools: [{name: shell, approval: perhaps}]\n", "tools: ["])
+def test_a_bad_file_stops_the_start_and_changes_nothing(text: str, named: Callable[[str], Path]) -> None:
+    path = named(text)
+    with pytest.raises(ConfigurationError, match=str(path)):
+        apply_at_start()
+    assert not ToolSetting.objects.exists()
+
+
+def test_a_file_that_is_gone_stops_the_start(named: Callable[[str], Path]) -> None:
+    named(ALWAYS).unlink()
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        apply_at_start()

@@ -1,0 +1,49 @@
+"""Models for roles, and breakers whose provider is set up anew, by the configuration file."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+
+from agentsite.configuration.mistakes import ConfigurationError
+from llm_app.breaker import changes
+from llm_app.breaker.decisions import State
+from llm_app.models import CircuitBreaker, LogicalModel, Provider
+
+pytestmark = pytest.mark.django_db
+PROVIDER = "providers:\n  - {name: p, protocol: openai_native, base_url: http://127.0.0.1:1, api_key: KEY}\n"
+MODEL = "models:\n  - {name: m, ROLES}\nroles:\n  - {name: analysts}\n"
+
+
+def roles() -> list[str]:
+    return sorted(LogicalModel.objects.get().roles.values_list("name", flat=True))
+
+
+def test_a_model_is_opened_to_roles_of_the_same_file_and_of_the_installation(configure: Any) -> None:
+    Group.objects.create(name="writers")
+    changed = configure(MODEL.replace("ROLES", "roles: [writers, analysts]"))
+    assert roles() == ["analysts", "writers"]
+    assert "model m: roles [] → [analysts, writers]" in changed
+    assert configure(MODEL.replace("ROLES", "roles: [analysts, writers]")) == []
+
+
+def test_an_empty_list_opens_it_to_everyone_and_no_list_leaves_it_as_it_is(configure: Any) -> None:
+    configure(MODEL.replace("ROLES", "roles: [analysts]"))
+    configure(MODEL.replace(", ROLES", ""))
+    assert roles() == ["analysts"]
+    configure(MODEL.replace("ROLES", "roles: []"))
+    assert roles() == []
+
+
+def test_a_role_that_nobody_set_up_is_a_mistake(configure: Any) -> None:
+    with pytest.raises(ConfigurationError, match="there is no role called 'ghosts'"):
+        configure(MODEL.replace("ROLES", "roles: [ghosts]"))
+
+
+def test_a_new_key_closes_the_breaker_that_the_old_one_opened(configure: Any) -> None:
+    configure(PROVIDER.replace("KEY", "wrong"))
+    changes.open_(changes.current(Provider.objects.get()), "It does not accept its key.", key_refused=True)
+    configure(PROVIDER.replace("KEY", "wrong"))
+    assert CircuitBreaker.objects.get().state == State.OPEN
+    configure(PROVIDER.replace("KEY", "right"))
+    assert CircuitBreaker.objects.get().state == State.CLOSED

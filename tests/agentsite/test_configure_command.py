@@ -1,0 +1,78 @@
+"""`manage.py configure` from outside: what it prints, its exit status, and `--check`."""
+
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from agentsite.models import AppliedValue
+from tools_app.models import AllowedAddress, ToolSetting
+
+pytestmark = pytest.mark.django_db
+Write = Callable[[str], Path]
+
+
+def configure(path: Path, *options: str) -> str:
+    out = StringIO()
+    call_command("configure", str(path), *options, stdout=out)
+    return out.getvalue()
+
+
+def test_it_says_what_it_changed_and_then_that_nothing_is_left_to_change(write: Write) -> None:
+    path = write("tools: [{name: shell, approval: always}]\n")
+    assert configure(path) == f"{path} changed:\n  tool shell: created\n"
+    assert configure(path) == f"{path} changed nothing.\n"
+
+
+def test_check_says_the_same_and_changes_nothing(write: Write) -> None:
+    path = write("tools: [{name: shell, approval: always}]\nusers: [{username: ada, password: secret-word}]\n")
+    said = configure(path, "--check")
+    assert "would change:\n  tool shell: created\n" in said
+    assert not ToolSetting.objects.exists()
+    assert not AppliedValue.objects.exists()
+    assert configure(path) == said.replace("would change", "changed")
+
+
+def test_a_mistake_ends_it_with_status_1_and_changes_nothing(write: Write) -> None:
+    path = write("tools: [{name: shell, approval: always}]\nlimits: {max_iterations: none}\n")
+    with pytest.raises(CommandError, match=f"{path}:2: limits.max_iterations") as caught:
+        configure(path)
+    assert caught.value.returncode == 1
+    assert not ToolSetting.objects.exists()
+
+
+def test_it_says_which_sections_have_no_effect_yet(write: Write) -> None:
+    said = configure(
+        write(
+            """\
+            search: {provider: ddgs}
+            mcp_servers: [{name: a, transport: stdio, command: [x]}]
+            """
+        )
+    )
+    for section in ("mcp_servers", "search"):
+        assert f"note: {section} has no effect in this version" in said
+
+
+def test_it_says_which_tools_do_not_exist(write: Write) -> None:
+    said = configure(
+        write("tools: [{name: shel, enabled: false}]\nroles: [{name: r, tools: {deny: [shell, brwser]}}]\n")
+    )
+    assert "note: tool shel: there is no such tool" in said
+    assert "note: tool brwser: there is no such tool" in said
+    assert "note: tool shell:" not in said
+
+
+def test_it_says_which_internal_address_stays_open(write: Write) -> None:
+    AllowedAddress.objects.create(address="10.0.0.1")
+    assert "note: network: 10.0.0.1 is not in the file and stays allowed" in configure(
+        write("network: {allow_internal: [10.0.0.2]}\n")
+    )
+
+
+def test_it_says_that_a_token_is_short_and_does_not_show_it(write: Write) -> None:
+    said = configure(write("users: [{username: ada, api_token: abc123}]\n"))
+    assert "note: user ada: the api_token is short" in said
+    assert "abc123" not in said

@@ -1,0 +1,73 @@
+"""What load balancers ask: alive touches nothing, ready looks at what a message needs."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django.plugin import DjangoDbBlocker
+
+from tasks_app import keeper
+from tasks_app.models import EngineProcess
+from tests.waiting import until
+
+OK = {"database": "ok", "broker": "ok", "worker": "ok"}
+
+
+def seen(seconds_ago: float, name: str = "another-host:1") -> EngineProcess:
+    when = timezone.now() - timedelta(seconds=seconds_ago)
+    return EngineProcess.objects.create(name=name, seen_at=when)
+
+
+def test_alive_answers_without_a_database(django_db_blocker: DjangoDbBlocker) -> None:
+    with django_db_blocker.block():
+        answer = Client().get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_ready_when_a_worker_has_shown_life(db: None) -> None:
+    seen(1)
+    answer = Client().get("/readyz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "checks": OK})
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_not_ready_without_a_worker(db: None) -> None:
+    answer = Client().get("/readyz")
+    assert (answer.status_code, answer.json()) == (503, {"status": "not ok", "checks": OK | {"worker": "not ok"}})
+
+
+def test_not_ready_when_all_workers_are_silent(db: None) -> None:
+    seen(60)
+    assert Client().get("/readyz").status_code == 503
+
+
+def test_a_process_of_this_host_whose_lock_file_is_gone_is_dead_at_once(db: None) -> None:
+    import socket
+
+    seen(1, f"{socket.gethostname()}:no-such-file")
+    assert Client().get("/readyz").status_code == 503
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_nothing_can_be_posted_to_a_probe(path: str) -> None:
+    assert Client().post(path).status_code == 405
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_keeper_shows_life(settings: Any) -> None:
+    watching = keeper.Keeper()
+    watching.start()
+    until(lambda: EngineProcess.objects.alive().exists())
+    watching.stop()
+    watching.join(5)
+    assert Client().get("/readyz").status_code == 200
+
+
+def test_a_first_beat_forgets_processes_of_other_days(db: None) -> None:
+    seen(2 * 24 * 3600, "long ago")
+    seen(3600, "an hour ago")
+    EngineProcess.objects.beat("now")
+    EngineProcess.objects.beat("now")
+    assert set(EngineProcess.objects.values_list("pk", flat=True)) == {"an hour ago", "now"}

@@ -1,0 +1,30 @@
+"""`manage.py token` prints a token that works."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from agentsite.accounts.models import ApiToken
+
+
+def test_the_printed_token_opens_the_interface_as_that_user(alice: Any) -> None:
+    out = StringIO()
+    call_command("token", "alice", "--name", "my script", stdout=out)
+    token = out.getvalue().strip()
+    assert Client().get("/api/v1/models/", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    assert ApiToken.objects.get(user=alice).name == "my script"
+
+
+def test_an_unknown_user_gets_none(db: None) -> None:
+    with pytest.raises(CommandError, match="no user called 'nobody'"):
+        call_command("token", "nobody")
+
+
+def test_a_switched_off_account_gets_none(alice: Any) -> None:
+    alice.is_active = False
+    alice.save()
+    with pytest.raises(CommandError, match="switched off"):
+        call_command("token", "alice")

@@ -1,0 +1,77 @@
+"""Every test runs on data of its own: a folder for each worker, made before Django reads its settings.
+
+The settings are named here, not in pyproject.toml, and not left to the workers: pytest-django reads those that it finds
+before this file runs.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+from django.conf import settings
+
+assert not settings.configured, "unset DJANGO_SETTINGS_MODULE: with it, the tests would write into the data of a server"
+_FOLDER = tempfile.mkdtemp(prefix=f"agentsite-tests-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-")
+os.environ["AGENTSITE_VAR"] = _FOLDER
+os.environ["DJANGO_SETTINGS_MODULE"] = "agentsite.settings"
+for _variable in ("DATABASE_URL", "REDIS_URL", "AGENTSITE_CONFIG", "AGENTSITE_ADMIN_TOKEN", "OPENAI_API_KEY"):
+    os.environ.pop(_variable, None)
+atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
+
+import django
+
+django.setup()
+del os.environ["DJANGO_SETTINGS_MODULE"]
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from llm_app import wire
+from tasks_app import event_loop
+from tests import factories
+
+
+def pytest_configure() -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _leave_nothing() -> Iterator[None]:
+    yield
+    event_loop.submit(wire.close()).result(5)
+
+
+@pytest.fixture
+def alice(db: None) -> Any:
+    """Owns what the tests are about."""
+    return factories.UserFactory(username="alice")
+
+
+@pytest.fixture
+def bob(db: None) -> Any:
+    """Has alice's session shared with him, to read."""
+    return factories.UserFactory(username="bob")
+
+
+@pytest.fixture
+def carol(db: None) -> Any:
+    """Has alice's session shared with her, to write."""
+    return factories.UserFactory(username="carol")
+
+
+@pytest.fixture
+def charlie(db: None) -> Any:
+    """Has no access to anything of alice's."""
+    return factories.UserFactory(username="charlie")
+
+
+@pytest.fixture
+def session(alice: Any, bob: Any, carol: Any, charlie: Any) -> Any:
+    """Alice's session, with the scripted provider behind its model."""
+    shared = factories.SessionFactory(owner=alice, model=factories.scripted_model("script"))
+    factories.MemberFactory(session=shared, user=bob)
+    factories.MemberFactory(session=shared, user=carol, may_write=True)
+    return shared

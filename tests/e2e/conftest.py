@@ -1,0 +1,175 @@
+"""A real browser before a real server. Every page that a test opens must stay free of errors and policy violations."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+
+from tests.server import PASSWORD, Server
+
+CONFIG = """
+providers:
+  - {name: scripted, protocol: scripted}
+models:
+  - {name: default, providers: [{provider: scripted, model: demo}]}
+  - {name: script, providers: [{provider: scripted, model: script}]}
+"""
+WAIT = "while [ ! -e go ]; do sleep 0.05; done"  # a command that runs until somebody lets it go
+HERE = Path(__file__).parent
+FLAGS = ["--disable-dev-shm-usage", "--disable-background-networking"]
+expect.set_options(timeout=10_000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+
+
+class Chat:
+    """What a person sees and does in a session's page."""
+
+    def __init__(self, page: Page, server: Server) -> None:
+        self.page, self.server = page, server
+        self.words = page.get_by_label("Message", exact=True)
+        self.state = page.locator("#state")
+        self.live = page.locator("#live [data-live=text]")
+        self.entries = page.locator("#entries > .entry")
+
+    def start(self, text: str, model: str = "script") -> "Chat":
+        """Begins a session with `text`."""
+        self.page.goto("/")
+        self.page.get_by_label("Model").select_option(model)
+        self.words.fill(text)
+        self.words.press("Enter")
+        self.page.wait_for_url(re.compile("/s/"))
+        return self
+
+    def say(self, text: str, key: str = "Enter") -> None:
+        self.words.fill(text)
+        self.words.press(key)
+
+    def let_go(self) -> None:
+        """Ends WAIT, by a file that is brought through the panel."""
+        go = {"name": "go", "mimeType": "text/plain", "buffer": b"x"}
+        self.page.locator("#files input[type=file]").set_input_files(go)
+
+    def tool(self, name: str) -> Locator:
+        return self.page.locator(".tool", has=self.page.locator("summary b", has_text=re.compile(f"^{name}$")))
+
+    def result(self, text: str) -> Locator:
+        return self.page.locator(".entry.result", has_text=text)
+
+    @property
+    def session_id(self) -> str:
+        return self.page.url.split("/s/")[1].split("/")[0]
+
+    @property
+    def seqs(self) -> list[str]:
+        return [str(entry.get_attribute("id")) for entry in self.entries.all()]
+
+
+def script(*replies: Any) -> str:
+    return f"Please.\n```script\n{yaml.safe_dump(list(replies), allow_unicode=True)}```"
+
+
+def call(name: str, arguments: dict[str, Any], **timing: Any) -> dict[str, Any]:
+    return {"call": name, "arguments": arguments, **timing}
+
+
+def result(text: str = "Done.", **timing: Any) -> dict[str, Any]:
+    return call("message", {"type": "result", "text": text}, **timing)
+
+
+# --- the server and the browser ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = configured(tmp_path_factory.mktemp("e2e")).start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[Server]:
+    """One that a test may kill."""
+    running = configured(tmp_path).start()
+    yield running
+    running.kill()
+
+
+def configured(folder: Path) -> Server:
+    config = folder / "agentsite.yml"
+    config.write_text(CONFIG)
+    return Server(folder / "var", AGENTSITE_CONFIG=str(config), AGENTSITE_ADMIN_USERNAME="ada")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no chromium on this machine: install the distribution's package “chromium”")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, chromium_sandbox=os.geteuid() != 0, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def login(browser: Browser) -> Callable[[Server], Any]:
+    """The cookies of somebody who is signed in: once for each server, as checking a password is slow on purpose."""
+
+    @cache
+    def signed_in(server: Server) -> Any:
+        context = browser.new_context(base_url=server.base_url)
+        sign_in(context.new_page())
+        state = context.storage_state()
+        context.close()
+        return state
+
+    return signed_in
+
+
+@pytest.fixture
+def open_page(browser: Browser, login: Callable[[Server], Any]) -> Iterator[Callable[..., Page]]:
+    """Pages, each signed in on the server that it is opened for. None may have complained when the test ends."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def open_(server: Server, *, signed_in: bool = True, may_complain: bool = False, **options: Any) -> Page:
+        state = login(server) if signed_in else None
+        context = browser.new_context(base_url=server.base_url, storage_state=state, **options)
+        context.set_default_timeout(10_000)
+        contexts.append(context)
+        page = context.new_page()
+        if not may_complain:
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
+        page.goto("/")
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def sign_in(page: Page) -> None:
+    page.goto("/accounts/login/")
+    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/")
+
+
+@pytest.fixture
+def chat(open_page: Callable[..., Page], server: Server) -> Chat:
+    return Chat(open_page(server), server)

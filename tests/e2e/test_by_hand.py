@@ -1,0 +1,144 @@
+"""Keys, files, phones, themes: the page in people's hands."""
+
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.conftest import Chat, call, result, script
+from tests.waiting import until
+
+
+def test_shift_and_enter_make_a_new_line_and_escape_leads_to_the_composer(chat: Chat):
+    chat.start(script(result()))
+    chat.words.fill("one")
+    chat.words.press("Shift+Enter")
+    chat.words.press_sequentially("two")
+    expect(chat.words).to_have_value("one\ntwo")
+    chat.page.locator("#title").focus()
+    chat.page.keyboard.press("Escape")
+    expect(chat.words).to_be_focused()
+
+
+def test_the_skip_link_is_the_first_stop_of_the_keyboard(open_page, server):
+    page = open_page(server)
+    page.goto("/usage/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+
+
+def test_files_are_attached_shown_and_can_be_left_out_again(chat: Chat):
+    chat.start(script(result("First.")))
+    expect(chat.result("First.")).to_be_visible()
+    notes = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"hello"}
+    other = {"name": "other.txt", "mimeType": "text/plain", "buffer": b"bye"}
+    chat.page.locator("#composer input[type=file]").set_input_files([notes, other])
+    chat.page.get_by_role("button", name="Do not attach other.txt").click()
+    chat.say(script(call("file", {"action": "read", "path": "notes.txt"}), result("Read.")))
+    expect(chat.page.locator(".user_message").last).to_contain_text("notes.txt")
+    expect(chat.page.locator("#files")).to_contain_text("notes.txt")
+    expect(chat.page.locator("#chosen li")).to_have_count(0)
+    chat.tool("file").locator("summary").click()
+    expect(chat.tool("file")).to_contain_text("hello")
+
+
+def test_a_file_is_dropped_onto_the_page(chat: Chat):
+    chat.start(script(result()))
+    transfer = chat.page.evaluate_handle(
+        "() => { const data = new DataTransfer(); data.items.add(new File(['x'], 'dropped.txt')); return data; }"
+    )
+    chat.page.dispatch_event("#composer", "drop", {"dataTransfer": transfer})
+    expect(chat.page.locator("#chosen")).to_contain_text("dropped.txt")
+
+
+def test_deleting_a_file_asks_first(chat: Chat):
+    chat.start(script(call("file", {"action": "write", "path": "gone.txt", "content": "x"}), result()))
+    files = chat.page.locator("#files")
+    expect(files).to_contain_text("gone.txt")
+    files.get_by_role("link", name="Delete gone.txt").click()
+    chat.page.get_by_role("dialog").get_by_role("button", name="Keep").click()
+    expect(files).to_contain_text("gone.txt")
+    files.get_by_role("link", name="Delete gone.txt").click()
+    chat.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(files).not_to_contain_text("gone.txt")
+
+
+def test_a_title_is_changed_where_it_stands(chat: Chat):
+    page = chat.start(script(result())).page
+    expect(chat.state).to_have_text("Done")
+    with page.expect_response("**/change/"):
+        page.locator("#title").fill("A better name")
+        page.locator("#title").blur()
+    page.goto("/")
+    expect(page.locator("#sessions")).to_contain_text("A better name")
+
+
+def test_choosing_a_model_leaves_the_title_alone(chat: Chat, server):
+    page = chat.start(script(result())).page
+    expect(chat.state).to_have_text("Done")
+    server.call("PATCH", f"sessions/{chat.session_id}/", {"title": "Named elsewhere"})
+    with page.expect_response("**/change/"):
+        page.get_by_label("Model").select_option("default")
+    session = server.call("GET", f"sessions/{chat.session_id}/")
+    assert (session["title"], session["model"]) == ("Named elsewhere", "default")
+
+
+def test_the_list_is_searched_while_one_types(chat: Chat):
+    page = chat.start(script(result("A rhinoceros.")) + "\nabout rhinos").page
+    expect(chat.state).to_have_text("Done")
+    page.goto("/")
+    page.get_by_label("Search sessions").press_sequentially("no such thing anywhere")
+    expect(page.locator("#sessions")).to_contain_text("Nothing found")
+    page.get_by_label("Search sessions").fill("about rhinos")
+    expect(page.locator("#sessions li")).to_have_count(1)
+
+
+def test_a_theme_is_chosen_and_kept(open_page, server):
+    page = open_page(server, color_scheme="light")
+    page.goto("/usage/")
+    page.get_by_role("button", name="Light or dark").click()
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 25)"
+
+
+def test_it_fits_a_phone(open_page, server):
+    chat = Chat(open_page(server, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True), server)
+    chat.page.goto("/")
+    chat.page.get_by_label("Model").select_option("script")
+    long_line = call("shell", {"command": "echo " + "x" * 400})
+    chat.words.fill(script(long_line, result("| a | b |\n|---|---|\n| " + "wide " * 40 + "| x |")))
+    chat.page.get_by_role("button", name="Start").click()
+    expect(chat.state).to_have_text("Done")
+    assert chat.page.evaluate("document.documentElement.scrollWidth") == 360
+    chat.page.get_by_role("button", name="Menu").click()
+    expect(chat.page.get_by_role("link", name="Settings")).to_be_visible()
+    chat.page.keyboard.press("Escape")
+    chat.page.get_by_role("button", name="Plan, files and usage").click()
+    expect(chat.page.get_by_text("This task used")).to_be_visible()
+    assert chat.page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_the_first_load_is_small(open_page, server):
+    page = open_page(server)
+    sizes: list[int] = []
+    page.on("response", lambda response: sizes.append(len(response.body())))
+    page.goto("/", wait_until="networkidle")
+    assert sum(sizes) < 100_000
+
+
+def test_it_works_without_javascript(open_page, server):
+    page = open_page(server, java_script_enabled=False)
+    page.get_by_label("Model").select_option("script")
+    ask = call("message", {"type": "ask", "text": "Which?", "options": ["This"]})
+    page.get_by_label("Message", exact=True).fill(script(ask, result("Well done.")))
+    page.get_by_role("button", name="Start").click()
+    _reload_until(page.get_by_role("button", name="This"))
+    page.get_by_role("button", name="This").click()
+    page.wait_for_url("**/#end")
+    _reload_until(page.locator(".entry.result", has_text="Well done."))
+
+
+def _reload_until(shown: Locator) -> None:
+    def is_shown() -> bool:
+        shown.page.reload()
+        return shown.count() > 0
+
+    until(is_shown)

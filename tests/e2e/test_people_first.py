@@ -1,0 +1,79 @@
+"""Stop, interjections, queued messages: what a person says while a task runs."""
+
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import WAIT, Chat, call, result, script
+
+
+def stalling(chat: Chat) -> Chat:
+    chat.start(script(result("Never said.", stall=60)))
+    expect(chat.state).to_contain_text("Thinking")
+    return chat
+
+
+def test_stop_ends_a_model_that_stalls(chat: Chat):
+    stalling(chat).page.get_by_role("button", name="Stop").click()
+    expect(chat.state).to_have_text("Stopped")
+    expect(chat.page.locator(".failure")).to_contain_text("Write a message to go on from here.")
+    expect(chat.page.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def test_it_goes_on_after_a_stop(chat: Chat):
+    stalling(chat).page.get_by_role("button", name="Stop").click()
+    chat.say(script(result("Gone on.")))
+    expect(chat.result("Gone on.")).to_be_visible()
+    expect(chat.page.get_by_role("button", name="Go on")).to_be_hidden()
+
+
+def test_a_message_interrupts_a_tool_and_is_read_at_once(chat: Chat):
+    chat.start(script(call("shell", {"command": "sleep 60"}), result("Never said.")))
+    expect(chat.tool("shell")).to_contain_text("Running")
+    chat.say(script(result("Heard you.")))
+    expect(chat.words).to_have_value("")
+    expect(chat.tool("shell")).to_contain_text("Interrupted")
+    expect(chat.result("Heard you.")).to_be_visible()
+
+
+def test_alt_and_enter_queue_a_message_for_the_next_task(chat: Chat):
+    chat.start(script(call("shell", {"command": WAIT}), result("First.")))
+    expect(chat.tool("shell")).to_contain_text("Running")
+    chat.say(script(result("Second.")), key="Alt+Enter")
+    waiting = chat.page.get_by_role("list", name="Messages that wait")
+    expect(waiting).to_contain_text("waiting for the next task")
+    chat.let_go()
+    expect(chat.result("First.")).to_be_visible()
+    expect(chat.result("Second.")).to_be_visible()
+    expect(waiting.get_by_role("listitem")).to_have_count(0)
+
+
+def test_an_answer_given_elsewhere_settles_the_question_here(chat: Chat, open_page, server):
+    ask = call("message", {"type": "ask", "text": "Red or blue?", "options": ["Red", "Blue"]})
+    chat.start(script(ask, result("Thank you.")))
+    expect(chat.page.get_by_role("button", name="Red")).to_be_visible()
+    inbox = open_page(server)
+    inbox.goto("/inbox/")
+    card = inbox.locator(".waiting-item", has_text="Red or blue?")
+    card.get_by_role("button", name="Blue").click()
+    expect(card.locator(".answer")).to_contain_text("Blue")
+    expect(chat.page.locator(".answer")).to_contain_text("Blue")
+    expect(chat.page.get_by_role("button", name="Red")).to_have_count(0)
+    expect(chat.result("Thank you.")).to_be_visible()
+
+
+def test_a_rejection_with_a_note_reaches_the_agent(chat: Chat):
+    chat.start(script(call("shell", {"command": "rm -rf everything"}), result("Left as it was.")))
+    card = chat.page.locator(".ask-card")
+    card.get_by_placeholder("A note for the agent").fill("keep it")
+    card.get_by_role("button", name="Reject").click()
+    expect(chat.tool("shell")).to_contain_text("Rejected")
+    expect(chat.page.locator(".meta", has_text="Rejected by ada")).to_contain_text("keep it")
+    expect(chat.result("Left as it was.")).to_be_visible()
+
+
+def test_a_failure_says_what_to_do_and_offers_to_try_again(chat: Chat):
+    chat.start(script("no call", "no call", "no call", "no call"))
+    expect(chat.state).to_have_text("Failed")
+    expect(chat.page.locator(".failure")).to_contain_text("Try again")
+    chat.page.get_by_role("button", name="Try again").click()
+    expect(chat.page.locator(".user_message", has_text="go on")).to_be_visible()
+    expect(chat.page.get_by_role("button", name="Try again")).to_be_hidden()

@@ -1,0 +1,52 @@
+"""The connection is lost and comes back: nothing missing, nothing twice."""
+
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Chat, call, result, script
+
+
+def test_a_killed_server_comes_back_and_the_page_goes_on_where_it_was(open_page, own_server):
+    chat = Chat(open_page(own_server, may_complain=True), own_server)
+    ask = call("message", {"type": "ask", "text": "Shall I go on?", "options": ["Go on"]})
+    chat.start(script(call("file", {"action": "list", "path": "."}), ask, result("All there.")))
+    expect(chat.page.get_by_role("button", name="Go on")).to_be_visible()
+    before = chat.seqs
+    own_server.kill()
+    expect(chat.page.locator("#connection")).to_be_visible()
+    own_server.start()
+    expect(chat.page.locator("#connection")).to_be_hidden()
+    assert chat.seqs == before
+    chat.page.get_by_role("button", name="Go on").click()
+    expect(chat.result("All there.")).to_be_visible()
+    assert len(chat.seqs) == len(set(chat.seqs))
+
+
+def test_a_stream_that_a_crash_cut_off_ends_as_one_answer(open_page, own_server):
+    chat = Chat(open_page(own_server, may_complain=True), own_server)
+    words = " ".join(f"word{number}" for number in range(300))
+    chat.start(script(result(words, pace=0.03)))
+    expect(chat.live).to_contain_text("word20 ")
+    own_server.kill()
+    own_server.start()
+    expect(chat.result("word299")).to_be_visible(timeout=30_000)
+    expect(chat.live).to_have_count(0)
+    assert chat.page.locator(".entry.result").count() == 1
+
+
+def test_what_happened_while_a_page_was_offline_is_there_when_it_is_back(chat: Chat, server):
+    chat.start(script(result("First.")))
+    expect(chat.result("First.")).to_be_visible()
+    chat.page.context.set_offline(True)
+    server.call("POST", f"sessions/{chat.session_id}/messages/", {"content": script(result("Meanwhile."))})
+    server.call("GET", f"sessions/{chat.session_id}/")
+    chat.page.context.set_offline(False)
+    expect(chat.result("Meanwhile.")).to_be_visible()
+    assert len(chat.seqs) == len(set(chat.seqs))
+
+
+def test_a_page_whose_login_ended_says_so(chat: Chat):
+    chat.start(script(result("First.")))
+    expect(chat.result("First.")).to_be_visible()
+    chat.page.context.clear_cookies()
+    chat.page.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(chat.page.locator("#connection")).to_contain_text("You are signed out")

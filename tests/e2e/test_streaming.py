@@ -1,0 +1,79 @@
+"""Text while it streams: shown at once, taken up in the middle, never doubled, replaced by the entry."""
+
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import WAIT, Chat, call, result, script
+
+LONG = " ".join(f"word{number}" for number in range(400))
+
+
+def test_a_message_grows_while_it_comes_and_becomes_an_entry(chat: Chat):
+    chat.start(script(result(LONG, pace=0.02)))
+    expect(chat.live).to_contain_text("word5 ")
+    expect(chat.page.locator(".entry.result")).to_have_count(0)
+    expect(chat.state).to_contain_text("Thinking")
+    expect(chat.result("word399")).to_be_visible()
+    expect(chat.live).to_have_count(0)
+    assert chat.page.locator(".entry.result").inner_text().count("word399") == 1
+
+
+def test_a_page_loaded_in_mid_stream_shows_the_text_so_far_and_goes_on(chat: Chat):
+    chat.start(script(result(LONG, pace=0.03)))
+    expect(chat.live).to_contain_text("word30 ")
+    chat.page.reload()
+    expect(chat.live).to_contain_text("word0 word1 word2 ")
+    expect(chat.live).to_contain_text("word60 ")
+    assert LONG.startswith(chat.live.inner_text().strip().removesuffix("▍"))
+    expect(chat.result("word399")).to_be_visible()
+    expect(chat.live).to_have_count(0)
+
+
+def test_two_pages_show_the_same(chat: Chat, open_page, server):
+    chat.start(script(result(LONG, pace=0.03)))
+    other = Chat(open_page(server), server)
+    other.page.goto(chat.page.url)
+    expect(other.live).to_contain_text("word20 ")
+    for one in (chat, other):
+        expect(one.result("word399")).to_be_visible()
+    assert other.seqs == chat.seqs
+
+
+def test_thinking_streams_folded_and_stays_folded(chat: Chat):
+    chat.start(script(result("The end.", thinking="Let me think about this. " * 20, pace=0.02)))
+    thought = chat.page.locator("#live .thought")
+    expect(thought.locator("summary")).to_have_text("Thinking …")
+    thought.locator("summary").click()
+    expect(thought).to_contain_text("Let me think about this.")
+    expect(chat.result("The end.")).to_be_visible()
+    expect(chat.page.locator("#entries .thought > summary")).to_contain_text("Thought: Let me think")
+
+
+def test_a_command_shows_its_output_while_it_runs(chat: Chat):
+    command = f"echo first line; {WAIT}; echo last line"
+    chat.start(script(call("shell", {"command": command}), result()))
+    output = chat.page.locator("pre[data-live=tool_output]")
+    expect(output).to_have_text("first line\n")
+    chat.let_go()
+    expect(chat.state).to_have_text("Done")
+    expect(output).to_have_count(0)
+    card = chat.tool("shell")
+    card.locator("summary").click()
+    expect(card).to_contain_text("last line")
+
+
+def test_a_card_that_was_opened_stays_open_when_its_result_comes(chat: Chat):
+    chat.start(script(call("shell", {"command": f"{WAIT}; echo finished"}), result()))
+    card = chat.tool("shell")
+    card.locator("summary").click()
+    chat.let_go()
+    expect(card.get_by_text("Result")).to_be_visible()
+    expect(card.locator("pre.output")).to_contain_text("finished")
+
+
+def test_text_whose_call_is_refused_is_withdrawn(chat: Chat):
+    refused = call("message", {"type": "info", "text": LONG, "attachments": ["missing.txt"]}, pace=0.01)
+    chat.start(script(refused, result("After all.")))
+    expect(chat.live).to_contain_text("word3 ")
+    expect(chat.result("After all.")).to_be_visible()
+    expect(chat.live).to_have_count(0)
+    expect(chat.page.locator(".quiet", has_text="A message that was not sent")).to_be_visible()

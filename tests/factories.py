@@ -1,0 +1,91 @@
+"""Rows for tests. Entries of the record are made by `append` only, like all others."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import factory
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from factory.django import DjangoModelFactory
+
+from llm_app.models import LLMLog, LogicalModel, Provider, Route
+from tasks_app.engine import record
+from tasks_app.engine.draft import Draft
+from tasks_app.models import ContextEntry, Session, SessionMember, Task
+
+
+class UserFactory(DjangoModelFactory[Any]):
+    class Meta:
+        model = get_user_model()
+        skip_postgeneration_save = True
+
+    username = factory.Sequence(lambda n: f"user{n}")
+    password = factory.django.Password("a password")
+
+
+class ProviderFactory(DjangoModelFactory[Provider]):
+    class Meta:
+        model = Provider
+
+    name = factory.Sequence(lambda n: f"provider{n}")
+    protocol = "scripted"
+
+
+class LogicalModelFactory(DjangoModelFactory[LogicalModel]):
+    class Meta:
+        model = LogicalModel
+
+    name = factory.Sequence(lambda n: f"model{n}")
+
+
+class RouteFactory(DjangoModelFactory[Route]):
+    class Meta:
+        model = Route
+
+    model = factory.SubFactory(LogicalModelFactory)
+    provider = factory.SubFactory(ProviderFactory)
+    provider_model = "script"
+
+
+class SessionFactory(DjangoModelFactory[Session]):
+    class Meta:
+        model = Session
+
+    owner = factory.SubFactory(UserFactory)
+
+
+class MemberFactory(DjangoModelFactory[SessionMember]):
+    class Meta:
+        model = SessionMember
+
+    session = factory.SubFactory(SessionFactory)
+    user = factory.SubFactory(UserFactory)
+
+
+class TaskFactory(DjangoModelFactory[Task]):
+    class Meta:
+        model = Task
+
+    session = factory.SubFactory(SessionFactory)
+    started_by = factory.SelfAttribute("session.owner")
+
+
+def scripted_model(name: str) -> LogicalModel:
+    """The logical model that answers by the scripted provider's model `name`."""
+    model: LogicalModel = RouteFactory(provider_model=name).model
+    return model
+
+
+def log(at: datetime | None = None, **fields: Any) -> LLMLog:
+    """The log of a call that was answered."""
+    values = {"purpose": "step", "adapter": "x", "adapter_version": 1, "request_bytes": 1, "status": "succeeded"}
+    row = LLMLog.objects.create(**values | fields)
+    if at is not None:
+        LLMLog.objects.filter(pk=row.pk).update(created_at=at)
+    return row
+
+
+def append(task: Task, *drafts: Draft) -> Sequence[ContextEntry]:
+    with transaction.atomic():
+        return record.append(task.session, task, drafts)

@@ -1,0 +1,66 @@
+"""Two hundred callers at once against one limit. As a program: on whatever database `DATABASE_URL` names."""
+
+import json
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+CALLERS = 200
+LIMIT = 6_020  # tokens: no multiple of what one call uses
+
+
+def result() -> dict[str, int]:
+    """Each caller makes calls until it is refused: what was spent, the largest call, the calls, what is left behind."""
+    from django.contrib.auth import get_user_model
+    from django.db.models import F, Max, Sum
+
+    from llm_app.models import Budget, LLMLog, Reservation, Spending
+    from tests import factories
+
+    user = get_user_model().objects.create(username="storm")
+    Budget.objects.create(user=user, tokens_per_day=LIMIT)
+    route = factories.RouteFactory(max_tokens=100)
+    refused = _call_at_once(route.model, user)
+    tokens = F("input_tokens") + F("output_tokens")
+    logged = LLMLog.objects.aggregate(spent=Sum(tokens), largest=Max(tokens))
+    assert logged["spent"] == Spending.objects.get().tokens
+    return {**logged, "refused": refused, "reserved": Reservation.objects.count()}
+
+
+def _call_at_once(model: Any, user: Any) -> int:
+    from django.db import connection
+
+    from llm_app.errors import BudgetExceeded
+    from tasks_app import event_loop
+    from tests.llm_app.conftest import complete
+
+    def patient(work: Coroutine[Any, Any, Any]) -> Any:
+        connection.close_if_unusable_or_obsolete()  # as the engine does
+        return event_loop.submit(work).result()
+
+    def call_until_refused() -> None:
+        together.wait(60)
+        try:
+            while True:
+                complete(model, run=patient, user_id=user.pk)
+        except BudgetExceeded as error:
+            refused.append(str(error))
+        finally:
+            connection.close()
+
+    together, refused = threading.Barrier(CALLERS), []  # type: ignore[var-annotated]
+    threads = [threading.Thread(target=call_until_refused) for _ in range(CALLERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(refused)
+
+
+if __name__ == "__main__":
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0)
+    print(json.dumps(result()))

@@ -1,0 +1,94 @@
+"""Calls through the door, without a task around them."""
+
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, TypeVar
+
+import pytest
+from django.db.models.functions import Now
+
+from llm_app import client
+from llm_app.call import LLMCall, References, StoredPrompt
+from llm_app.errors import LLMError
+from llm_app.models import CircuitBreaker, LLMLog, LogicalModel
+from llm_app.redaction.masker import Masker
+from llm_app.retry import Action
+from llm_app.types import Delta, Message, Prompt, Purpose, ToolMode
+from tasks_app import event_loop
+from tests import factories, provider
+
+T = TypeVar("T")
+
+
+class Watcher:
+    """Remembers what it is told: ("ServerError", Action.RETRY, 0.5), …"""
+
+    def __init__(self) -> None:
+        self.failures: list[tuple[str, Action, float]] = []
+
+    def attempt(self) -> None:
+        pass
+
+    def delta(self, delta: Delta) -> None:
+        pass
+
+    def failed(self, error: LLMError, then: Action, delay: float) -> None:
+        self.failures.append((type(error).__name__, then, delay))
+
+    def waiting(self, why: str) -> None:
+        pass
+
+    def used(self, log: LLMLog) -> None:
+        pass
+
+
+def prompt_for(mode: ToolMode) -> StoredPrompt:
+    prompt = Prompt(system="Be brief.", tools=(), messages=[Message(role="user", content="Hello.")])
+    return StoredPrompt(prompt=prompt, references=References())
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Waits without patience: a sleep before a retry is none."""
+    if work.__name__ == "sleep":
+        work.close()
+        return None  # type: ignore[return-value]
+    return event_loop.submit(work).result(20)
+
+
+def complete(model: LogicalModel, watcher: Watcher | None = None, run: Callable[..., Any] = run, **fields: Any) -> str:
+    """One call; returns its words, and saves its log as the engine does. Raises LLMError."""
+    call = LLMCall(purpose=Purpose.STEP, prompt_for=prompt_for, model=model.name, masker=Masker([]), **fields)
+    completion = client.complete(call, observer=watcher or Watcher(), run=run)
+    completion.save()
+    return completion.result.content
+
+
+def cooldown_is_over() -> None:
+    CircuitBreaker.objects.update(probe_at=Now())
+
+
+@pytest.fixture
+def servers() -> Iterator[list[provider.FakeProvider]]:
+    """Three providers over real HTTP."""
+    with provider.running() as first, provider.running() as second, provider.running() as third:
+        yield [first, second, third]
+
+
+@pytest.fixture
+def model(db: None, servers: list[provider.FakeProvider]) -> LogicalModel:
+    """Answered by the first of `servers`; its breaker opens after two failures."""
+    return routed(servers[:1])
+
+
+def routed(servers: list[provider.FakeProvider], **breaker: Any) -> LogicalModel:
+    """A model whose routes go to the given servers, in their order."""
+    model: LogicalModel = factories.LogicalModelFactory()
+    for priority, server in enumerate(servers, 1):
+        row = factories.ProviderFactory(
+            protocol="openai_native",
+            base_url=server.base_url,
+            api_key="sk-a-key",
+            timeout_s=5,
+            breaker={"min_calls": 2, "window": 4} | breaker,
+        )
+        factories.RouteFactory(model=model, provider=row, priority=priority)
+    return model

@@ -1,0 +1,71 @@
+"""A hundred calls at once against a dead provider. As a program: on whatever database `DATABASE_URL` names."""
+
+import json
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+CALLS = 100
+
+
+def rounds() -> list[tuple[int, int]]:
+    """Requests that the dead and the living provider got, for each round of calls.
+
+    The breaker is open: first within the cooldown, then when it is over, and both once more. At last the dead one lives.
+    """
+    from llm_app.models import CircuitBreaker, Provider
+    from tests.llm_app.conftest import cooldown_is_over, routed
+    from tests.provider import Reply, openai_text, running
+
+    with running() as dead, running() as alive:
+        dead.replies, alive.replies = [Reply(stall_at=0, stall_s=0.3)], [openai_text("fine")]
+        model = routed([dead, alive])
+        Provider.objects.filter(routes__priority=1).update(timeout_s=0.5)
+        found = []
+        _call_at_once(model, 2)
+        for is_over in (False, True, False, True):
+            if is_over:
+                cooldown_is_over()
+            dead.received.clear()
+            alive.received.clear()
+            _call_at_once(model, CALLS)
+            found.append((len(dead.received), len(alive.received)))
+        dead.replies = alive.replies
+        cooldown_is_over()
+        _call_at_once(model, CALLS)
+        assert CircuitBreaker.objects.get().state == "closed"
+        return found
+
+
+def _call_at_once(model: Any, count: int) -> None:
+    from django.db import connection
+
+    from tests.llm_app.conftest import complete, run
+
+    def returning(work: Coroutine[Any, Any, Any]) -> Any:
+        connection.close()  # as the engine does: a thread that waits keeps no connection
+        return run(work)
+
+    def call() -> None:
+        together.wait(30)
+        try:
+            words.append(complete(model, run=returning))
+        finally:
+            connection.close()
+
+    together, words = threading.Barrier(count), []  # type: ignore[var-annotated]
+    threads = [threading.Thread(target=call) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert words == ["fine"] * count
+
+
+if __name__ == "__main__":
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0)
+    print(json.dumps(rounds()))

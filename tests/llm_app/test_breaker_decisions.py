@@ -1,0 +1,81 @@
+"""When a breaker opens and who may pass it, as tables."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_app import errors
+from llm_app.breaker.decisions import Entrance, State, Thresholds, counts, entrance, trips
+
+OK, BAD, REFUSED = "", "ServerError", "BadRequest"
+
+
+@pytest.mark.parametrize(
+    ("state", "forced", "is_due", "expected"),
+    [
+        (State.CLOSED, False, False, Entrance.FREE),
+        (State.CLOSED, True, False, Entrance.FREE),
+        (State.OPEN, False, False, Entrance.SHUT),
+        (State.OPEN, False, True, Entrance.PROBE),
+        (State.OPEN, True, True, Entrance.SHUT),
+        (State.HALF_OPEN, False, False, Entrance.SHUT),
+        (State.HALF_OPEN, False, True, Entrance.PROBE),
+    ],
+)
+def test_who_may_pass(state, forced, is_due, expected):
+    assert entrance(state, forced=forced, is_due=is_due) is expected
+
+
+@pytest.mark.parametrize(
+    ("error", "counted"),
+    [
+        (errors.ConnectionFailed, True),
+        (errors.ProviderTimeout, True),
+        (errors.ServerError, True),
+        (errors.Overloaded, True),
+        (errors.StreamCut, True),
+        (errors.UnreadableReply, True),
+        (errors.AuthenticationFailed, True),
+        (errors.BadRequest, False),
+        (errors.ContextTooLong, False),
+        (errors.ModelNotFound, False),
+    ],
+)
+def test_what_counts_against_a_provider(error, counted):
+    assert counts(error()) is counted
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "opens"),
+    [
+        ([BAD] * 4, False),  # too few calls
+        ([BAD] * 5, True),
+        ([BAD, BAD, BAD, OK, OK, OK], True),  # exactly the ratio
+        ([BAD, BAD, OK, OK, OK], False),
+        ([BAD, BAD, REFUSED, REFUSED, REFUSED], False),  # a refused request is an answer
+        ([], False),
+    ],
+)
+def test_it_opens_at_the_ratio_of_enough_calls(outcomes, opens):
+    assert bool(trips(errors.ServerError(), outcomes, Thresholds())) is opens
+
+
+def test_a_refused_key_opens_it_at_once():
+    assert trips(errors.AuthenticationFailed(), [], Thresholds())
+
+
+def test_the_reason_counts_and_never_quotes_the_provider():
+    reason = trips(errors.ServerError("sk-secret in the body"), [BAD] * 5, Thresholds())
+    assert reason == "5 of its last 5 calls failed. The newest: The model provider reported a fault of its own."
+
+
+def test_thresholds_are_the_defaults_and_what_a_provider_sets():
+    assert Thresholds.of({}) == Thresholds(window=20, failure_ratio=0.5, min_calls=5, cooldown_s=30)
+    assert Thresholds.of({"cooldown_s": 5}).cooldown_s == 5
+
+
+@given(st.lists(st.sampled_from([OK, BAD, REFUSED])), st.integers(1, 20), st.floats(0.01, 1))
+def test_one_more_success_never_opens_what_was_closed(outcomes, min_calls, ratio):
+    thresholds = Thresholds(min_calls=min_calls, failure_ratio=ratio)
+    if len(outcomes) >= min_calls and not trips(errors.ServerError(), outcomes, thresholds):
+        assert not trips(errors.ServerError(), [OK, *outcomes], thresholds)

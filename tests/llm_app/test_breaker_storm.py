@@ -1,0 +1,10 @@
+"""A hundred calls at once send at most one probe per cooldown, and all are answered by the next provider."""
+
+import pytest
+
+from tests.llm_app import storm
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_storm_of_calls_sends_one_probe_per_cooldown():
+    assert storm.rounds() == [(0, 100), (1, 100), (0, 100), (1, 100)]

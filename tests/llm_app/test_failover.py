@@ -1,0 +1,153 @@
+"""From one route to the next: who is tried, how often, and what all failures together mean."""
+
+import pytest
+from django.contrib.auth.models import Group
+
+from llm_app import errors
+from llm_app.breaker import changes
+from llm_app.breaker.decisions import State
+from llm_app.models import LLMLog, Provider, Route
+from llm_app.retry import Action
+from tests.llm_app.conftest import Watcher, complete, routed, run
+from tests.provider import Reply, openai_text
+
+pytestmark = pytest.mark.django_db
+FINE = openai_text("fine")
+BUSY, DOWN, LOCKED, UNKNOWN = Reply(status=429), Reply(status=500), Reply(status=401), Reply(status=404)
+
+
+def sent(servers) -> list[int]:
+    return [len(server.received) for server in servers]
+
+
+@pytest.fixture
+def two(servers):
+    """A model with two routes, whose breakers stay out of the way."""
+    return routed(servers[:2], min_calls=100)
+
+
+@pytest.mark.parametrize(("first", "calls"), [(BUSY, 1), (LOCKED, 1), (UNKNOWN, 1), (DOWN, 3)])
+def test_the_second_route_answers_where_the_first_does_not(first, calls, two, servers):
+    servers[0].replies, servers[1].replies = [first], [FINE]
+    assert complete(two) == "fine"
+    assert sent(servers) == [calls, 1, 0]
+
+
+def test_a_refused_request_is_refused_everywhere(two, servers):
+    servers[0].replies = [Reply(status=400)]
+    with pytest.raises(errors.BadRequest):
+        complete(two)
+    assert sent(servers) == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [
+        (LOCKED, LOCKED, errors.AuthenticationFailed),
+        (DOWN, LOCKED, errors.ProviderUnavailable),
+        (LOCKED, DOWN, errors.ProviderUnavailable),
+        (UNKNOWN, UNKNOWN, errors.ModelNotFound),
+        (UNKNOWN, LOCKED, errors.ProviderUnavailable),
+    ],
+)
+def test_only_if_all_failed_alike_the_sentence_is_theirs(first, second, verdict, two, servers):
+    servers[0].replies, servers[1].replies = [first], [second]
+    with pytest.raises(errors.LLMError) as caught:
+        complete(two)
+    assert type(caught.value) is verdict
+
+
+def test_on_the_last_route_overload_is_waited_out(two, servers):
+    servers[0].replies, servers[1].replies, watcher = [DOWN], [BUSY, BUSY, FINE], Watcher()
+    assert complete(two, watcher) == "fine"
+    assert [(name, then) for name, then, _ in watcher.failures[3:]] == [("Overloaded", Action.RETRY)] * 2
+
+
+def test_retry_after_reaches_the_schedule(servers):
+    model, watcher = routed(servers[:1]), Watcher()
+    servers[0].replies = [Reply(status=429, headers={"Retry-After": "7"}), FINE]
+    complete(model, watcher)
+    assert 7 <= watcher.failures[0][2] < 7 * 1.25
+
+
+def test_a_route_behind_an_open_breaker_is_no_next_route(two, servers, alice):
+    changes.force(Provider.objects.get(routes__priority=2), State.OPEN, alice)
+    servers[0].replies = [BUSY, BUSY, FINE]
+    assert complete(two) == "fine"
+    assert sent(servers) == [3, 0, 0]
+
+
+def test_who_waits_out_an_overload_sends_nothing_while_the_breaker_is_open(servers, alice):
+    model = routed(servers[:1], min_calls=100)
+    provider = Provider.objects.get()
+    servers[0].replies, waits = [BUSY, FINE], []
+
+    def meanwhile(work):
+        if work.__name__ == "sleep":
+            waits.append(len(servers[0].received))
+            changes.force(provider, State.OPEN if len(waits) < 3 else State.CLOSED, alice)
+        return run(work)
+
+    watcher = Watcher()
+    assert complete(model, watcher, run=meanwhile) == "fine"
+    assert waits == [1, 1, 1]
+    assert sent(servers) == [2, 0, 0]
+    assert len(watcher.failures) == 1, "a person is told of an attempt once"
+
+
+def test_a_provider_that_is_switched_off_between_two_attempts_is_left_alone(two, servers):
+    servers[0].replies, servers[1].replies = [DOWN], [FINE]
+
+    def meanwhile(work):
+        if work.__name__ == "sleep":
+            Provider.objects.filter(routes__priority=1).update(enabled=False)
+        return run(work)
+
+    assert complete(two, run=meanwhile) == "fine"
+    assert sent(servers) == [1, 1, 0]
+
+
+def test_every_attempt_has_a_log_that_says_what_became_of_it(two, servers):
+    servers[0].replies, servers[1].replies = [DOWN], [FINE]
+    complete(two)
+    logs = LLMLog.objects.order_by("created_at").values_list("attempt", "status", "error_type")
+    failed = [(number, "failed", "ServerError") for number in (1, 2, 3)]
+    assert list(logs) == [*failed, (1, "succeeded", "")]
+
+
+def test_a_stream_that_falls_silent_counts_as_a_timeout(servers):
+    model = routed(servers[:2], min_calls=100)
+    Provider.objects.filter(routes__priority=1).update(timeout_s=0.1)
+    half = openai_text("half")
+    servers[0].replies, servers[1].replies = [Reply(chunks=half.chunks, stall_at=1)], [FINE]
+    watcher = Watcher()
+    assert complete(model, watcher) == "fine"
+    assert {name for name, _, _ in watcher.failures} == {"ProviderTimeout"}
+
+
+def test_a_stream_that_never_ends_is_ended(servers):
+    model = routed(servers[:2], min_calls=100)
+    Provider.objects.filter(routes__priority=1).update(total_timeout_s=0.2)
+    drip = [b": still here\n\n"] * 10_000
+    servers[0].replies, servers[1].replies = [Reply(chunks=drip, stall_at=9_999)], [FINE]
+    assert complete(model) == "fine"
+    assert LLMLog.objects.filter(error_type="ProviderTimeout").count() == 3
+
+
+def test_an_error_that_comes_in_pieces_is_read_as_a_whole(servers):
+    model = routed(servers[:1])
+    servers[0].replies = [
+        Reply(status=400, chunks=[b'{"error": {"code": "context_', b'length_exceeded"}}'], stall_at=1, stall_s=0.05)
+    ]
+    with pytest.raises(errors.ContextTooLong):
+        complete(model)
+
+
+def test_a_model_whose_routes_see_no_images_has_no_route_for_them_and_is_not_called_forbidden(two, servers, alice):
+    Route.objects.update(takes_images=False)
+    with pytest.raises(errors.NoRoute):
+        complete(two, needs_sight=True, user_id=alice.pk)
+    two.roles.add(Group.objects.create(name="others"))
+    with pytest.raises(errors.ModelNotAllowed):
+        complete(two, user_id=alice.pk)
+    assert sent(servers) == [0, 0, 0]

@@ -1,0 +1,44 @@
+"""Each protocol's table of cases, said over real HTTP: a turn, or one typed error; never anything else."""
+
+from collections.abc import Iterator
+from contextlib import aclosing
+
+import pytest
+
+from llm_app import errors
+from llm_app.types import Delta, LLMTurnResult
+from tasks_app import event_loop
+from tests.llm_app.protocol_case import Case, all_cases
+from tests.provider import FakeProvider, Reply, running
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FakeProvider]:
+    with running() as provider:
+        yield provider
+
+
+def ask(server: FakeProvider, case: Case, reply: Reply) -> tuple[LLMTurnResult, list[Delta]]:
+    server.replies = [reply]
+    return event_loop.submit(_ask(case, server.base_url)).result(20)
+
+
+async def _ask(case: Case, base_url: str) -> tuple[LLMTurnResult, list[Delta]]:
+    adapter, parser, deltas = case.adapter, case.parser(), []
+    body = adapter.body(case.prompt, case.parameters)
+    async with aclosing(adapter.events(body, case.endpoint(base_url))) as events:
+        async for event in events:
+            deltas += parser.feed(event)
+            if parser.done:
+                break
+    return parser.result(), deltas
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=str)
+def test_it_gives_a_turn_or_a_typed_error(server: FakeProvider, case: Case) -> None:
+    if case.error:
+        with pytest.raises(errors.LLMError) as caught:
+            ask(server, case, case.reply)
+        assert type(caught.value).__name__ == case.error
+    else:
+        case.check(*ask(server, case, case.reply))

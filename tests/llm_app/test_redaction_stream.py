@@ -1,0 +1,87 @@
+"""A text that comes in pieces is masked as the whole would be, and nothing waits without need."""
+
+import base64
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from llm_app.redaction.masker import Masker
+from llm_app.redaction.stream import StreamMasker
+
+SECRETS = [
+    ("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J"),
+    ("PASSWORD", "pa\"ss' \\wo/rd <&>"),
+    ("REPEATS", "abcabcabcabd"),
+    ("OVERLAPS", "cabd-and-more"),
+    ("KEY", "first line of a key\nsecond line of it\nthird line of it"),
+]
+MASKER = Masker(SECRETS)
+PARTS = [
+    *(value for _, value in SECRETS),
+    "abcabc",
+    "abcabcabcabd-and-more",
+    "ghp_0a1B2c3D4e",
+    "second line",
+    base64.b64encode(b"user:ghp_0a1B2c3D4e5F6g7H8i9J").decode(),
+    "\n".join(base64.encodebytes(b"x" * 50 + b"ghp_0a1B2c3D4e5F6g7H8i9J").decode().split()),
+    "67 68 70 5f 30 61 31 42 32 63 33 44 34 65 35 46 36 67 37 48 38 69 39 4a",
+    "pa%22ss%27%20%5cwo%2frd%20%3c%26%3e",
+    " ",
+    "\n",
+    "an ordinary sentence. ",
+    "→ é 😀",
+]
+texts = st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=8).map("".join)
+
+
+@settings(deadline=None)
+@given(text=texts, cuts=st.lists(st.integers(0, 400), max_size=30))
+@example(text="abcabcabcabd-and-more", cuts=[*range(21)])
+@example(text="abcabcabcabd-and-mor", cuts=[12])
+def test_pieces_give_what_the_whole_gives(text: str, cuts: list[int]) -> None:
+    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    stream = StreamMasker(MASKER)
+    told = "".join(stream.feed(text[start:end]) for start, end in pairwise(places)) + stream.flush()
+    assert told == MASKER.masked(text)
+
+
+@settings(deadline=None)
+@given(text=texts)
+def test_character_by_character_too(text: str) -> None:
+    stream = StreamMasker(MASKER)
+    assert "".join(map(stream.feed, text)) + stream.flush() == MASKER.masked(text)
+
+
+@settings(deadline=None)
+@given(text=texts)
+def test_no_piece_shows_a_part_of_a_secret(text: str) -> None:
+    stream, told = StreamMasker(MASKER), ""
+    for character in text:
+        told += stream.feed(character)
+        assert MASKER.masked(text).startswith(told)
+
+
+@pytest.mark.parametrize("text", ["0", "x ghq", "ghp_0a1B2c3D4e5F6g7H8i9X", "1 + 1 = 2 !", "ä ö ü"])
+def test_what_cannot_be_a_beginning_is_told_at_once(text: str) -> None:
+    masker = Masker([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")])
+    forms = ["ghp_0a1B2c3D4e5F6g7H8i9J", b"ghp_0a1B2c3D4e5F6g7H8i9J".hex().upper()]
+    assert not any(form.startswith(text[-1]) for form in forms)
+    assert StreamMasker(masker).feed(text) == text
+
+
+def test_a_beginning_waits_until_it_goes_on_in_another_way() -> None:
+    stream = StreamMasker(Masker([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")]))
+    assert stream.feed("! ghp_0a1B") == "! "
+    assert stream.feed("2c3") == ""
+    assert stream.feed("!") == "ghp_0a1B2c3!"
+
+
+def test_a_failure_withholds_the_stream_once_and_for_all() -> None:
+    masker = Masker([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")])
+    stream = StreamMasker(masker)
+    assert stream.feed("! ") == "! "
+    masker.spans = lambda text: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+    assert stream.feed("ghp_0a1B2c3D4e5F6g7H8i9J") == "[withheld: masking failed]"
+    assert (stream.feed("more"), stream.flush()) == ("", "")

@@ -1,0 +1,45 @@
+"""Retry-After in both of its forms, and in all the forms that it must not have."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_app import retry_after
+
+NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("0", 0.0),
+        ("20", 20.0),
+        (" 1.5 ", 1.5),
+        ("Sun, 22 Nov 2026 12:00:30 GMT", 30.0),
+        ("Sunday, 22-Nov-26 12:01:00 GMT", 60.0),
+        ("Sun, 22 Nov 2026 14:00:10 +0200", 10.0),
+        ("Sun, 22 Nov 2026 12:00:05", 5.0),
+        ("Sun, 22 Nov 2026 11:00:00 GMT", 0.0),
+        ("", None),
+        ("-5", None),
+        ("soon", None),
+        ("1.2.3", None),
+        ("²", None),
+        ("nan", None),
+        ("99 Foo 99999 99:99:99", None),
+    ],
+)
+def test_it_is_read_in_seconds_and_as_a_date(value, seconds):
+    assert retry_after.seconds({"Retry-After": value}, NOW) == seconds
+
+
+def test_without_the_header_there_is_no_advice():
+    assert retry_after.seconds({}) is None
+
+
+@given(st.text())
+def test_no_text_whatever_is_an_error(value):
+    found = retry_after.seconds({"Retry-After": value}, NOW)
+    assert found is None or found >= 0

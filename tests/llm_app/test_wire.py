@@ -1,0 +1,141 @@
+"""Whatever happens on the wire is one typed error; nothing hangs."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+
+import pytest
+
+from llm_app import errors, wire
+from llm_app.sse import ServerEvent
+
+HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+EVENT = b'data: {"a": 1}\n\n'
+Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
+
+
+async def ask(answer: Answer, **request: object) -> list[ServerEvent]:
+    """Posts to a server that reads the request and then does as it is told."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"the body")
+        await answer(writer)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    fields = {"url": f"http://127.0.0.1:{port}/v1", "headers": {}, "body": b"the body"} | request
+    try:
+        async with aclosing(wire.events(wire.HTTPRequest(**fields), silence_s=0.4, total_s=1)) as events:
+            return [event async for event in events]
+    finally:
+        server.close()
+        await wire.close()
+
+
+async def reset(writer: asyncio.StreamWriter) -> None:
+    """As a crashed proxy does: the connection ends in the middle, without a word."""
+    await writer.drain()
+    connection = writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+async def test_a_reset_after_the_headers():
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEADERS + b"Transfer-Encoding: chunked\r\n\r\n")
+        await reset(writer)
+
+    with pytest.raises(errors.StreamCut):
+        await ask(answer)
+
+
+async def test_a_reset_before_the_headers():
+    with pytest.raises(errors.StreamCut):
+        await ask(reset)
+
+
+async def test_fewer_bytes_than_were_promised():
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEADERS + b"Content-Length: 1000\r\n\r\n" + EVENT)
+        await writer.drain()
+        writer.close()
+
+    with pytest.raises(errors.StreamCut):
+        await ask(answer)
+
+
+@pytest.mark.parametrize("beginning", [b"", HEADERS + b"\r\n", HEADERS + b"\r\n" + EVENT, HEADERS + b"\r\nda"])
+async def test_silence_is_a_timeout(beginning):
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(beginning)
+        await writer.drain()
+        await asyncio.sleep(5)
+
+    with pytest.raises(errors.ProviderTimeout):
+        await ask(answer)
+
+
+async def test_an_answer_that_never_ends_is_a_timeout():
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEADERS + b"\r\n")
+        while not writer.is_closing():
+            writer.write(b": still here\n\n")
+            await writer.drain()
+            await asyncio.sleep(0.1)
+
+    with pytest.raises(errors.ProviderTimeout):
+        await ask(answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"\x00\x01\x02\r\n\r\n", b"HTTP/9.9 two hundred\r\n\r\n", b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\noops"],
+)  # fmt: skip
+async def test_what_is_no_http_is_a_cut_stream(answer):
+    async def say(writer: asyncio.StreamWriter) -> None:
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    with pytest.raises(errors.StreamCut):
+        await ask(say)
+
+
+async def test_nobody_listens():
+    with pytest.raises(errors.ConnectionFailed):
+        await ask(reset, url="http://127.0.0.1:9/v1")
+
+
+@pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1/v1", "http://[/v1", "nonsense"])
+async def test_an_address_that_is_none(url):
+    with pytest.raises((errors.ConnectionFailed, errors.BadRequest, errors.StreamCut)):
+        await ask(reset, url=url)
+
+
+async def test_a_key_with_a_line_break_is_not_a_crash_and_is_not_told():
+    with pytest.raises(errors.BadRequest) as caught:
+        await ask(reset, headers={"Authorization": "Bearer sk-secret\nX: y"})
+    assert "sk-secret" not in str(caught.value)
+
+
+async def test_a_flood_without_a_line_break_ends():
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEADERS + b"\r\n")
+        while not writer.is_closing():
+            writer.write(b"x" * 1_000_000)
+            await writer.drain()
+
+    with pytest.raises(errors.UnreadableReply):
+        await ask(answer)
+
+
+async def test_a_nul_in_an_error_can_be_stored():
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 4\r\n\r\na\0\xffb")
+        await writer.drain()
+
+    with pytest.raises(errors.BadRequest) as caught:
+        await ask(answer)
+    assert caught.value.detail == "HTTP 400: a��b"

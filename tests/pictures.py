@@ -1,0 +1,23 @@
+"""Pictures for tests."""
+
+from io import BytesIO
+from typing import Any
+
+from PIL import Image
+
+
+def picture(
+    width: int = 8, height: int = 6, kind: str = "PNG", mode: str = "RGB", color: Any = "red", **options: Any
+) -> bytes:
+    """An encoded picture of one color."""
+    out = BytesIO()
+    Image.new(mode, (width, height), color).save(out, kind, **options)
+    return out.getvalue()
+
+
+def noise(width: int, height: int, kind: str = "PNG") -> bytes:
+    """What no encoder can make small."""
+    out = BytesIO()
+    bands = [Image.effect_noise((width, height), 200) for _ in range(3)]
+    Image.merge("RGB", bands).save(out, kind, quality=100)
+    return out.getvalue()

@@ -1,0 +1,153 @@
+"""A provider on loopback that says what a test tells it to, over real HTTP and server-sent events."""
+
+import json
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Reply:
+    """One answer. `stall_at` is the number of the chunk before which it stalls; `cut` ends without the end."""
+
+    chunks: list[bytes] = field(default_factory=list)
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    content_type: str = "text/event-stream"
+    stall_at: int | None = None
+    stall_s: float = 30
+    cut: bool = False
+
+
+@dataclass
+class Received:
+    path: str
+    headers: dict[str, str]
+    raw: bytes
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.raw)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256  # a storm of calls must not wait for a place in the queue
+
+
+class FakeProvider:
+    """`replies` are given in order; the last one again and again. `hung_up` is set when a client leaves early."""
+
+    def __init__(self) -> None:
+        self.replies: list[Reply] = []
+        self.received: list[Received] = []
+        self.arrived = threading.Event()
+        self.stalling = threading.Event()
+        self.hung_up = threading.Event()
+        self._server = _Server(("127.0.0.1", 0), self._handler())
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        provider = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                provider.received.append(Received(self.path, dict(self.headers), raw))
+                provider.arrived.set()
+                reply = provider.replies.pop(0) if len(provider.replies) > 1 else provider.replies[0]
+                provider._answer(self, reply)
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        return Handler
+
+    def _answer(self, handler: BaseHTTPRequestHandler, reply: Reply) -> None:
+        handler.send_response(reply.status)
+        handler.send_header("Content-Type", reply.content_type)
+        for name, value in reply.headers.items():
+            handler.send_header(name, value)
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        handler.close_connection = True
+        try:
+            for number, chunk in enumerate([*reply.chunks, b""]):
+                if number == reply.stall_at:
+                    self._stall(handler, reply.stall_s)
+                handler.wfile.write(chunk)
+                handler.wfile.flush()
+        except (BrokenPipeError, ConnectionResetError):
+            self.hung_up.set()
+
+    def _stall(self, handler: BaseHTTPRequestHandler, seconds: float) -> None:
+        self.stalling.set()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            readable, _, _ = select.select([handler.connection], [], [], 0.01)
+            if readable:
+                self.hung_up.set()
+                raise BrokenPipeError
+
+
+@contextmanager
+def running() -> Iterator[FakeProvider]:
+    provider = FakeProvider()
+    try:
+        yield provider
+    finally:
+        provider.close()
+
+
+# --- what an OpenAI-compatible provider says ---------------------------------------------------------------------
+
+
+def sse(*events: object) -> list[bytes]:
+    return [b"data: " + (e.encode() if isinstance(e, str) else json.dumps(e).encode()) + b"\n\n" for e in events]
+
+
+def openai_chunk(delta: dict[str, Any], finish: str | None = None, **fields: Any) -> dict[str, Any]:
+    return {
+        "object": "chat.completion.chunk",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+        **fields,
+    }
+
+
+def openai_call(name: str, arguments: object, *, call_id: str = "call_1", pieces: int = 3, **reply: Any) -> Reply:
+    """A reply of one native call, its arguments in several pieces."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    size = max(1, len(text) // pieces)
+    parts = [text[start : start + size] for start in range(0, len(text), size)]
+    begin = {"index": 0, "id": call_id, "type": "function", "function": {"name": name, "arguments": ""}}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 40}}
+    events = [openai_chunk({"role": "assistant", "tool_calls": [begin]})]
+    events += [openai_chunk({"tool_calls": [{"index": 0, "function": {"arguments": part}}]}) for part in parts]
+    end = [] if reply.get("cut") else [openai_chunk({}, "tool_calls", usage=usage), "[DONE]"]
+    return Reply(chunks=sse(*events, *end), **reply)
+
+
+def openai_text(text: str, **reply: Any) -> Reply:
+    return Reply(chunks=sse(openai_chunk({"content": text}), openai_chunk({}, "stop"), "[DONE]"), **reply)
+
+
+def openai_result(text: str = "Done.", **reply: Any) -> Reply:
+    return openai_call("message", {"type": "result", "text": text}, call_id=f"call_{time.monotonic_ns()}", **reply)
+
+
+Answer = Callable[[Received], Reply]

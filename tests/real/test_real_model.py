@@ -1,0 +1,63 @@
+"""A real model over real HTTP. It is far too small to drive an agent; what counts is that whatever it says leads to a
+correct record and a clean end."""
+
+import time
+from collections import Counter
+
+import pytest
+
+from tests.server import Server
+from tests.waiting import until
+
+pytestmark = pytest.mark.real
+LONG = 900  # seconds; two slow cores
+
+
+def ask(server: Server, text: str) -> tuple[str, str]:
+    session = server.call("POST", "sessions/", {"model": "small"})["id"]
+    return session, server.call("POST", f"sessions/{session}/messages/", {"content": text})["task"]
+
+
+def check_record(server: Server, session: str) -> list[str]:
+    """The record's rules, whatever was said; returns the types of its entries."""
+    entries = server.entries(session)
+    assert [entry["seq"] for entry in entries] == list(range(1, len(entries) + 1))
+    calls = [entry["tool_call"]["id"] for entry in entries if entry["tool_call"]]
+    results = [entry["tool_call_id"] for entry in entries if entry["context_type"] == "tool_result"]
+    assert calls == results
+    return [entry["context_type"] for entry in entries]
+
+
+@pytest.mark.parametrize("text", ["Say hello.", "Call the tool `plan` with action advance.", "Write 1 to 5 into a file."])
+def test_whatever_it_says_the_task_comes_to_a_clean_end(real_server, text):
+    session, task = ask(real_server, text)
+    ended = until(lambda: (t := real_server.task(task))["state"] in ("done", "failed") and t, LONG, every=0.5)
+    print(f"\n{text!r}: {ended['state']} {ended['failure']} {Counter(check_record(real_server, session))}")
+    if ended["state"] == "failed":
+        assert ended["failure"]["code"] in ("no_tool_call", "tool_loop", "max_iterations", "context_overflow")
+        assert ended["failure"]["detail"]
+
+
+def test_stop_takes_effect_at_once(real_server):
+    session, task = ask(real_server, "Tell me a very long story.")
+    real_server.until_task(task, 60, state="thinking")
+    began = time.monotonic()
+    real_server.call("POST", f"tasks/{task}/stop/")
+    real_server.until_task(task, 5, state="failed")
+    print(f"\nstopped after {time.monotonic() - began:.2f} s")
+    assert time.monotonic() - began < 1.5
+    check_record(real_server, session)
+
+
+def test_an_interjection_is_taken_up_at_once(real_server):
+    session, task = ask(real_server, "Tell me a very long story.")
+    real_server.until_task(task, 60, state="thinking")
+    real_server.call("POST", f"sessions/{session}/messages/", {"content": "Shorter, please."})
+
+    def taken_up() -> bool:
+        return any(entry["content"] == "Shorter, please." for entry in real_server.entries(session))
+
+    until(taken_up, 2)
+    real_server.call("POST", f"tasks/{task}/stop/")
+    real_server.until_task(task, 5, state="failed")
+    check_record(real_server, session)

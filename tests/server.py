@@ -1,0 +1,129 @@
+"""A real server as a process of its own: `manage.py serve` on its own data, as `make run` starts it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.waiting import until
+
+ROOT = Path(__file__).resolve().parent.parent
+TOKEN = "a-token-for-tests"
+PASSWORD = "a password for tests"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """`start`, `kill` (as `kill -9`), `stop` (as Ctrl-C); between them the data stays."""
+
+    def __init__(self, var: Path, **environment: str) -> None:
+        self.var, self.port = var, free_port()
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "AGENTSITE_VAR": str(var),
+            "AGENTSITE_ADMIN_PASSWORD": PASSWORD,
+            "AGENTSITE_ADMIN_TOKEN": TOKEN,
+            "DJANGO_SETTINGS_MODULE": "agentsite.settings",
+            **environment,
+        }
+        self.process: subprocess.Popen[str] | None = None
+        self.output = var / "output.txt"
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self, seconds: float = 30) -> "Server":
+        self.var.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
+        with self.output.open("a") as output:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=self.environment, stdout=output, stderr=subprocess.STDOUT, text=True
+            )
+        until(self._is_up, seconds)
+        return self
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(how)
+            self.process.wait(15)
+
+    def _is_up(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, self.output.read_text()
+        try:
+            return urllib.request.urlopen(f"{self.base_url}/healthz", timeout=1).status == 200
+        except OSError:
+            return False
+
+    # --- REST -------------------------------------------------------------------------------------------------------
+
+    def call(self, method: str, path: str, body: Any = None, token: str = TOKEN) -> Any:
+        """The answer's JSON; raises HTTPError for an error status."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.base_url}/api/v1/{path}", data=data, headers=headers, method=method)
+        with urllib.request.urlopen(request, timeout=20) as response:
+            text = response.read().decode()
+        return json.loads(text) if text else None
+
+    def raw(self, path: str) -> bytes:
+        request = urllib.request.Request(f"{self.base_url}/api/v1/{path}", headers={"Authorization": f"Bearer {TOKEN}"})
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return bytes(response.read())
+
+    def task(self, task_id: str) -> Any:
+        return self.call("GET", f"tasks/{task_id}/")
+
+    def until_task(self, task_id: str, seconds: float = 20, **fields: Any) -> Any:
+        """Waits until the task's fields are as given; returns the task."""
+
+        def reached() -> Any:
+            task = self.task(task_id)
+            return task if all(task[name] == value for name, value in fields.items()) else None
+
+        return until(reached, seconds)
+
+    def entries(self, session_id: str) -> list[Any]:
+        entries, path = [], f"sessions/{session_id}/entries/?limit=1000"
+        page = self.call("GET", path)
+        entries += page["results"]
+        return entries
+
+    def events(self, session_id: str, after: int | None = None, **headers: str) -> Iterator[dict[str, Any]]:
+        """Server-sent events as {event, id?, data}, for as long as one reads."""
+        query = "" if after is None else f"?after={after}"
+        request = urllib.request.Request(
+            f"{self.base_url}/api/v1/sessions/{session_id}/events/{query}",
+            headers={"Authorization": f"Bearer {TOKEN}", **headers},
+        )
+        with urllib.request.urlopen(request, timeout=20) as response:
+            event: dict[str, Any] = {}
+            for raw in response:
+                line = raw.decode().rstrip("\n")
+                if not line and "data" in event:
+                    yield event | {"data": json.loads(event["data"])}
+                    event = {}
+                elif line.startswith(":"):
+                    continue
+                elif line:
+                    name, _, value = line.partition(":")
+                    event[name] = event.get(name, "") + value.removeprefix(" ")

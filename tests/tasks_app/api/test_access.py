@@ -1,0 +1,141 @@
+"""Every id in every verb: whose it is decides, and what is nobody's business does not exist."""
+
+import uuid
+
+import pytest
+
+from tasks_app.api.urls import urlpatterns
+from tests import factories
+
+READS = [
+    ("GET", "sessions/{session}/"),
+    ("GET", "sessions/{session}/entries/"),
+    ("GET", "sessions/{session}/events/"),
+    ("GET", "sessions/{session}/files/"),
+    ("GET", "sessions/{session}/files/notes.txt"),
+    ("GET", "tasks/{task}/"),
+]
+WRITES = [
+    ("PATCH", "sessions/{session}/", {"title": "Mine"}),
+    ("POST", "sessions/{session}/messages/", {"content": "Hello"}),
+    ("POST", "sessions/{session}/files/notes.txt", {"any": "bytes"}),
+    ("POST", "tasks/{task}/stop/", None),
+    ("POST", "tasks/{task}/reply/", {"content": "Blue"}),
+    ("POST", "tasks/{task}/approval/", {"decision": "approve"}),
+]
+OWNERS_ALONE = [("DELETE", "sessions/{session}/")]
+ONES_OWN = ["sessions/", "tasks/", "models/", "tools/", "usage/", "secrets/"]
+
+WITH_ID = [*((method, path, None) for method, path in READS), *WRITES, *((m, p, None) for m, p in OWNERS_ALONE)]
+ALL = [*WITH_ID, *(("GET", path, None) for path in ONES_OWN), ("DELETE", "secrets/KEY/", None)]
+
+
+@pytest.fixture
+def address(session, task):
+    from tasks_app.engine.capabilities import workspace_of
+
+    workspace_of(session).write_bytes("notes.txt", b"hello")
+    return lambda path: path.format(session=session.pk, task=task.pk)
+
+
+def test_the_tables_here_name_every_route():
+    names = {"session": "<uuid:session_id>", "task": "<uuid:task_id>"}
+    known = {
+        path.format(**names).replace("notes.txt", "<path:path>").replace("KEY", "<str:name>") for _, path, _ in ALL
+    }
+    assert known == {str(route.pattern) for route in urlpatterns}
+
+
+@pytest.mark.parametrize(("method", "path", "body"), ALL)
+def test_without_a_token_nothing_is_told(method, path, body, address, program):
+    answer = program().call(method, address(path), body)
+    assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")
+    assert answer["Content-Type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
+def test_what_is_not_shared_does_not_exist(method, path, body, address, program, charlie):
+    assert program(charlie).call(method, address(path), body).status_code == 404
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
+def test_an_id_of_nothing_is_answered_as_one_that_is_not_shared(method, path, body, address, program, charlie):
+    nothing = path.format(session=uuid.uuid4(), task=uuid.uuid4())
+    of_alice, of_nobody = (program(charlie).call(method, p, body).json() for p in (address(path), nothing))
+    assert of_alice == of_nobody
+
+
+@pytest.mark.parametrize("path", ["sessions/not-a-uuid/", "tasks/1/", "nowhere/", "sessions"])
+def test_an_address_of_nothing_is_a_problem(path, alices):
+    for method in ("GET", "POST", "DELETE"):
+        answer = alices.call(method, path)
+        assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
+
+
+@pytest.mark.parametrize(("method", "path"), READS)
+def test_who_may_only_read_reads(method, path, address, program, bob):
+    assert program(bob).call(method, address(path)).status_code == 200
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [*WRITES, *((m, p, None) for m, p in OWNERS_ALONE)])
+def test_who_may_only_read_changes_nothing(method, path, body, address, program, bob):
+    answer = program(bob).call(method, address(path), body)
+    assert answer.status_code == 403
+    assert answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), WRITES)
+def test_who_may_write_is_as_good_as_the_owner(method, path, body, address, program, carol, alice):
+    as_member = program(carol).call(method, address(path), body).status_code
+    assert as_member in (200, 201, 202, 409)  # 409: this task waits for nobody
+
+
+def test_only_the_owner_deletes(address, program, carol, alice, session, task):
+    task.delete()
+    assert program(carol).call("DELETE", address("sessions/{session}/")).status_code == 403
+    assert program(alice).call("DELETE", address("sessions/{session}/")).status_code == 204
+
+
+def test_lists_hold_only_what_is_visible(task, program, alice, bob, charlie):
+    factories.TaskFactory(session=factories.SessionFactory(owner=charlie))
+    for path, id in (("sessions/", str(task.session_id)), ("tasks/", str(task.pk))):
+        for user in (alice, bob):
+            assert [row["id"] for row in program(user).call("GET", path).json()["results"]] == [id]
+        assert id not in str(program(charlie).call("GET", path).json())
+
+
+def test_a_filter_by_somebody_elses_session_finds_nothing(task, program, charlie):
+    assert program(charlie).call("GET", f"tasks/?session={task.session_id}").json()["results"] == []
+
+
+def test_rights_that_are_taken_away_end_at_once(session, program, bob):
+    bobs = program(bob)
+    assert bobs.call("GET", f"sessions/{session.pk}/").status_code == 200
+    session.memberships.get(user=bob).delete()
+    assert bobs.call("GET", f"sessions/{session.pk}/").status_code == 404
+
+
+def test_the_session_cookie_is_as_good_as_a_token_but_needs_csrf(session, alice):
+    from rest_framework.test import APIClient
+
+    browser = APIClient(enforce_csrf_checks=True)
+    browser.force_login(alice)
+    assert browser.get("/api/v1/sessions/").status_code == 200
+    assert browser.post("/api/v1/sessions/", {}, format="json").status_code == 403
+    browser.cookies["csrftoken"] = "a" * 32
+    allowed = browser.post("/api/v1/sessions/", {}, format="json", headers={"X-CSRFToken": "a" * 32})
+    assert allowed.status_code == 201
+
+
+@pytest.mark.parametrize("header", ["Bearer", "Bearer wrong", "Bearer a b", "Bearer \xff\xfe", "Basic abc", "bearer"])
+def test_what_is_no_token_opens_nothing(header, session, program):
+    stranger = program()
+    stranger.credentials(HTTP_AUTHORIZATION=header)
+    assert stranger.call("GET", "sessions/").status_code == 401
+
+
+def test_an_account_that_is_closed_has_no_rights(program, alice, session):
+    alices = program(alice)
+    alice.is_active = False
+    alice.save()
+    assert alices.call("GET", "sessions/").status_code == 401

@@ -1,0 +1,114 @@
+"""Models, tools and usage: what a user may use, and what they have used."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from django.contrib.auth.models import Group
+
+from llm_app.budgets.allowance import Allowance
+from llm_app.budgets.amounts import CallSize
+from llm_app.models import Budget
+from tests import factories
+from tools_app.models import RolePolicy, ToolSetting
+
+BUDGET = ("scope", "name", "period", "unit", "limit", "spent", "reserved", "left", "renews_at")
+
+
+def results(program, path):
+    page = program.call("GET", path).json()
+    assert (page["next"], page["previous"]) == (None, None)
+    return page["results"]
+
+
+def test_models_are_those_that_a_provider_answers(alices, session):
+    factories.LogicalModelFactory(name="without a route")
+    factories.RouteFactory(model__name="switched off", provider__enabled=False)
+    model = session.model
+    factories.RouteFactory(model=model)
+    expected = {"name": model.name, "context_window": 128_000, "is_default": False}
+    assert results(alices, "models/") == [expected]
+
+
+def test_tools_come_with_their_schema_and_danger(alices):
+    tools = {tool["name"]: tool for tool in results(alices, "tools/")}
+    assert {"message", "file", "match", "fetch_url"} <= set(tools)
+    assert set(tools["match"]) == {"name", "description", "parameters", "danger"}
+    assert tools["match"]["danger"] == "safe"
+    assert "pattern" in tools["match"]["parameters"]["properties"]
+
+
+def test_tools_are_those_of_the_user(alices, alice, program, bob):
+    analysts = Group.objects.create(name="analysts")
+    RolePolicy.objects.create(role=analysts, deny=["file"])
+    alice.groups.add(analysts)
+    assert "file" not in {tool["name"] for tool in results(alices, "tools/")}
+    assert "file" in {tool["name"] for tool in results(program(bob), "tools/")}
+
+
+def test_the_administrators_word_on_a_tool_is_shown(alices):
+    ToolSetting.objects.create(name="match", danger="dangerous")
+    ToolSetting.objects.create(name="file", enabled=False)
+    tools = {tool["name"]: tool["danger"] for tool in results(alices, "tools/")}
+    assert (tools["match"], "file" in tools) == ("dangerous", False)
+
+
+def test_usage_sums_the_users_own_tasks_by_day(alices, alice, session, carol):
+    today = datetime.now(UTC)
+    for days, tokens in ((0, 10), (0, 20), (3, 40), (29, 80), (45, 160)):
+        used(session, alice, today - timedelta(days=days), tokens)
+    used(session, carol, today, 1000)
+    report = alices.call("GET", "usage/").json()
+    assert report["total"] == {
+        "input_tokens": 310,
+        "cached_tokens": 0,
+        "output_tokens": 0,
+        "thinking_tokens": 0,
+        "cost_usd": 0.5,
+        "tasks": 5,
+    }
+    days = [(day["date"], day["input_tokens"], day["tasks"]) for day in report["days"]]
+    assert len(days) == 30
+    assert days[-1] == (str(today.date()), 30, 2)
+    assert [day[1:] for day in days if day[1]] == [(80, 1), (40, 1), (30, 2)]
+    assert report["budgets"] == []
+
+
+def test_what_was_used_in_a_session_stays_used_when_it_is_deleted(alices, alice, session):
+    used(session, alice, datetime.now(UTC), 10)
+    before = alices.call("GET", "usage/").json()
+    assert alices.call("DELETE", f"sessions/{session.pk}/").status_code == 204
+    assert alices.call("GET", "usage/").json() == before
+
+
+def test_usage_says_what_is_left_of_each_budget(alices, alice, session):
+    analysts = Group.objects.create(name="analysts")
+    alice.groups.add(analysts)
+    Budget.objects.create(user=alice, usd_per_day=2, tokens_per_task=500)
+    Budget.objects.create(role=analysts, tokens_per_month=100)
+    Budget.objects.create(usd_per_month="0.05")
+    used(session, alice, datetime.now(UTC), 30)
+    Allowance(alice.pk).take(CallSize(request_bytes=30, max_tokens=10, price={}))
+    tomorrow = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    budgets = alices.call("GET", "usage/").json()["budgets"]
+    month = budgets[2]["renews_at"]
+    assert budgets == [
+        budget("user", "alice", "task", "tokens", 500, 0, 0, 500, None),
+        budget("user", "alice", "day", "usd", 2, 0.1, 0, 1.9, f"{tomorrow:%Y-%m-%dT00:00:00Z}"),
+        budget("role", "analysts", "month", "tokens", 100, 30, 20, 50, month),
+        budget("system", "", "month", "usd", 0.05, 0.1, 0, 0, month),
+    ]
+
+
+def test_without_tasks_nothing_is_used(alices):
+    report = alices.call("GET", "usage/").json()
+    assert (report["total"]["input_tokens"], report["total"]["cost_usd"], report["total"]["tasks"]) == (0, None, 0)
+    assert {day["tasks"] for day in report["days"]} == {0}
+
+
+def budget(*values):
+    return dict(zip(BUDGET, values, strict=True))
+
+
+def used(session, user, when, tokens):
+    task = factories.TaskFactory(session=session, started_by=user, state="done", final_result={}, ended_at=when)
+    factories.log(user_id=user.pk, task_id=task.pk, input_tokens=tokens, cost_usd=Decimal("0.1"), at=when)

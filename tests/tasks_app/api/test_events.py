@@ -1,0 +1,244 @@
+"""The event stream, through the ASGI application as a server would call it."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from agentsite.accounts.models import ApiToken
+from agentsite.asgi import http_application
+from tasks_app import broadcast, event_loop, follow, running_text
+from tasks_app.api import events
+from tasks_app.engine.draft import notice
+from tasks_app.models import Session
+from tests import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Stream:
+    """An open request; `next` gives one event as {event, data, id?}, or {comment}."""
+
+    def __init__(self, communicator: ApplicationCommunicator) -> None:
+        self.communicator = communicator
+        self.text = ""
+        self.is_open = True
+
+    async def start(self) -> dict[str, Any]:
+        start = await self.communicator.receive_output(5)
+        headers = {name.decode().lower(): value.decode() for name, value in start["headers"]}
+        return {"status": start["status"], "headers": headers}
+
+    async def next(self, seconds: float = 5) -> dict[str, Any]:
+        while "\n\n" not in self.text:
+            message = await self.communicator.receive_output(seconds)
+            self.text += message.get("body", b"").decode()
+            if not message.get("more_body"):
+                self.is_open = False
+                raise EOFError
+        block, _, self.text = self.text.partition("\n\n")
+        if block.startswith(":"):
+            return {"comment": block}
+        event = dict(line.split(": ", 1) for line in block.split("\n"))
+        return event | {"data": json.loads(event["data"])}
+
+    async def until(self, kind: str) -> dict[str, Any]:
+        while (event := await self.next()).get("event") != kind:
+            pass
+        return event
+
+    async def seqs(self, count: int) -> list[int]:
+        return [(await self.until("entry"))["data"]["seq"] for _ in range(count)]
+
+    async def leave(self) -> None:
+        await self.communicator.send_input({"type": "http.disconnect"})
+        await self.communicator.wait(5)
+
+
+@pytest.fixture
+def open_stream(task, alice, monkeypatch):
+    """Opens alice's stream; what is broadcast comes over the test's own event loop, as it does in the server."""
+    _, token = ApiToken.objects.create(alice)
+
+    @asynccontextmanager
+    async def opened(query: str = "", **headers: str):
+        monkeypatch.setattr(event_loop, "_loop", asyncio.get_running_loop())
+        headers = {"authorization": f"Bearer {token}"} | headers
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "GET",
+            "path": f"/api/v1/sessions/{task.session_id}/events/",
+            "raw_path": b"",
+            "query_string": query.encode(),
+            "headers": [
+                (b"host", b"localhost"),
+                *((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()),
+            ],
+        }
+        communicator = ApplicationCommunicator(http_application, scope)
+        await communicator.send_input({"type": "http.request", "body": b""})
+        stream = Stream(communicator)
+        stream.head = await stream.start()
+        try:
+            yield stream
+        finally:
+            if stream.is_open:
+                await stream.leave()
+
+    return opened
+
+
+async def say(task, *texts):
+    await database_sync_to_async(factories.append)(task, *(notice(text) for text in texts))
+
+
+async def test_it_begins_with_the_record_and_how_things_stand(open_stream, task):
+    await say(task, "two", "three")
+    async with open_stream() as stream:
+        assert stream.head["status"] == 200
+        headers = stream.head["headers"]
+        assert headers["content-type"] == "text/event-stream"
+        assert (headers["cache-control"], headers["x-accel-buffering"]) == ("no-cache", "no")
+        first = await stream.until("entry")
+        assert (first["id"], first["data"]["seq"], first["data"]["content"]) == ("1", 1, "Please.")
+        assert await stream.seqs(2) == [2, 3]
+        assert await stream.until("state") == {
+            "event": "state",
+            "data": {"task": str(task.pk), "state": "thinking", "waiting_for": None},
+        }
+
+
+async def test_an_entry_is_the_same_as_in_rest(open_stream, alices, task):
+    listed = await database_sync_to_async(alices.call)("GET", f"sessions/{task.session_id}/entries/")
+    async with open_stream() as stream:
+        assert (await stream.until("entry"))["data"] == listed.json()["results"][0]
+
+
+async def test_what_is_appended_arrives_at_once_and_in_order(open_stream, task):
+    async with open_stream() as stream:
+        await stream.until("state")
+        for number in range(5):
+            await say(task, f"{number}a", f"{number}b")
+        assert await asyncio.wait_for(stream.seqs(10), 2) == list(range(2, 12))
+
+
+@pytest.mark.parametrize(
+    ("query", "headers"),
+    [
+        ("after=2", {}),
+        ("", {"last_event_id": "2"}),
+        ("after=1", {"last_event_id": "2"}),
+        ("after=2", {"last_event_id": ""}),
+    ],
+)
+async def test_it_resumes_behind_the_last_entry_that_was_seen(query, headers, open_stream, task):
+    await say(task, "two", "three", "four")
+    async with open_stream(query, **headers) as stream:
+        assert await stream.seqs(2) == [3, 4]
+
+
+async def test_a_last_event_id_that_is_none_is_refused(open_stream):
+    async with open_stream(last_event_id="abc") as stream:
+        assert stream.head["status"] == 422
+        stream.is_open = False
+
+
+async def test_only_entries_have_an_id_and_other_events_have_their_own_data(open_stream, task):
+    state = {"type": "state", "task": str(task.pk), "state": "executing_tool", "waiting_for": "reply"}
+    async with open_stream() as stream:
+        await stream.until("state")
+        for sent in (state, {"type": "inbox"}, {"type": "progress", "done": 3}, {"type": "reset", "stream": "s1"}):
+            await broadcast.send(task.session.group, sent)
+            name = sent.pop("type")
+            assert await stream.until(name) == {"event": name, "data": sent}
+
+
+async def test_the_text_that_streams_is_given_from_its_beginning_and_then_goes_on(open_stream, task):
+    def piece(offset, text):
+        return running_text.Piece(stream="s1", kind="text", offset=offset, text=text)
+
+    await running_text.store.add(task.pk, piece(0, "Once "))
+    async with open_stream() as stream:
+        delta = {"task": str(task.pk), "stream": "s1", "kind": "text"}
+        assert (await stream.until("delta"))["data"] == {**delta, "text": "Once ", "offset": 0}
+        await broadcast.send(task.session.group, piece(5, "upon").event(task.pk))
+        assert (await stream.until("delta"))["data"] == {**delta, "text": "upon", "offset": 5}
+    await running_text.store.drop(task.pk)
+
+
+async def test_silence_is_filled_with_comments(open_stream, monkeypatch):
+    monkeypatch.setattr(events, "QUIET_SECONDS", 0.02)
+    async with open_stream() as stream:
+        await stream.until("state")
+        assert [await stream.next() for _ in range(3)] == [{"comment": ":"}] * 3
+
+
+async def test_after_a_silence_nothing_is_missing(open_stream, task, monkeypatch):
+    monkeypatch.setattr(events, "QUIET_SECONDS", 0.02)
+    async with open_stream() as stream:
+        await stream.until("state")
+        assert "comment" in await stream.next()
+        await say(task, "two")
+        assert await stream.seqs(1) == [2]
+
+
+async def test_it_ends_when_the_session_is_deleted_or_no_longer_shared(open_stream, task, monkeypatch):
+    monkeypatch.setattr(follow, "CHECK_SECONDS", 0.02)
+    async with open_stream() as stream:
+        await stream.until("state")
+        await database_sync_to_async(Session.objects.filter(pk=task.session_id).delete)()
+        with pytest.raises(EOFError):
+            await stream.until("the end")
+
+
+@pytest.mark.parametrize("loss", ["token", "account"])
+async def test_it_ends_when_the_token_is_revoked_or_the_account_closed(loss, open_stream, task, alice, monkeypatch):
+    monkeypatch.setattr(events, "CHECK_SECONDS", 0)
+    async with open_stream() as stream:
+        await stream.until("state")
+        if loss == "token":
+            await database_sync_to_async(ApiToken.objects.all().delete)()
+        else:
+            await database_sync_to_async(get_user_model().objects.filter(pk=alice.pk).update)(is_active=False)
+        await say(task, "two")
+        with pytest.raises(EOFError):
+            await stream.until("entry")
+
+
+async def test_it_ends_when_who_follows_by_a_cookie_signs_out(open_stream, task, alice, monkeypatch):
+    monkeypatch.setattr(events, "CHECK_SECONDS", 0)
+    browser = Client()
+    await database_sync_to_async(browser.force_login)(alice)
+    async with open_stream(authorization="", cookie=f"sessionid={browser.cookies['sessionid'].value}") as stream:
+        await say(task, "two")
+        assert await stream.seqs(2) == [1, 2]
+        await database_sync_to_async(browser.logout)()
+        await say(task, "three")
+        with pytest.raises(EOFError):
+            await stream.until("entry")
+
+
+async def test_nothing_is_left_behind_when_the_client_goes(open_stream, task):
+    before = asyncio.all_tasks()
+    async with open_stream() as stream:
+        await stream.until("state")
+        assert get_channel_layer().groups[task.session.group]
+    assert not get_channel_layer().groups.get(task.session.group)
+    assert asyncio.all_tasks() <= before
+
+
+async def test_nothing_is_left_behind_when_the_client_goes_in_the_middle_of_the_record(open_stream, task):
+    await say(task, *map(str, range(50)))
+    before = asyncio.all_tasks()
+    async with open_stream() as stream:
+        await stream.until("entry")
+    assert not get_channel_layer().groups.get(task.session.group)
+    assert asyncio.all_tasks() <= before

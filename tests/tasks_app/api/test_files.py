@@ -1,0 +1,222 @@
+"""The workspace's files: listed, fetched, brought."""
+
+import asyncio
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import AsyncClient
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentsite.accounts.models import ApiToken
+from tasks_app.api.file_tree import files_after
+from tasks_app.downloads import Chunks, _type
+from tasks_app.engine.capabilities import workspace_of
+from tools_app.workspace import Workspace
+
+
+@pytest.fixture
+def workspace(session):
+    return workspace_of(session)
+
+
+@pytest.fixture
+def base(session):
+    return f"/api/v1/sessions/{session.pk}/files/"
+
+
+@pytest.fixture
+def fetch(alice, base):
+    """Fetches through the asynchronous handler, as a server does: the whole answer with its headers."""
+    _, token = ApiToken.objects.create(alice)
+
+    def get(path):
+        async def whole():
+            answer = await AsyncClient().get(base + path, headers={"Authorization": f"Bearer {token}"})
+            if not answer.streaming:
+                return answer, answer.content
+            body = b"".join([chunk async for chunk in answer])
+            answer.close()
+            return answer, body
+
+        return asyncio.run(whole())
+
+    return get
+
+
+# --- listing ----------------------------------------------------------------------------------------------------------
+
+
+def test_all_files_are_listed_in_the_order_of_their_paths(alices, base, workspace):
+    for path, data in (("b.txt", b"123"), ("a/z.txt", b""), ("a/b/c.txt", b"1"), ("a.txt", b"12"), (".hidden/x", b"")):
+        workspace.write_bytes(path, data)
+    (workspace.root / "link").symlink_to("/etc/passwd")
+    page = alices.get(base).json()
+    assert (page["next"], page["previous"]) == (None, None)
+    assert [(file["path"], file["size"]) for file in page["results"]] == [
+        (".hidden/x", 0),
+        ("a/b/c.txt", 1),
+        ("a/z.txt", 0),
+        ("a.txt", 2),
+        ("b.txt", 3),
+    ]
+
+
+def test_a_workspace_that_was_never_used_is_empty(alices, base):
+    assert alices.get(base).json()["results"] == []
+
+
+def test_names_that_are_no_text_are_left_out(alices, base, workspace):
+    with open(bytes(workspace.make_root()) + b"/\xff.txt", "w"):
+        pass
+    (workspace.root / "narrow\u202fspace.txt").touch()
+    assert [file["path"] for file in alices.get(base).json()["results"]] == ["narrow\u202fspace.txt"]
+
+
+def test_a_long_list_comes_in_pages(alices, base, workspace):
+    paths = [f"{folder}/{name}" for folder in "abc" for name in ("1", "2", "sub/1")]
+    for path in paths:
+        workspace.write_bytes(path, b"")
+    seen, address = [], base + "?limit=2"
+    while address:
+        page = alices.get(address).json()
+        seen += [file["path"] for file in page["results"]]
+        address = page["next"]
+    assert seen == sorted(paths, key=lambda path: path.split("/"))
+
+
+names = st.text("ab.", min_size=1, max_size=2).filter(lambda name: name.strip("."))
+
+
+@given(paths=st.lists(st.lists(names, min_size=1, max_size=3), max_size=8), after=st.lists(names, max_size=3))
+def test_what_comes_after_a_path_is_what_is_greater(paths, after, tmp_path_factory):
+    workspace = Workspace(tmp_path_factory.mktemp("tree"))
+    for path in paths:
+        place = workspace.root.joinpath(*path)
+        if not place.exists() and not any(parent.is_file() for parent in place.parents):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.touch()
+    places = [file.relative_to(workspace.root).parts for file in workspace.root.rglob("*") if file.is_file()]
+    expected = ["/".join(place) for place in sorted(places) if place > tuple(after)]
+    assert [path for path, _ in files_after(workspace, tuple(after))] == expected
+
+
+# --- fetching ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_file_is_fetched_byte_by_byte_and_can_do_no_harm(fetch, workspace):
+    data = bytes(range(256)) * 4096
+    workspace.write_bytes("folder/page 1.html", data)
+    answer, body = fetch("folder/page%201.html")
+    assert (answer.status_code, body, answer["Content-Length"]) == (200, data, str(len(data)))
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    assert answer["Content-Disposition"] == 'attachment; filename="page 1.html"'
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer["Content-Security-Policy"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["missing.txt", "folder", "a/../../x", "link", "folder/", "x" * 300, "%00", "."])
+def test_what_is_no_file_in_here_is_404(path, fetch, workspace):
+    workspace.write_bytes("folder/a.txt", b"x")
+    (workspace.root / "link").symlink_to("/etc/passwd")
+    answer, body = fetch(path)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
+    assert b"root:" not in body
+
+
+@pytest.mark.parametrize(
+    ("name", "content_type"),
+    [
+        ("a.png", "image/png"),
+        ("a.pdf", "application/pdf"),
+        ("a.mp4", "video/mp4"),
+        ("a.md", "text/plain; charset=utf-8"),
+        ("a.html", "text/plain; charset=utf-8"),
+        ("a.js", "text/plain; charset=utf-8"),
+        ("a.svg", "application/octet-stream"),
+        ("a.xhtml", "application/octet-stream"),
+        ("a.csv.gz", "application/octet-stream"),
+        ("Makefile", "application/octet-stream"),
+    ],
+)
+def test_a_type_that_could_act_is_not_told(name, content_type):
+    assert _type(name) == content_type
+
+
+async def test_a_file_that_grows_while_it_is_fetched_keeps_to_its_length(tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(b"first")
+    chunks = Chunks(path.open("rb"))
+    path.write_bytes(b"first and more")
+    assert b"".join([chunk async for chunk in chunks]) == b"first"
+    chunks.close()
+
+
+# --- bringing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["application/octet-stream", "text/csv", "application/json", "application/x-www-form-urlencoded", ""],
+)
+def test_the_raw_body_is_the_file_whatever_its_type(content_type, alices, base, workspace):
+    data = b'\xff\x00{"a=b&c'
+    answer = alices.generic("POST", base + "in/data.bin", data, content_type=content_type)
+    assert (answer.status_code, answer.json()) == (201, {"path": "in/data.bin", "size": len(data)})
+    assert workspace.read_bytes("in/data.bin") == data
+
+
+def test_a_form_brings_one_file(alices, base, workspace):
+    form = {"file": SimpleUploadedFile("other-name.txt", b"hello")}
+    assert alices.post(base + "notes.txt", form, format="multipart").status_code == 201
+    assert workspace.read_bytes("notes.txt") == b"hello"
+
+
+@pytest.mark.parametrize("form", [{"text": "no file"}, {"a": b"1", "b": b"2"}])
+def test_a_form_without_exactly_one_file_is_422(form, alices, base, workspace):
+    files = {name: SimpleUploadedFile(name, data) if isinstance(data, bytes) else data for name, data in form.items()}
+    assert alices.post(base + "notes.txt", files, format="multipart").status_code == 422
+    assert not workspace.is_file("notes.txt")
+
+
+def test_an_empty_file_is_a_file(alices, base, workspace):
+    assert alices.generic("POST", base + "empty", b"", CONTENT_LENGTH="").status_code == 201
+    assert workspace.read_bytes("empty") == b""
+
+
+def test_a_file_is_replaced(alices, base, workspace):
+    workspace.write_bytes("notes.txt", b"old and longer")
+    alices.generic("POST", base + "notes.txt", b"new")
+    assert workspace.read_bytes("notes.txt") == b"new"
+
+
+def test_a_file_over_the_limit_is_413(alices, base, workspace, monkeypatch):
+    from tasks_app.api import files
+
+    monkeypatch.setattr(files, "LARGEST", 100)
+    assert alices.generic("POST", base + "a", b"x" * 101).status_code == 413
+    assert alices.post(base + "a", {"file": SimpleUploadedFile("a", b"x" * 101)}, format="multipart").status_code == 413
+    assert alices.generic("POST", base + "a", b"", CONTENT_LENGTH="100000").status_code == 413
+    assert not workspace.is_file("a")
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "folder", "%00", "x" * 300])
+def test_a_path_that_is_none_is_422_and_writes_nothing(path, alices, base, workspace):
+    workspace.write_bytes("folder/a.txt", b"")
+    answer = alices.generic("POST", base + path, b"x")
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["path"])
+
+
+def test_a_browser_may_bring_files_with_its_cookie_and_csrf(session, alice, base, workspace):
+    from rest_framework.test import APIClient
+
+    browser = APIClient(enforce_csrf_checks=True)
+    browser.force_login(alice)
+    browser.cookies["csrftoken"] = "a" * 32
+    for content_type in ("text/plain", "application/x-www-form-urlencoded"):
+        assert browser.generic("POST", base + "a", b"x=1", content_type=content_type).status_code == 403
+        sent = browser.generic("POST", base + "a", b"x=1", content_type, headers={"X-CSRFToken": "a" * 32})
+        assert sent.status_code == 201
+    assert workspace.read_bytes("a") == b"x=1"

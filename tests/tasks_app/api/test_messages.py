@@ -1,0 +1,103 @@
+"""Messages: what becomes of them, and what is refused."""
+
+import pytest
+
+from tasks_app.engine.capabilities import workspace_of
+from tasks_app.models import ContextEntry, InboxMessage, Task
+from tests.pictures import picture
+
+
+@pytest.fixture
+def send(alices, session):
+    return lambda body, **headers: alices.call("POST", f"sessions/{session.pk}/messages/", body, **headers)
+
+
+def test_the_first_message_starts_a_task(send, session, alices):
+    answer = send({"content": "Hello"})
+    assert (answer.status_code, answer.json()["delivered_as"]) == (202, "started")
+    task = alices.call("GET", f"tasks/{answer.json()['task']}/").json()
+    assert (task["session"], task["state"]) == (str(session.pk), "initializing")
+    assert ContextEntry.objects.get(session=session).content == "Hello"
+
+
+def test_a_session_takes_its_title_from_the_first_message(send, session):
+    send({"content": "  Sort\nmy photos  "})
+    session.refresh_from_db()
+    assert session.title == "Sort my photos"
+
+
+def test_a_message_to_a_running_task_reaches_it(send, task):
+    assert send({"content": "Wait!"}).json() == {"task": str(task.pk), "delivered_as": "interjected"}
+
+
+def test_a_queued_message_has_no_task_yet(send, task):
+    assert send({"content": "Later", "mode": "queue"}).json() == {"task": None, "delivered_as": "queued"}
+    assert InboxMessage.objects.get().mode == "queue"
+
+
+def test_a_message_answers_the_question_that_waits(send, asking):
+    assert send({"content": "Red"}).json() == {"task": str(asking.pk), "delivered_as": "reply"}
+    assert ContextEntry.objects.get(tool_call_id="call_1").content == "Red"
+
+
+def test_the_text_is_kept_as_it_is(send, session):
+    text = "  two  spaces\n\n\tand “quotes” 🦊 \u2028 "
+    send({"content": text})
+    assert ContextEntry.objects.get(session=session).content == text
+
+
+def test_files_are_attached_by_their_paths(send, session):
+    workspace_of(session).write_bytes("in/data.csv", b"1,2")
+    assert send({"content": "", "attachments": ["in/data.csv"]}).status_code == 202
+    assert ContextEntry.objects.get(session=session).metadata["attachments"] == ["in/data.csv"]
+
+
+def test_an_attached_picture_stands_in_the_entry(send, session, alices):
+    workspace_of(session).write_bytes("photo.png", picture(4000, 1000))
+    assert send({"content": "Look.", "attachments": ["photo.png"]}).status_code == 202
+    (entry,) = alices.call("GET", f"sessions/{session.pk}/entries/").json()["results"]
+    (image,) = entry["images"]
+    assert len(image.pop("sha256")) == 64
+    assert image == {"media_type": "image/png", "path": "photo.png", "width": 1568, "height": 392}
+
+
+def test_a_text_of_one_mebibyte_is_taken_and_one_byte_more_is_not(send):
+    assert send({"content": "é" * (512 * 1024)}).status_code == 202
+    answer = send({"content": "é" * (512 * 1024) + "x"})
+    assert (answer.status_code, answer.json()["title"]) == (413, "Request Entity Too Large")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "content"),
+        ({"content": ""}, "content"),
+        ({"content": " \n"}, "content"),
+        ({"content": None}, "content"),
+        ({"content": 5}, "content"),
+        ({"content": True}, "content"),
+        ({"content": ["a"]}, "content"),
+        ({"content": "a\0b"}, "content"),
+        ({"content": "a", "mode": "now"}, "mode"),
+        ({"content": "a", "mode": None}, "mode"),
+        ({"content": "a", "attachments": "notes.txt"}, "attachments"),
+        ({"content": "a", "attachments": [1]}, "attachments"),
+        ({"content": "a", "attachments": ["missing.txt"]}, "attachments"),
+        ({"content": "a", "attachments": ["../../etc/passwd"]}, "attachments"),
+        ({"content": "a", "attachments": ["x"] * 101}, "attachments"),
+        ({"content": "a", "workflow": "review"}, "workflow"),
+        ({"content": "a", "workflow": {}}, "workflow"),
+        ([], "non_field_errors"),
+        ("content", "non_field_errors"),
+    ],
+)
+def test_a_bad_field_is_named_and_nothing_starts(body, field, send):
+    answer = send(body)
+    assert (answer.status_code, answer["Content-Type"]) == (422, "application/problem+json")
+    assert list(answer.json()["errors"]) == [field]
+    assert not Task.objects.exists()
+    assert not InboxMessage.objects.exists()
+
+
+def test_a_field_that_may_be_null_may_be_null(send):
+    assert send({"content": "a", "workflow": None, "attachments": []}).status_code == 202

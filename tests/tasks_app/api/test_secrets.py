@@ -1,0 +1,68 @@
+"""Secrets: a value goes in and never comes out."""
+
+import pytest
+
+from llm_app.models import Secret
+
+VALUE = "a-secret-value-nobody-sees"
+
+
+def test_a_secret_is_kept_and_only_its_name_is_told(alices, alice):
+    answer = alices.call("POST", "secrets/", {"name": "GITHUB_TOKEN", "value": VALUE})
+    assert (answer.status_code, set(answer.json())) == (201, {"name", "created_at"})
+    assert Secret.objects.get(owner=alice).value == VALUE
+    listed = alices.call("GET", "secrets/")
+    assert [secret["name"] for secret in listed.json()["results"]] == ["GITHUB_TOKEN"]
+    assert VALUE not in answer.content.decode() + listed.content.decode()
+
+
+def test_a_value_is_kept_as_it_is(alices):
+    alices.call("POST", "secrets/", {"name": "KEY", "value": "  with spaces \n"})
+    assert Secret.objects.get().value == "  with spaces \n"
+
+
+def test_a_name_is_given_once(alices):
+    alices.call("POST", "secrets/", {"name": "KEY", "value": VALUE})
+    assert alices.call("POST", "secrets/", {"name": "KEY", "value": "another value"}).status_code == 409
+    assert Secret.objects.get().value == VALUE
+
+
+def test_a_secret_is_deleted_by_its_owner_alone(alices, program, charlie, alice):
+    charlies = program(charlie)
+    for owner in (alices, charlies):
+        assert owner.call("POST", "secrets/", {"name": "KEY", "value": VALUE}).status_code == 201
+    assert charlies.call("DELETE", "secrets/KEY/").status_code == 204
+    assert charlies.call("DELETE", "secrets/KEY/").status_code == 404
+    assert Secret.objects.get().owner == alice
+
+
+def test_the_teams_secrets_are_not_listed(alices):
+    Secret.objects.create(name="TEAM", value=VALUE)
+    assert alices.call("GET", "secrets/").json()["results"] == []
+    assert alices.call("DELETE", "secrets/TEAM/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"name": "KEY", "value": "short"}, "value"),
+        ({"name": "KEY"}, "value"),
+        ({"name": "KEY", "value": 12345678}, "value"),
+        ({"value": VALUE}, "name"),
+        ({"name": "", "value": VALUE}, "name"),
+        ({"name": "a b", "value": VALUE}, "name"),
+        ({"name": "a/b", "value": VALUE}, "name"),
+        ({"name": "../x", "value": VALUE}, "name"),
+        ({"name": "x" * 65, "value": VALUE}, "name"),
+    ],
+)
+def test_what_cannot_be_kept_secret_is_refused_with_the_reason(body, field, alices):
+    answer = alices.call("POST", "secrets/", body)
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, [field])
+    assert VALUE not in answer.content.decode()
+    assert not Secret.objects.exists()
+
+
+def test_a_short_value_is_refused_because_it_would_mask_words(alices):
+    (reason,) = alices.call("POST", "secrets/", {"name": "KEY", "value": "short"}).json()["errors"]["value"]
+    assert "8 characters" in reason

@@ -1,0 +1,137 @@
+"""Sessions: made, listed, found, changed, deleted."""
+
+import pytest
+
+from llm_app.types import Thinking
+from tasks_app.engine.capabilities import workspace_of
+from tasks_app.engine.draft import Draft, result
+from tasks_app.models import ContextType, Session
+from tests import factories
+
+
+def test_a_new_session_belongs_to_who_makes_it(alices, alice):
+    factories.LogicalModelFactory(name="careful")
+    made = alices.call("POST", "sessions/", {"title": "Taxes", "model": "careful"})
+    assert made.status_code == 201
+    assert made.json() == alices.call("GET", f"sessions/{made.json()['id']}/").json()
+    assert {name: made.json()[name] for name in ("title", "model", "summary", "next_steps", "owner", "task")} == {
+        "title": "Taxes",
+        "model": "careful",
+        "summary": "",
+        "next_steps": [],
+        "owner": "alice",
+        "task": None,
+    }
+
+
+def test_title_and_model_may_be_left_out(alices):
+    made = alices.call("POST", "sessions/", {}).json()
+    assert (made["title"], made["model"]) == ("", None)
+    assert alices.call("POST", "sessions/").status_code == 201
+    assert alices.call("POST", "sessions/", {"model": None}).json()["model"] is None
+
+
+def test_a_session_shows_its_newest_task(alices, session):
+    factories.TaskFactory(session=session, state="done", final_result={}, ended_at="2026-01-01T00:00:00Z")
+    newest = factories.TaskFactory(session=session, state="thinking")
+    brief = {"id": str(newest.pk), "state": "thinking", "waiting_for": None}
+    assert alices.call("GET", f"sessions/{session.pk}/").json()["task"] == brief
+    assert alices.call("GET", "sessions/").json()["results"][0]["task"] == brief
+
+
+def test_a_change_touches_only_what_is_named(alices, session, task):
+    before = alices.call("GET", f"sessions/{session.pk}/").json()
+    factories.LogicalModelFactory(name="careful")
+    after = alices.call("PATCH", f"sessions/{session.pk}/", {"model": "careful"}).json()
+    assert after["model"] == "careful"
+    assert {**after, "model": before["model"], "updated_at": before["updated_at"]} == before
+    assert alices.call("PATCH", f"sessions/{session.pk}/", {"title": "New", "summary": "no"}).json()["title"] == "New"
+    session.refresh_from_db()
+    assert (session.last_seq, session.summary) == (1, "")
+
+
+def test_a_change_of_the_title_never_undoes_what_is_appended_meanwhile(alices, session, task, monkeypatch):
+    from tasks_app import services
+
+    change = services.change_session
+
+    def append_first(found, **fields):
+        factories.append(task, Draft(context_type=ContextType.USER_MESSAGE, content="In between."))
+        change(found, **fields)
+
+    monkeypatch.setattr(services, "change_session", append_first)
+    alices.call("PATCH", f"sessions/{session.pk}/", {"title": "New"})
+    session.refresh_from_db()
+    assert (session.title, session.last_seq) == ("New", 2)
+
+
+def test_a_session_whose_task_runs_is_not_deleted(alices, task):
+    answer = alices.call("DELETE", f"sessions/{task.session_id}/")
+    assert (answer.status_code, answer.json()["title"]) == (409, "Conflict")
+    assert Session.objects.filter(pk=task.session_id).exists()
+
+
+def test_a_deleted_session_leaves_nothing_behind(alices, session, django_capture_on_commit_callbacks):
+    workspace = workspace_of(session)
+    workspace.write_bytes("folder/notes.txt", b"x")
+    with django_capture_on_commit_callbacks(execute=True):
+        assert alices.call("DELETE", f"sessions/{session.pk}/").status_code == 204
+    assert alices.call("GET", f"sessions/{session.pk}/").status_code == 404
+    assert not workspace.root.exists()
+
+
+def test_a_folder_that_somebody_named_stays_when_its_session_goes(
+    alices, session, tmp_path, django_capture_on_commit_callbacks
+):
+    (tmp_path / "theirs.txt").write_text("x")
+    Session.objects.filter(pk=session.pk).update(workdir=str(tmp_path))
+    with django_capture_on_commit_callbacks(execute=True):
+        assert alices.call("DELETE", f"sessions/{session.pk}/").status_code == 204
+    assert (tmp_path / "theirs.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "is_found"), [("taxes", True), ("INVOICE", True), ("42 files", True), ("nonsense", False), ("", True)]
+)
+def test_the_search_reads_titles_and_entries(words, is_found, alices, session, task):
+    Session.objects.filter(pk=session.pk).update(title="My taxes")
+    factories.append(
+        task,
+        Draft(context_type=ContextType.USER_MESSAGE, content="Where is the invoice?"),
+        Draft(context_type=ContextType.NO_TOOL_CALL_RETRY, content="Hm.", thinking=Thinking(text="nothing")),
+        result("call_9", "There are 42 files.", "succeeded"),
+    )
+    found = alices.call("GET", f"sessions/?q={words}").json()["results"]
+    assert [row["id"] for row in found] == [str(session.pk)] * is_found
+
+
+def test_the_search_finds_nothing_in_what_is_not_shared(program, charlie, session, task):
+    Session.objects.filter(pk=session.pk).update(title="My taxes")
+    assert program(charlie).call("GET", "sessions/?q=taxes").json()["results"] == []
+
+
+def test_a_long_list_comes_in_pages_without_gaps_while_sessions_are_added(alices, alice):
+    made = [str(factories.SessionFactory(owner=alice).pk) for _ in range(5)]
+    seen, path = [], "sessions/?limit=2"
+    while path:
+        page = alices.call("GET", path).json()
+        seen += [row["id"] for row in page["results"]]
+        factories.SessionFactory(owner=alice)
+        path = page["next"] and page["next"].partition("/api/v1/")[2]
+    assert [id for id in seen if id in made] == made[::-1]
+    assert len(seen) == len(set(seen))
+
+
+def test_a_list_of_any_length_costs_the_same_number_of_queries(alices, alice):
+    def queries() -> int:
+        from django.db import connection
+        from django.test.utils import CaptureQueriesContext
+
+        with CaptureQueriesContext(connection) as captured:
+            assert alices.call("GET", "sessions/").status_code == 200
+        return len(captured)
+
+    one = queries()
+    for _ in range(5):
+        factories.TaskFactory(session=factories.SessionFactory(owner=alice))
+    assert queries() == one

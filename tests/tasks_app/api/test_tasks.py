@@ -1,0 +1,207 @@
+"""Tasks: what they show, and the word of a person on them."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+
+from tasks_app import jobs
+from tasks_app.engine.draft import result
+from tasks_app.models import Approval, ContextEntry, Task
+from tests import factories
+from tests.tasks_app.engine.conftest import call, script
+from tests.tasks_app.engine.conftest import result as the_result
+
+FINAL = {"text": "Done.", "data": {"a": 1}, "attachments": ["a.txt"], "suggestions": ["Go on"]}
+QUERIES = ("", "?state=thinking", "?state=done", "?state=")
+
+
+def test_a_new_task_shows_all_its_fields(alices, task):
+    shown = alices.call("GET", f"tasks/{task.pk}/").json()
+    assert shown.pop("created_at")
+    assert shown == {
+        "id": str(task.pk),
+        "session": str(task.session_id),
+        "state": "thinking",
+        "waiting_for": None,
+        "failure": None,
+        "stopped": False,
+        "iteration": 0,
+        "pending": None,
+        "plan": [],
+        "usage": {"input_tokens": 0, "cached_tokens": 0, "output_tokens": 0, "thinking_tokens": 0},
+        "cost_usd": None,
+        "final_result": None,
+        "ended_at": None,
+    }
+
+
+def test_a_failed_task_says_why(alices, session):
+    ended = datetime.now(UTC)
+    failed = factories.TaskFactory(
+        session=session, state="failed", failure_code="stopped", failure_detail="Stopped.", stopped=True, ended_at=ended
+    )
+    shown = alices.call("GET", f"tasks/{failed.pk}/").json()
+    assert shown["failure"] == {"code": "stopped", "detail": "Stopped."}
+    assert shown["stopped"] is True
+    assert shown["ended_at"]
+
+
+def test_a_task_that_is_done_shows_result_usage_and_cost(alices, session):
+    done = factories.TaskFactory(
+        session=session,
+        state="done",
+        ended_at=datetime.now(UTC),
+        final_result=FINAL,
+        plan=[{"title": "Look", "status": "done"}],
+        input_tokens=100,
+        cost_usd=Decimal("0.0125"),
+    )
+    shown = alices.call("GET", f"tasks/{done.pk}/").json()
+    assert (shown["final_result"], shown["cost_usd"], shown["usage"]["input_tokens"]) == (FINAL, 0.0125, 100)
+    assert shown["plan"] == [{"title": "Look", "status": "done"}]
+
+
+def test_a_question_that_waits_is_shown_with_its_options(alices, asking):
+    shown = alices.call("GET", f"tasks/{asking.pk}/").json()
+    assert (shown["state"], shown["waiting_for"]) == ("executing_tool", "reply")
+    arguments = {"type": "ask", "text": "Which colour?", "options": ["red", "blue"]}
+    assert shown["pending"].pop("reason")
+    assert shown["pending"] == {
+        "id": "call_1",
+        "name": "message",
+        "arguments": arguments,
+        "kind": "reply",
+        "text": "Which colour?",
+        "options": ["red", "blue"],
+        "danger": None,
+    }
+
+
+def test_an_approval_that_waits_is_shown_with_its_reason(alices, approving):
+    assert alices.call("GET", f"tasks/{approving.pk}/").json()["pending"] == {
+        "id": "call_1",
+        "name": "shell",
+        "arguments": {"command": "rm -rf build"},
+        "kind": "approval",
+        "reason": "deletes a folder",
+        "text": None,
+        "options": None,
+        "danger": "dangerous",
+    }
+
+
+def test_the_list_is_filtered_by_session_and_state(alices, alice, task):
+    other = factories.TaskFactory(session=factories.SessionFactory(owner=alice))
+    ids = {str(task.pk), str(other.pk)}
+    found = {query: {row["id"] for row in alices.call("GET", f"tasks/{query}").json()["results"]} for query in QUERIES}
+    assert found == {
+        "": ids,
+        "?state=thinking": {str(task.pk)},
+        "?state=done": set(),
+        "?state=": ids,
+    }
+    of_session = alices.call("GET", f"tasks/?session={other.session_id}").json()["results"]
+    assert [row["id"] for row in of_session] == [str(other.pk)]
+
+
+# --- the word of a person ---------------------------------------------------------------------------------------------
+
+
+def test_a_question_is_answered_once(alices, asking):
+    answer = alices.call("POST", f"tasks/{asking.pk}/reply/", {"content": "Blue"})
+    assert (answer.status_code, answer.json()["waiting_for"], answer.json()["pending"]) == (200, None, None)
+    assert ContextEntry.objects.get(tool_call_id="call_1").content == "Blue"
+    second = alices.call("POST", f"tasks/{asking.pk}/reply/", {"content": "Red"})
+    assert second.status_code == 409
+    assert ContextEntry.objects.filter(tool_call_id="call_1").count() == 1
+
+
+def test_an_approval_is_given_once(alices, approving, alice):
+    path = f"tasks/{approving.pk}/approval/"
+    answer = alices.call("POST", path, {"decision": "approve", "scope": "task", "note": "Fine."})
+    assert (answer.status_code, answer.json()["waiting_for"]) == (200, None)
+    approval = Approval.objects.get()
+    assert (approval.decision, approval.scope, approval.note, approval.decided_by) == (
+        "approved",
+        "task",
+        "Fine.",
+        alice,
+    )
+    assert alices.call("POST", path, {"decision": "reject"}).status_code == 409
+    assert Approval.objects.get().decision == "approved"
+
+
+def test_a_rejection_is_the_result_of_the_call(alices, approving):
+    answer = alices.call("POST", f"tasks/{approving.pk}/approval/", {"decision": "reject", "note": "Keep it."})
+    assert answer.status_code == 200
+    entry = ContextEntry.objects.get(tool_call_id="call_1")
+    assert entry.metadata["status"] == "rejected"
+    assert "Keep it." in entry.content
+
+
+def test_an_answer_of_the_wrong_kind_is_409(alices, asking):
+    assert alices.call("POST", f"tasks/{asking.pk}/approval/", {"decision": "approve"}).status_code == 409
+    assert alices.call("GET", f"tasks/{asking.pk}/").json()["waiting_for"] == "reply"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("reply", {}, "content"),
+        ("reply", {"content": "  "}, "content"),
+        ("reply", {"content": 1}, "content"),
+        ("approval", {}, "decision"),
+        ("approval", {"decision": "approved"}, "decision"),
+        ("approval", {"decision": "approve", "scope": "ever"}, "scope"),
+        ("approval", {"decision": "approve", "note": "x" * 10_001}, "note"),
+    ],
+)
+def test_an_answer_that_is_none_is_422_and_the_task_waits_on(path, body, field, alices, asking):
+    answer = alices.call("POST", f"tasks/{asking.pk}/{path}/", body)
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, [field])
+    assert alices.call("GET", f"tasks/{asking.pk}/").json()["waiting_for"] == "reply"
+
+
+def test_a_reply_over_the_limit_is_413(alices, asking):
+    answer = alices.call("POST", f"tasks/{asking.pk}/reply/", {"content": "x" * (1024 * 1024 + 1)})
+    assert answer.status_code == 413
+
+
+def test_stop_works_whatever_the_state(alices, asking):
+    for _ in range(2):
+        assert alices.call("POST", f"tasks/{asking.pk}/stop/").status_code == 200
+    asking.refresh_from_db()
+    assert asking.stop_requested_at
+    Task.objects.filter(pk=asking.pk).update(state="done", final_result=FINAL, ended_at=datetime.now(UTC))
+    factories.append(asking, result("call_1", "Blue", "succeeded"))
+    answer = alices.call("POST", f"tasks/{asking.pk}/stop/")
+    assert (answer.status_code, answer.json()["state"]) == (200, "done")
+
+
+# --- with the engine --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_goes_from_question_over_approval_to_its_result(alices, session):
+    dangerous = call("shell", command="rm -rf folder")
+    words = script(call("message", type="ask", text="Shall I?", options=["Yes"]), dangerous, the_result("All done."))
+    task = alices.call("POST", f"sessions/{session.pk}/messages/", {"content": words}).json()["task"]
+
+    jobs.advance(task)
+    assert alices.call("GET", f"tasks/{task}/").json()["pending"]["options"] == ["Yes"]
+    alices.call("POST", f"tasks/{task}/reply/", {"content": "Yes"})
+    jobs.advance(task)
+    pending = alices.call("GET", f"tasks/{task}/").json()["pending"]
+    assert (pending["kind"], pending["danger"], pending["arguments"]) == (
+        "approval",
+        "dangerous",
+        {"command": "rm -rf folder"},
+    )
+    alices.call("POST", f"tasks/{task}/approval/", {"decision": "reject"})
+    jobs.advance(task)
+    done = alices.call("GET", f"tasks/{task}/").json()
+    assert (done["state"], done["final_result"]["text"], done["iteration"]) == ("done", "All done.", 3)
+    entries = alices.call("GET", f"sessions/{session.pk}/entries/").json()["results"]
+    statuses = [entry["metadata"]["status"] for entry in entries if entry["context_type"] == "tool_result"]
+    assert statuses == ["succeeded", "rejected", "succeeded"]

@@ -1,0 +1,93 @@
+"""Calls that a person must approve: bound to the exact call, decided once, used once."""
+
+import pytest
+
+from tasks_app import recovery, services
+from tasks_app.errors import NothingToAnswer
+from tasks_app.models import Approval
+from tests.tasks_app.engine.conftest import call, result
+from tools_app.models import ToolSetting
+
+WRITE = call("file", action="write", path="a.txt", content="x")
+
+
+@pytest.fixture(autouse=True)
+def _file_needs_approval(transactional_db):
+    ToolSetting.objects.create(name="file", approval="always")
+
+
+def test_the_call_waits_and_runs_when_approved(play, owner):
+    run = play(WRITE, result())
+    task = run.advance()
+    assert (task.state, task.waiting_for) == ("executing_tool", "approval")
+    services.decide(task, owner, "approved")
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == "succeeded"
+    assert "Approved by olga" in run.results()[0][1]
+
+
+def test_the_wait_survives_a_restart(play, owner):
+    run = play(WRITE, result())
+    run.advance()
+    recovery.start()
+    run.advance()
+    assert run.task.waiting_for == "approval"
+
+
+def test_a_rejection_is_the_result_with_the_persons_words(play, owner):
+    run = play(WRITE, result())
+    task = run.advance()
+    services.decide(task, owner, "rejected", note="wrong file")
+    assert run.advance().state == "done"
+    status, content = run.results()[0]
+    assert status == "rejected"
+    assert "wrong file" in content
+    assert not (task.session.workspace_path / "a.txt").exists()
+
+
+def test_a_second_answer_is_refused(play, owner):
+    task = play(WRITE, result()).advance()
+    services.decide(task, owner, "approved")
+    with pytest.raises(NothingToAnswer):
+        services.decide(task, owner, "rejected")
+
+
+def test_an_approval_is_used_once_and_the_next_call_asks_again(play, owner):
+    run = play(WRITE, WRITE, result())
+    services.decide(run.advance(), owner, "approved")
+    assert run.advance().waiting_for == "approval"
+    assert Approval.objects.filter(consumed_at__isnull=False).count() == 1
+
+
+def test_an_approval_for_the_task_covers_later_calls_and_each_says_so(play, owner):
+    run = play(WRITE, call("file", action="write", path="b.txt", content="y"), result())
+    services.decide(run.advance(), owner, "approved", scope="task")
+    assert run.advance().state == "done"
+    assert "Approved for this task by olga" in run.results()[1][1]
+
+
+def test_a_message_instead_of_a_decision_closes_the_approval(play, owner):
+    run = play(WRITE, result())
+    task = run.advance()
+    assert services.post_message(task.session, owner, "Leave it.").delivered_as == "interjected"
+    assert run.advance().state == "done"
+    assert run.results()[0] == ("rejected", "Not run: the user wrote a message instead.")
+    assert run.types[2:5] == ["tool_call", "tool_result", "user_message"]
+    with pytest.raises(NothingToAnswer):
+        services.decide(task, owner, "approved")
+
+
+def test_a_tool_that_is_switched_off_while_its_approval_waits_is_refused(play, owner):
+    run = play(WRITE, result())
+    task = run.advance()
+    ToolSetting.objects.filter(name="file").update(enabled=False)
+    services.decide(task, owner, "approved")
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == "blocked"
+
+
+def test_stop_while_an_approval_waits(play, owner):
+    run = play(WRITE, result())
+    services.stop(run.advance())
+    assert run.advance().stopped
+    assert run.results()[0][0] == "rejected"

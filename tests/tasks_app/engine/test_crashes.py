@@ -1,0 +1,121 @@
+"""A worker that dies: nothing lost, nothing doubled, nothing stuck, and an unknown outcome is said to be unknown."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tasks_app import jobs, recovery, services
+from tasks_app.engine import execution, lease, process
+from tasks_app.models import Task, ToolCallLog
+from tests.tasks_app.engine.conftest import call, result
+
+
+class Killed(BaseException):
+    """Stands for `kill -9`: nothing of ours catches it, and nothing is cleaned up."""
+
+
+def die(*args, **kwargs):
+    raise Killed
+
+
+def crash(run, monkeypatch, where, name):
+    """Advances until `where.name` is called, and dies there; then the lease runs out."""
+    with monkeypatch.context() as patch:
+        patch.setattr(where, name, die)
+        patch.setattr(lease, "release", lambda task: None)
+        with pytest.raises(Killed):
+            jobs.advance(run.task.pk)
+    Task.objects.filter(pk=run.task.pk).update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_a_moderate_tool_that_was_running_has_an_unknown_outcome_and_does_not_run_again(play, monkeypatch):
+    run = play(call("file", action="write", path="a.txt", content="x"), result())
+    crash(run, monkeypatch, execution, "tool_context")
+    assert ToolCallLog.objects.get().status == "started"
+    assert run.advance().state == "done"
+    status, content = run.results()[0]
+    assert status == "unknown"
+    assert "check before you repeat" in content
+
+
+def test_a_safe_tool_that_was_running_runs_again(play, monkeypatch):
+    run = play(call("file", action="list", path="."), result())
+    crash(run, monkeypatch, execution, "tool_context")
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == "succeeded"
+
+
+def test_every_call_has_exactly_one_result_and_seq_has_no_gap_wherever_it_dies(play, monkeypatch):
+    for where, name in ((execution, "tool_context"), (execution, "within_budget"), (execution, "fields_of")):
+        run = play(call("file", action="list", path="."), call("plan", action="advance"), result())
+        crash(run, monkeypatch, where, name)
+        assert run.advance().state == "done"
+    seqs = [entry.seq for entry in run.entries]
+    assert seqs == list(range(1, len(seqs) + 1))
+    calls = [entry.call["id"] for entry in run.entries if entry.call]
+    assert sorted(calls) == sorted(entry.tool_call_id for entry in run.entries if entry.tool_call_id)
+
+
+def test_a_question_waits_on_over_a_restart(play, owner):
+    run = play(call("message", type="ask", text="?"), result())
+    run.advance()
+    recovery.start()
+    run.advance()
+    assert run.task.waiting_for == "reply"
+    services.reply(run.task, owner, "yes")
+    assert run.advance().state == "done"
+
+
+def test_a_poison_task_fails_after_a_bounded_number_of_crashes(play, monkeypatch):
+    run = play(call("file", action="list", path="."), result())
+    for _ in range(jobs.MOST_CRASHES + 1):
+        crash(run, monkeypatch, execution, "tool_context")
+    task = run.advance()
+    assert (task.state, task.failure_code) == ("failed", "tool_crashed")
+    assert run.results()[0][0] == "unknown"
+
+
+def test_a_task_that_somebody_holds_is_not_claimed_twice(play):
+    run = play(result())
+    assert lease.claim(run.task.pk) is not None
+    assert lease.claim(run.task.pk) is None
+
+
+def test_a_write_with_an_old_epoch_is_refused(play):
+    run = play(result())
+    old = lease.claim(run.task.pk)
+    Task.objects.filter(pk=run.task.pk).update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+    lease.claim(run.task.pk)
+    with pytest.raises(lease.StaleLease):
+        lease.write(old, state="thinking")
+
+
+def test_the_lease_of_a_process_that_is_known_to_be_dead_ends_at_once(play, monkeypatch):
+    run = play(result())
+    lease.claim(run.task.pk)
+    host = process.name().split(":")[0]
+    Task.objects.filter(pk=run.task.pk).update(lease_owner=f"{host}:gone")
+    assert run.advance().state == "done"
+
+
+def test_the_reaper_wakes_what_is_runnable_and_unclaimed(play, monkeypatch):
+    run = play(result())
+    woken = []
+    monkeypatch.setattr(recovery, "enqueue", woken.append)
+    recovery.sweep()
+    assert woken == []  # its wake-up is still young
+    Task.objects.update(created_at=timezone.now() - timedelta(minutes=1))
+    recovery.sweep()
+    assert woken == [run.task.pk]
+    recovery.sweep()
+    assert woken == [run.task.pk]
+
+
+def test_finalizing_goes_on_after_a_crash(play, monkeypatch):
+    from tasks_app.engine import loop
+
+    run = play(result("It is done."))
+    crash(run, monkeypatch, loop, "finalize")
+    assert run.advance().state == "done"
+    assert run.task.final_result["text"] == "It is done."

@@ -1,0 +1,306 @@
+"""A provider behind litellm is one like any other: the same loop, the same record, the same errors."""
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from llm_app.models import LLMLog
+from tasks_app import services
+from tests import factories
+from tests.provider import Reply, openai_call, openai_chunk, openai_result, openai_text, sse
+from tests.tasks_app.engine.conftest import Run
+
+KEY = "sk-very-secret"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded():
+    """Loading takes seconds, which no timeout of a test shall count."""
+    from llm_app.adapters import litellm
+
+    litellm._litellm()
+
+
+@pytest.fixture
+def ask(owner, http_provider):
+    """Starts a task whose model is reached through litellm, which is told which of its providers it has before it."""
+
+    def start(litellm_provider="hosted_vllm", base_url=http_provider.base_url, timeout_s=5, key=KEY, **route):
+        row = factories.ProviderFactory(
+            protocol="litellm",
+            litellm_provider=litellm_provider,
+            base_url=base_url,
+            api_key=key,
+            timeout_s=timeout_s,
+        )
+        model = factories.RouteFactory(provider=row, **{"provider_model": "fake-1"} | route).model
+        session = factories.SessionFactory(owner=owner, model=model)
+        return Run(services.post_message(session, owner, "Go.").task)
+
+    return start
+
+
+@pytest.fixture(autouse=True)
+def _no_patience(monkeypatch):
+    from llm_app import retry
+
+    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.Decision(retry.Action.RETRY, 0.0))
+
+
+@pytest.mark.parametrize("name", ["hosted_vllm", "openai"])
+def test_a_task_runs_through_litellm_with_tools_usage_and_its_key(ask, http_provider, name):
+    http_provider.replies = [
+        openai_call("file", {"action": "write", "path": "notes.txt", "content": "hello"}),
+        openai_result("I wrote it."),
+    ]
+    run = ask(litellm_provider=name)
+    task = run.advance()
+    assert (task.failure_detail, task.final_result["text"]) == ("", "I wrote it.")
+    assert task.usage == {"input_tokens": 200, "cached_tokens": 80, "output_tokens": 20, "thinking_tokens": 0}
+    first, second = http_provider.received
+    assert first.headers["authorization"] == f"Bearer {KEY}"
+    assert first.body["model"] == "fake-1"
+    assert [message["role"] for message in second.body["messages"]] == ["system", "user", "user", "assistant", "tool"]
+    assert {tool["function"]["name"] for tool in first.body["tools"]} >= {"message", "file"}
+
+
+def test_the_log_hashes_what_litellm_was_called_with_and_says_so(ask, http_provider):
+    from llm_app.adapters.litellm import LiteLLM
+
+    http_provider.replies = [openai_result()]
+    bodies = []
+    original = LiteLLM.events
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            LiteLLM, "events", lambda self, body, endpoint: (bodies.append(body), original(self, body, endpoint))[1]
+        )
+        ask(thinking_budget=2048).advance()
+    log = LLMLog.objects.get()
+    assert (log.adapter, log.parameters["model"]) == ("litellm", "hosted_vllm/fake-1")
+    assert log.request_sha256 == hashlib.sha256(bodies[0]).hexdigest()
+    assert KEY not in bodies[0].decode()
+    assert json.loads(bodies[0])["model"] == "hosted_vllm/fake-1"
+
+
+def test_the_text_of_a_message_streams_before_the_reply_is_whole(ask, http_provider, owner):
+    long = openai_call("message", {"type": "result", "text": "The first half. The second half."}, pieces=8, stall_at=6)
+    http_provider.replies = [long, openai_result()]
+    run = ask(timeout_s=30)
+    thread = run.in_thread()
+    assert http_provider.stalling.wait(15)
+    services.post_message(run.task.session, owner, "Stop, please.")
+    thread.join(10)
+    partial = run.entries[2]
+    assert partial.metadata["status"] == "interrupted"
+    assert partial.content
+    assert "The first half. The second half.".startswith(partial.content)
+
+
+def test_a_stop_closes_the_socket_that_litellm_holds(ask, http_provider):
+    http_provider.replies = [openai_result(stall_at=1)]
+    run = ask(timeout_s=30)
+    thread = run.in_thread()
+    assert http_provider.stalling.wait(15)
+    services.stop(run.task)
+    thread.join(5)
+    assert http_provider.hung_up.wait(1)
+    run.task.refresh_from_db()
+    assert (run.task.state, run.task.failure_code) == ("failed", "stopped")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code", "calls"),
+    [
+        (400, "bad tools", "structural_error", 1),
+        (400, "context_length_exceeded", "context_overflow", 1),
+        (401, f"no such key: {KEY}", "authentication", 1),
+        (403, "not yours", "authentication", 1),
+        (429, "slowly", "provider_unavailable", 5),
+        (500, "oops", "provider_unavailable", 3),
+        (529, "too much", "provider_unavailable", 5),
+    ],
+)
+def test_a_status_means_the_same_as_on_our_own_wire(ask, http_provider, status, body, code, calls):
+    reply = Reply(
+        status=status, chunks=[json.dumps({"error": {"message": body}}).encode()], content_type="application/json"
+    )
+    http_provider.replies = [reply]
+    task = ask().advance()
+    assert (task.failure_code, len(http_provider.received)) == (code, calls)
+    assert KEY not in LLMLog.objects.first().error + task.failure_detail
+
+
+@pytest.mark.parametrize("name", ["hosted_vllm", "openai"])
+def test_retry_after_is_heard(ask, http_provider, monkeypatch, name):
+    from llm_app import retry
+
+    delays = []
+    monkeypatch.setattr(
+        retry, "_wait", lambda delay, jitter: delays.append(delay) or retry.Decision(retry.Action.RETRY, 0.0)
+    )
+    http_provider.replies = [Reply(status=429, headers={"Retry-After": "7"}, chunks=[b"{}"]), openai_result()]
+    assert ask(litellm_provider=name).advance().state == "done"
+    assert delays == [7.0]
+
+
+def test_a_stream_without_its_end_is_tried_again_though_litellm_ends_it_politely(ask, http_provider):
+    cut = openai_call("message", {"type": "result", "text": "Half of the ans"}, pieces=5, cut=True)
+    http_provider.replies = [cut, openai_result("The whole answer.")]
+    run = ask()
+    assert run.advance().final_result["text"] == "The whole answer."
+    assert run.entries[2].metadata["discarded"] is True
+
+
+def test_an_error_inside_a_stream_is_that_error(ask, http_provider):
+    http_provider.replies = [Reply(chunks=sse({"error": {"message": "overloaded", "code": 429}})), openai_result()]
+    assert ask().advance().state == "done"
+    assert "429" in LLMLog.objects.get(status="failed").error
+
+
+def test_a_silent_provider_is_given_up_after_its_timeout(ask, http_provider):
+    http_provider.replies = [openai_result(stall_at=1), openai_result()]
+    assert ask(timeout_s=1).advance().state == "done"
+    assert LLMLog.objects.filter(status="failed").exists()
+
+
+def test_nobody_at_the_address_is_one_sentence(ask, http_provider):
+    http_provider.close()
+    task = ask().advance()
+    assert (task.failure_code, len(LLMLog.objects.all())) == ("provider_unavailable", 3)
+
+
+def test_a_provider_that_litellm_does_not_know_is_a_refused_request(ask):
+    assert ask(litellm_provider="nonsense").advance().failure_code == "structural_error"
+
+
+def test_thinking_is_kept_apart_from_the_words(ask, http_provider):
+    thinking = sse(openai_chunk({"reasoning_content": "Hm, "}), openai_chunk({"reasoning_content": "so."}))
+    http_provider.replies = [Reply(chunks=[*thinking, *openai_text("Just words.").chunks]), openai_result()]
+    run = ask()
+    run.advance()
+    assert (run.entries[2].content, run.entries[2].thought) == ("Just words.", "Hm, so.")
+
+
+def test_signed_thinking_goes_back_to_its_model_unchanged(ask, http_provider):
+    http_provider.replies = [
+        claude("file", {"action": "list", "path": "."}),
+        claude("message", {"type": "result", "text": "ok"}),
+    ]
+    run = ask(
+        litellm_provider="anthropic",
+        base_url=http_provider.base_url.removesuffix("/v1"),
+        provider_model="claude-opus-4-5",
+        thinking_budget=1024,
+    )
+    assert run.advance().state == "done"
+    assert http_provider.received[0].body["thinking"] == {"type": "enabled", "budget_tokens": 1024}
+    assistant = http_provider.received[1].body["messages"][1]
+    assert assistant["content"][:2] == [
+        {"type": "thinking", "thinking": "Let me think", "signature": "SIG"},
+        {"type": "redacted_thinking", "data": "XYZ"},
+    ]
+    assert run.entries[2].thought == "Let me think"
+
+
+def test_gemini_is_spoken_to_in_its_own_way(ask, http_provider):
+    http_provider.replies = [gemini("from Gemini")]
+    root = http_provider.base_url.removesuffix("/v1")
+    task = ask("gemini", root, provider_model="gemini-3-pro-preview").advance()
+    assert task.final_result["text"] == "from Gemini"
+    assert task.usage["thinking_tokens"] == 3
+    assert http_provider.received[0].path.startswith("/models/gemini-3-pro-preview:streamGenerateContent")
+
+
+def test_a_service_account_takes_the_place_of_a_key(ask, http_provider):
+    root = http_provider.base_url.removesuffix("/v1")
+    account = {
+        "type": "service_account",
+        "project_id": "ours",
+        "client_email": "a@b.example",
+        "token_uri": f"{root}/token",
+    }
+    private = (
+        rsa.generate_private_key(65537, 2048).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    )
+    token = json.dumps({"access_token": "a-token", "expires_in": 3600, "token_type": "Bearer"}).encode()
+    http_provider.replies = [Reply(chunks=[token], content_type="application/json"), gemini("from Vertex")]
+    run = ask("vertex_ai", root, key=json.dumps(account | {"private_key": private}), provider_model="gemini-2.5-pro")
+    assert run.advance().final_result["text"] == "from Vertex"
+    assert "/projects/ours/" in http_provider.received[1].path
+    assert http_provider.received[1].headers["authorization"] == "Bearer a-token"
+
+
+def test_a_route_cannot_send_the_request_elsewhere_or_switch_on_search(ask, http_provider):
+    http_provider.replies = [openai_result()]
+    body = {
+        "mock_response": "no",
+        "api_base": "http://127.0.0.1:9",
+        "web_search_options": {},
+        "fallbacks": ["x"],
+        "top_p": 0.5,
+    }
+    assert ask(extra_body=body).advance().state == "done"
+    sent = http_provider.received[0].body
+    assert sent["top_p"] == 0.5
+    assert "web_search_options" not in sent
+
+
+def test_litellm_is_not_loaded_before_a_call_needs_it():
+    program = (
+        "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'agentsite.settings';"
+        "import agentsite.asgi, llm_app.protocols, tasks_app.jobs; assert 'litellm' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def gemini(text):
+    """A reply in Google's protocol: one signed call."""
+    call = {"name": "message", "args": {"type": "result", "text": text}}
+    content = {"role": "model", "parts": [{"functionCall": call, "thoughtSignature": "QUJD"}]}
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 3, "totalTokenCount": 18}
+    return Reply(chunks=sse({"candidates": [{"content": content, "finishReason": "STOP"}], "usageMetadata": usage}))
+
+
+def claude(name, arguments):
+    """A reply in Anthropic's protocol: thinking with its signature, a redacted part, one call."""
+    text = json.dumps(arguments)
+    events = [
+        {
+            "type": "message_start",
+            "message": {
+                "id": "m",
+                "type": "message",
+                "role": "assistant",
+                "model": "c",
+                "content": [],
+                "usage": {"input_tokens": 10, "output_tokens": 1},
+            },
+        },
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "thinking", "thinking": "", "signature": ""},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Let me"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": " think"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "SIG"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "redacted_thinking", "data": "XYZ"}},
+        {"type": "content_block_stop", "index": 1},
+        {
+            "type": "content_block_start",
+            "index": 2,
+            "content_block": {"type": "tool_use", "id": f"toolu_{name}", "name": name, "input": {}},
+        },
+        {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": text[:9]}},
+        {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": text[9:]}},
+        {"type": "content_block_stop", "index": 2},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 20}},
+        {"type": "message_stop"},
+    ]
+    return Reply(chunks=[f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in events])

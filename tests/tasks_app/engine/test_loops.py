@@ -1,0 +1,57 @@
+"""An agent that repeats itself: five identical calls run, further ones are refused, the third refused ends the task."""
+
+from tasks_app import services
+from tasks_app.models import ToolCallLog
+from tests.tasks_app.engine.conftest import call, result, script
+
+LIST = call("file", action="list", path=".")
+
+
+def test_five_run_three_are_refused_and_the_task_ends(play):
+    run = play(*[LIST] * 20)
+    task = run.advance()
+    assert (task.state, task.failure_code) == ("failed", "tool_loop")
+    assert [status for status, _ in run.results()] == ["succeeded"] * 5 + ["blocked"] * 3
+    assert [entry.metadata.get("kind") for entry in run.entries].count("loop") == 3
+
+
+def test_arguments_in_another_order_are_the_same_call(play):
+    turned = call("file", path=".", action="list")
+    run = play(*[LIST, turned] * 4)
+    assert run.advance().failure_code == "tool_loop"
+
+
+def test_invalid_calls_count_too(play):
+    run = play(*[call("no_such_tool", x=1)] * 20)
+    task = run.advance()
+    assert task.failure_code == "tool_loop"
+    assert [status for status, _ in run.results()] == ["failed"] * 5 + ["blocked"] * 3
+
+
+def test_another_way_after_a_refusal_goes_on(play):
+    run = play(*[LIST] * 6, result("found another way"))
+    assert run.advance().state == "done"
+
+
+def test_identical_calls_far_apart_may_run(play):
+    others = [call("file", action="read", path=f"{n}.txt") for n in range(16)]
+    run = play(*[LIST] * 5, *others, LIST, result())
+    assert run.advance().state == "done"
+    assert "blocked" not in [status for status, _ in run.results()]
+
+
+def test_a_message_of_a_person_empties_the_window(play, owner):
+    run = play(*[LIST] * 5, call("message", type="ask", text="?"))
+    run.advance()
+    services.post_message(run.task.session, owner, script(*[LIST] * 2, result()), mode="interject")
+    # The answer to a question is a result; what a person writes afterwards is the message that empties the window.
+    run.advance()
+    assert ToolCallLog.objects.filter(task=run.task, looped=True).count() <= 1
+
+
+def test_the_window_survives_a_restart(play):
+    run = play(*[LIST] * 4, call("message", type="ask", text="Go on?"), *[LIST] * 4)
+    run.advance()
+    services.reply(run.task, run.task.started_by, "yes")
+    task = run.advance()
+    assert task.failure_code == "tool_loop" or "blocked" in [status for status, _ in run.results()]

@@ -1,0 +1,72 @@
+"""A reply without a tool call is an error, and never the end by itself."""
+
+import pytest
+
+from tasks_app.models import Limits
+from tests.provider import Reply, openai_call, openai_chunk, openai_result, openai_text, sse
+from tests.tasks_app.engine.conftest import call, result
+
+
+def test_the_words_are_kept_and_a_reminder_says_what_was_missing(play):
+    run = play("I think it is done.", result())
+    assert run.advance().state == "done"
+    assert run.types[2:4] == ["no_tool_call_retry", "system_reminder"]
+    assert run.entries[2].content == "I think it is done."
+    assert "no tool call" in run.entries[3].content
+
+
+@pytest.mark.parametrize("reminders", [0, 1, 3])
+def test_after_so_many_reminders_the_next_such_reply_ends_the_task(play, reminders):
+    Limits.objects.create(pk=1, no_tool_call_retries=reminders)
+    run = play(*["No call."] * 10)
+    task = run.advance()
+    assert (task.state, task.failure_code) == ("failed", "no_tool_call")
+    assert run.types.count("no_tool_call_retry") == reminders + 1
+    assert run.types.count("system_reminder") == reminders + 1  # one of them is the task's beginning
+
+
+def test_a_call_in_between_begins_the_counting_anew(play):
+    Limits.objects.create(pk=1, no_tool_call_retries=1)
+    run = play("One.", call("file", action="list", path="."), "Two.", result())
+    assert run.advance().state == "done"
+
+
+def test_retries_count_as_iterations(play):
+    run = play(*["No call."] * 5, max_iterations=2)
+    task = run.advance()
+    assert (task.failure_code, task.iteration) == ("max_iterations", 2)
+
+
+def test_an_empty_reply_is_recorded_but_not_sent(ask_http, http_provider):
+    http_provider.replies = [openai_text(""), openai_result()]
+    run = ask_http()
+    assert run.advance().state == "done"
+    roles = [message["role"] for message in http_provider.received[1].body["messages"]]
+    assert roles == ["system", "user", "user", "user"]
+
+
+def test_a_call_without_a_proper_name_is_a_reminder_not_a_call(ask_http, http_provider):
+    http_provider.replies = [openai_call("no such name!", {}), openai_result()]
+    run = ask_http()
+    assert run.advance().state == "done"
+    assert run.types[2:4] == ["no_tool_call_retry", "system_reminder"]
+    assert "could not be read" in run.entries[3].content
+
+
+def test_a_call_cut_off_before_its_arguments_never_runs(ask_http, http_provider):
+    begin = {"index": 0, "id": "c", "type": "function", "function": {"name": "plan", "arguments": ""}}
+    cut = Reply(chunks=sse(openai_chunk({"tool_calls": [begin]}), openai_chunk({}, "length"), "[DONE]"))
+    http_provider.replies = [cut, openai_result()]
+    run = ask_http()
+    assert run.advance().state == "done"
+    assert "output limit" in run.entries[3].content
+    assert "tool_call" not in run.types
+
+
+def test_arguments_that_are_cut_off_give_a_failed_result(ask_http, http_provider):
+    http_provider.replies = [openai_call("file", '{"action": "write", "path": "a'), openai_result()]
+    run = ask_http()
+    assert run.advance().state == "done"
+    status, content = run.results()[0]
+    assert status == "failed"
+    assert "not valid JSON" in content

@@ -1,0 +1,113 @@
+"""What a provider does wrong ends in a retry, a failover or one sentence; never in a traceback or a hung task."""
+
+import pytest
+
+from llm_app import retry
+from llm_app.models import LLMLog
+from tests import factories
+from tests.provider import Reply, openai_call, openai_result, running
+
+
+@pytest.fixture(autouse=True)
+def _no_patience(monkeypatch):
+    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.Decision(retry.Action.RETRY, 0.0))
+
+
+def test_a_stream_that_breaks_off_is_tried_again_and_its_words_are_kept_unseen(ask_http, http_provider):
+    cut = openai_call("message", {"type": "result", "text": "Half of the ans"}, pieces=5, cut=True)
+    http_provider.replies = [cut, openai_result("The whole answer.")]
+    run = ask_http()
+    assert run.advance().final_result["text"] == "The whole answer."
+    partial = run.entries[2]
+    assert (partial.in_context, partial.metadata["discarded"]) == (False, True)
+    assert run.types[3] == "status_notice"
+    assert "Half of" not in str(http_provider.received[1].body["messages"])
+
+
+def test_server_errors_are_tried_three_times(ask_http, http_provider):
+    http_provider.replies = [Reply(status=500)]
+    task = ask_http().advance()
+    assert task.failure_code == "provider_unavailable"
+    assert len(http_provider.received) == 3
+    assert LLMLog.objects.filter(status="failed").count() == 3
+
+
+def test_a_refused_request_is_never_tried_again(ask_http, http_provider):
+    http_provider.replies = [Reply(status=400, chunks=[b'{"error": {"message": "bad tools"}}'])]
+    task = ask_http().advance()
+    assert (task.failure_code, len(http_provider.received)) == ("structural_error", 1)
+
+
+def test_a_conversation_that_is_too_long_says_so(ask_http, http_provider):
+    http_provider.replies = [Reply(status=400, chunks=[b'{"error": {"code": "context_length_exceeded"}}'])]
+    assert ask_http().advance().failure_code == "context_overflow"
+
+
+def test_a_wrong_key_says_so_without_the_key(ask_http, http_provider):
+    from llm_app.models import Provider
+
+    Provider.objects.update(api_key="sk-very-secret")
+    http_provider.replies = [Reply(status=401, chunks=[b"Incorrect API key: sk-very-secret"])]
+    task = ask_http().advance()
+    assert task.failure_code == "authentication"
+    assert "sk-very-secret" not in LLMLog.objects.get().error
+    assert "sk-very-secret" not in task.failure_detail
+
+
+def test_another_provider_takes_over_and_a_notice_says_so_once(ask_http, http_provider, http_session):
+    http_provider.replies = [Reply(status=429)]
+    with running() as second:
+        second.replies = [openai_result("from the second")]
+        row = factories.ProviderFactory(protocol="openai_native", base_url=second.base_url)
+        factories.RouteFactory(model=http_session.model, provider=row, priority=2)
+        run = ask_http()
+        assert run.advance().final_result["text"] == "from the second"
+    assert run.types.count("status_notice") == 1
+
+
+def test_a_provider_that_is_not_there_is_one_sentence(ask_http, http_provider):
+    http_provider.close()
+    task = ask_http().advance()
+    assert task.failure_code == "provider_unavailable"
+    assert "Try again later" in task.failure_detail
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>It works!</html>", b"[]", b"null", b'{"choices": []}', b"{", b"\xff\xfe", b""],
+    ids=["html", "list", "null", "no choices", "half", "no utf-8", "empty"],
+)
+def test_a_body_that_is_no_answer_is_a_failure_of_the_provider(ask_http, http_provider, body):
+    http_provider.replies = [Reply(chunks=[body], content_type="application/json")]
+    assert ask_http().advance().failure_code == "provider_unavailable"
+
+
+def test_an_answer_in_one_piece_is_an_answer(ask_http, http_provider):
+    body = (
+        b'{"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type": "function",'
+        b'"function": {"name": "message", "arguments": "{\\"type\\": \\"result\\", \\"text\\": \\"ok\\"}"}}]},'
+        b'"finish_reason": "tool_calls"}]}'
+    )
+    http_provider.replies = [Reply(chunks=[body], content_type="application/json")]
+    assert ask_http().advance().state == "done"
+
+
+def test_a_call_id_that_comes_twice_gets_a_new_one(ask_http, http_provider):
+    same = openai_call("plan", {"action": "advance"}, call_id="call_0")
+    http_provider.replies = [same, same, openai_result()]
+    run = ask_http()
+    assert run.advance().state == "done"
+    ids = [entry.call["id"] for entry in run.entries if entry.call]
+    assert ids[0] == "call_0"
+    assert len(set(ids)) == 3
+
+
+def test_no_provider_at_all_says_what_to_do(owner):
+    from tasks_app import jobs, services
+
+    session = factories.SessionFactory(owner=owner)
+    task = services.post_message(session, owner, "hello").task
+    jobs.advance(task.pk)
+    task.refresh_from_db()
+    assert task.failure_code == "provider_unavailable"
+    assert "administrator" in task.failure_detail

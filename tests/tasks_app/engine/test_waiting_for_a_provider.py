@@ -1,0 +1,35 @@
+"""Between two attempts a person still comes first, and what they had seen stands in the record once."""
+
+import pytest
+
+from llm_app import retry
+from tasks_app import services
+from tests.provider import Reply, openai_call
+from tests.waiting import until
+
+
+@pytest.fixture(autouse=True)
+def _much_patience(monkeypatch):
+    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.Decision(retry.Action.RETRY, 60.0))
+
+
+def test_a_stop_ends_the_wait_for_the_next_attempt(ask_http, http_provider):
+    http_provider.replies = [Reply(status=429)]
+    run = ask_http()
+    thread = run.in_thread()
+    until(lambda: "status_notice" in run.types)
+    services.stop(run.task)
+    thread.join(5)
+    run.task.refresh_from_db()
+    assert (run.task.failure_code, len(http_provider.received)) == ("stopped", 1)
+
+
+def test_words_of_a_dead_attempt_are_kept_once_also_if_a_person_stops_the_wait(ask_http, http_provider):
+    http_provider.replies = [openai_call("message", {"type": "result", "text": "Half of the ans"}, cut=True)]
+    run = ask_http()
+    thread = run.in_thread()
+    until(lambda: "status_notice" in run.types)
+    services.stop(run.task)
+    thread.join(5)
+    partials = [entry for entry in run.entries if entry.context_type == "ai_message"]
+    assert [(partial.content, partial.in_context) for partial in partials] == [("Half of the ans", False)]

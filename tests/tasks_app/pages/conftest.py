@@ -1,0 +1,75 @@
+"""Browsers of alice, bob, carol and charlie; and sessions with something in them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from llm_app.types import Thinking, ToolCall
+from tasks_app.engine.draft import Draft, result
+from tasks_app.models import ContextEntry, ContextType, Task, ToolCallLog
+from tests import factories
+from tests.tasks_app.api.conftest import approving, asking, task
+
+__all__ = ["approving", "asking", "task"]
+
+
+class Browser(Client):
+    """Somebody's browser; `htmx` posts as the page's scripts do."""
+
+    def __init__(self, user: Any = None) -> None:
+        super().__init__()
+        if user is not None:
+            self.force_login(user)
+
+    def page(self, address: Any) -> str:
+        response = self.get(str(address))
+        assert response.status_code == 200, response
+        return response.content.decode()
+
+    def htmx(self, address: str, data: Any = None) -> Any:
+        return self.post(address, data or {}, headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/"})
+
+
+@pytest.fixture
+def browser(db: None) -> type[Browser]:
+    return Browser
+
+
+@pytest.fixture
+def alices(alice: Any) -> Browser:
+    return Browser(alice)
+
+
+@pytest.fixture
+def recorded(task: Task) -> Callable[..., ContextEntry]:
+    """Appends an entry of any type to alice's session."""
+
+    def append(context_type: str, content: str = "", **fields: Any) -> ContextEntry:
+        if thought := fields.pop("thought", ""):
+            fields["thinking"] = Thinking(text=thought)
+        draft = Draft(context_type=ContextType(context_type), content=content, **fields)
+        return factories.append(task, draft)[0]
+
+    return append
+
+
+@pytest.fixture
+def called(task: Task) -> Callable[..., list[ContextEntry]]:
+    """Appends a call, and its result unless its status is that of one that runs."""
+    numbers = iter(range(1000))
+
+    def append(name: str, arguments: str, outcome: str = "", status: str = "succeeded", **more: Any) -> Any:
+        call = ToolCall(id=f"call_{next(numbers)}", name=name, arguments=arguments)
+        kind = ContextType.AI_MESSAGE if name == "message" else ContextType.TOOL_CALL
+        log = {"duration_ms": more.pop("duration_ms", 12), "fingerprint": "f"}
+        ToolCallLog.objects.create(
+            task=task, session_id=task.session_id, call_id=call.id, name=name, status=status, **log
+        )
+        drafts = [Draft(context_type=kind, tool_call=call, content=more.pop("content", ""))]
+        if status not in ("started", "waiting"):
+            drafts.append(result(call.id, outcome, status, **more))
+        return list(factories.append(task, *drafts))
+
+    return append

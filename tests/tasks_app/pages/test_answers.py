@@ -1,0 +1,123 @@
+"""Questions and approvals: answered once, by the very form that showed them."""
+
+import pytest
+
+from tasks_app.models import Approval, ContextEntry
+
+
+@pytest.fixture
+def reply(session):
+    return lambda browser, content, call="call_1", way="htmx": getattr(browser, way)(
+        f"{session.get_absolute_url()}reply/", {"content": content, "call": call}
+    )
+
+
+@pytest.fixture
+def decide(session):
+    return lambda browser, decision, call="call_1", way="htmx", **more: getattr(browser, way)(
+        f"{session.get_absolute_url()}approval/", {"decision": decision, "call": call, **more}
+    )
+
+
+def test_a_question_has_buttons_and_room_for_another_answer(alices, asking):
+    page = alices.page(asking.session.get_absolute_url())
+    assert "Which colour?" in page
+    assert 'name="content" value="red"' in page
+    assert 'placeholder="Or another answer"' in page
+
+
+def test_an_answer_becomes_part_of_the_card(alices, asking, reply):
+    card = reply(alices, "red").content.decode()
+    assert "alice" in card
+    assert ">red<" in card
+    assert "<button" not in card
+
+
+def test_a_second_answer_is_refused_and_shows_the_first(alices, browser, carol, asking, reply):
+    reply(alices, "red")
+    second = reply(browser(carol), "blue")
+    assert second.status_code == 409
+    page = second.content.decode()
+    assert "was given already" in page
+    assert 'hx-swap-oob="true"' in page
+    assert ">red<" in page
+    assert ContextEntry.objects.filter(context_type="tool_result").count() == 1
+
+
+@pytest.mark.parametrize("call", ["", "call_0", "call_1%", "\0"])
+def test_an_answer_to_another_question_is_refused(call, alices, asking, reply):
+    assert reply(alices, "red", call).status_code == 409
+    asking.refresh_from_db()
+    assert asking.waiting_for == "reply"
+
+
+def test_without_scripts_an_answer_leads_back_to_the_page(alices, asking, reply):
+    response = reply(alices, "red", way="post")
+    assert response["Location"] == f"{asking.session.get_absolute_url()}#end"
+
+
+def test_who_may_only_read_sees_the_question_without_a_form(browser, bob, asking):
+    page = browser(bob).page(asking.session.get_absolute_url())
+    assert "Which colour?" in page
+    assert "/reply/" not in page
+
+
+def test_an_approval_shows_the_exact_arguments_and_the_reason(alices, approving):
+    page = alices.page(approving.session.get_absolute_url())
+    assert "rm -rf build" in page
+    assert "Deletes a folder" in page
+    assert 'value="approved"' in page
+
+
+def test_nothing_is_hidden_in_what_is_approved(alices, approving):
+    log = approving.tool_calls.get()
+    log.arguments = '{"command": "echo \\u202egnp.exe \\u200b\\u001b[2K"}'
+    log.save()
+    page = alices.page(approving.session.get_absolute_url())
+    assert "⟨U+202E⟩" in page
+    assert "⟨U+200B⟩" in page
+    assert "⟨U+001B⟩" in page
+
+
+def test_a_decision_has_its_note_its_scope_and_its_person(alices, alice, approving, decide):
+    card = decide(alices, "approved", note="only this once", scope="task").content.decode()
+    approval = Approval.objects.get()
+    assert (approval.decision, approval.note, approval.scope) == ("approved", "only this once", "task")
+    assert approval.decided_by == alice
+    assert "Approved by alice" in card
+    assert "Running" in card
+
+
+def test_a_rejected_call_says_by_whom(alices, approving, decide):
+    card = decide(alices, "rejected", note="no\0pe").content.decode()
+    assert "Rejected by alice" in card
+    assert "They say: nope" in card
+
+
+def test_a_decision_about_another_call_is_refused(alices, approving, decide):
+    assert decide(alices, "approved", "call_0").status_code == 409
+    assert Approval.objects.get().decision == "pending"
+
+
+@pytest.mark.parametrize(
+    "fields", [{"decision": "pending"}, {"decision": ""}, {"decision": "approved", "scope": "all"}]
+)
+def test_a_form_that_we_did_not_make_is_refused(fields, alices, approving, decide):
+    assert decide(alices, **fields).status_code == 404
+    assert Approval.objects.get().decision == "pending"
+
+
+def test_the_inbox_collects_what_waits_and_counts_it(alices, asking):
+    page = alices.page("/inbox/")
+    assert "Which colour?" in page
+    assert "waiting for you" in page
+
+
+def test_the_inbox_is_empty_for_who_may_not_answer(browser, bob, charlie, asking):
+    for somebody in (bob, charlie):
+        assert "Nothing waits for you." in browser(somebody).page("/inbox/")
+
+
+def test_what_is_answered_is_no_longer_in_the_inbox(alices, asking, reply):
+    reply(alices, "red")
+    assert "Nothing waits for you." in alices.page("/inbox/")

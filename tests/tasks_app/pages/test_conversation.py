@@ -1,0 +1,125 @@
+"""Messages, stop, title, model, deletion: what the page's forms do."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from tasks_app.engine.capabilities import workspace_of
+from tasks_app.models import InboxMessage, Session, Task
+from tests import factories
+
+
+@pytest.fixture
+def say(alices, session):
+    return lambda way="htmx", **form: getattr(alices, way)(f"{session.get_absolute_url()}messages/", form)
+
+
+def upload(name="a.txt", content=b"x"):
+    return SimpleUploadedFile(name, content)
+
+
+def test_a_message_starts_a_task_and_the_page_hears_of_it_by_itself(say, session):
+    assert say(content="Hello.").status_code == 204
+    assert session.entries.get().content == "Hello."
+
+
+def test_lines_are_kept_as_people_wrote_them(say, session):
+    say(content="one\r\ntwo\0")
+    assert session.entries.get().content == "one\ntwo"
+
+
+def test_files_go_along(say, session):
+    say(content="Look.", files=[upload("a.txt", b"A"), upload("b.txt", b"B")])
+    assert session.entries.get().metadata["attachments"] == ["a.txt", "b.txt"]
+    assert workspace_of(session).read_bytes("b.txt") == b"B"
+
+
+def test_an_answer_may_bring_files(say, session, asking):
+    say(content="This one.", files=[upload("a.txt")])
+    assert session.entries.last().content == "This one.\n\n[attached file: a.txt]"
+
+
+def test_an_empty_message_is_refused_with_a_sentence(say, session):
+    response = say(content="  ")
+    assert response.status_code == 422
+    assert "Write something" in response.content.decode()
+    assert not session.entries.exists()
+
+
+def test_without_scripts_a_refusal_is_shown_on_the_page(say, alices, session):
+    assert "Write something" in alices.get(say(way="post", content="")["Location"]).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("mode", "kept"), [("queue", "queue"), ("interject", "interject"), ("?", "interject"), ("", "interject")]
+)
+def test_a_message_during_a_task_waits_in_its_mode(mode, kept, say, session, task):
+    say(content="More.", mode=mode)
+    assert InboxMessage.objects.waiting_in(session).get().mode == kept
+
+
+def test_stop_is_asked_for_at_once(alices, session, task):
+    assert alices.htmx(f"{session.get_absolute_url()}stop/").status_code == 204
+    task.refresh_from_db()
+    assert task.stop_requested_at is not None
+
+
+def test_stop_without_a_task_does_no_harm(alices, session):
+    assert alices.htmx(f"{session.get_absolute_url()}stop/").status_code == 204
+
+
+def test_a_session_begins_with_its_first_message(alices, alice):
+    factories.scripted_model("script")
+    response = alices.post("/", {"content": "Find the cat.", "files": [upload("cat.txt")]})
+    session = Session.objects.get(owner=alice)
+    assert response["Location"] == session.get_absolute_url()
+    assert (session.title, session.entries.get().metadata["attachments"]) == ("Find the cat.", ["cat.txt"])
+
+
+def test_a_session_that_could_not_begin_leaves_nothing_behind(alices, alice):
+    response = alices.post("/", {"content": ""}, follow=True)
+    assert "Write something" in response.content.decode()
+    assert not Session.objects.filter(owner=alice).exists()
+
+
+def test_a_session_may_begin_with_another_model(alices, alice):
+    model = factories.scripted_model("script")
+    alices.post("/", {"content": "Hello.", "model": model.name})
+    assert Session.objects.get(owner=alice).model == model
+
+
+def test_title_and_model_are_changed(alices, session):
+    model = factories.scripted_model("demo")
+    alices.htmx(f"{session.get_absolute_url()}change/", {"title": "  A\tnew  name ", "model": model.name})
+    session.refresh_from_db()
+    assert (session.title, session.model) == ("A new name", model)
+
+
+def test_an_empty_title_changes_nothing(alices, session):
+    session.title = "Kept"
+    session.save()
+    alices.htmx(f"{session.get_absolute_url()}change/", {"title": " "})
+    session.refresh_from_db()
+    assert session.title == "Kept"
+    assert session.model is not None
+
+
+def test_a_session_is_deleted_after_a_question(alices, session):
+    address = f"{session.get_absolute_url()}delete/"
+    assert "This cannot be undone." in alices.page(address)
+    response = alices.post(address, follow=True)
+    assert "is deleted" in response.content.decode()
+    assert not Session.objects.filter(pk=session.pk).exists()
+
+
+def test_a_session_is_not_deleted_while_a_task_runs(alices, session, task):
+    response = alices.post(f"{session.get_absolute_url()}delete/", follow=True)
+    assert "Stop it first" in response.content.decode()
+    assert Task.objects.filter(session=session).exists()
+
+
+def test_a_form_needs_the_token_of_its_page(browser, alice, session):
+    strict = browser(alice)
+    strict.handler.enforce_csrf_checks = True
+    response = strict.post(f"{session.get_absolute_url()}messages/", {"content": "Hello."})
+    assert response.status_code == 403
+    assert "This page was too old" in response.content.decode()

@@ -1,0 +1,78 @@
+"""Who may open and do what: alice owns, bob reads, carol writes, charlie has no access, a stranger is not signed in."""
+
+import pytest
+
+PAGES = ["", "?before=3"]
+FILE = "files/notes.txt"
+DEEDS = ["messages/", "stop/", "reply/", "approval/", "change/", "files/", "files/delete/?path=notes.txt", "delete/"]
+FORM = {"content": "x", "call": "call_1", "decision": "approved", "title": "x"}
+
+
+@pytest.fixture
+def address(session):
+    return session.get_absolute_url()
+
+
+@pytest.mark.parametrize("path", [*PAGES, FILE, "files/delete/?path=notes.txt", "delete/"])
+def test_a_session_of_others_does_not_exist(path, browser, charlie, address):
+    assert browser(charlie).get(address + path).status_code == 404
+
+
+@pytest.mark.parametrize("path", DEEDS)
+def test_nothing_can_be_done_in_a_session_of_others(path, browser, charlie, address):
+    assert browser(charlie).post(address + path, FORM).status_code == 404
+    assert browser(charlie).htmx(address + path, FORM).status_code == 404
+
+
+@pytest.mark.parametrize("path", DEEDS)
+def test_who_may_only_read_changes_nothing(path, browser, bob, address, session):
+    response = browser(bob).post(address + path, FORM)
+    assert response.status_code == 403
+    session.refresh_from_db()
+    assert (session.title, session.last_seq) == ("", 0)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_who_may_read_sees_the_page_without_a_composer(path, browser, bob, address):
+    page = browser(bob).page(address + path)
+    assert "shares this session with you for reading" in page
+    assert 'id="composer"' not in page
+
+
+def test_who_may_write_has_a_composer_but_cannot_delete(browser, carol, address):
+    page = browser(carol).page(address)
+    assert 'id="composer"' in page
+    assert "Delete this session" not in page
+    assert browser(carol).post(address + "delete/").status_code == 403
+
+
+def test_a_list_shows_only_what_a_user_may_see(browser, bob, charlie, session):
+    session.title = "Alice's plans"
+    session.save()
+    assert "Alice&#x27;s plans" in browser(bob).page("/")
+    assert "Alice" not in browser(charlie).page("/")
+
+
+@pytest.mark.parametrize("path", ["/", "/inbox/", "/settings/", "/usage/"])
+def test_a_stranger_is_asked_to_sign_in_first(path, browser):
+    response = browser().get(path)
+    assert (response.status_code, response["Location"]) == (302, f"/accounts/login/?next={path}")
+
+
+def test_a_page_whose_login_has_ended_is_sent_to_the_sign_in(browser, address):
+    response = browser().htmx(address + "messages/", FORM)
+    assert response["HX-Redirect"] == "/accounts/login/?next=/"
+
+
+def test_pages_of_people_are_not_cached(alices, address):
+    assert "no-store" in alices.get(address)["Cache-Control"]
+
+
+@pytest.mark.parametrize("path", ["/", "/settings/", "/usage/", "/inbox/", "/accounts/login/"])
+def test_no_page_has_scripts_or_styles_inside(path, alices):
+    response = alices.get(path, follow=True)
+    page = response.content.decode()
+    assert "'unsafe" not in response["Content-Security-Policy"]
+    assert " style=" not in page
+    assert " onclick=" not in page
+    assert page.count("<script") == page.count("<script src=")

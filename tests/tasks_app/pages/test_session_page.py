@@ -1,0 +1,182 @@
+"""How each type of entry looks in a session's page."""
+
+import json
+
+import pytest
+
+from tasks_app.engine.pictures import KeptPicture
+
+SAY = json.dumps
+
+
+@pytest.fixture
+def show(alices, session):
+    return lambda: alices.page(session.get_absolute_url())
+
+
+def test_a_message_of_a_person_has_its_author_and_its_files(show, recorded):
+    metadata = {"author": "carol", "attachments": ["a.txt", "b c.png"]}
+    recorded("user_message", "Look.\n\n[attached file: a.txt]\n[attached file: b c.png]", metadata=metadata)
+    page = show()
+    assert "carol" in page
+    assert "[attached file" not in page
+    assert "files/a.txt" in page
+    assert "files/b%20c.png" in page
+
+
+def test_my_own_message_is_mine(show, recorded):
+    recorded("user_message", "Hello.", metadata={"author": "alice", "attachments": []})
+    assert "<span>You</span>" in show()
+
+
+def test_what_a_person_writes_is_shown_as_it_is(show, recorded):
+    recorded("user_message", "<b>**bold**</b>", metadata={"author": "alice"})
+    assert "&lt;b&gt;**bold**&lt;/b&gt;" in show()
+
+
+def test_a_message_of_the_agent_is_markdown(show, called):
+    called("message", SAY({"type": "info", "text": "This is **important**."}))
+    assert "This is <strong>important</strong>." in show()
+
+
+def test_a_result_has_its_files_its_steps_and_what_to_do_next(show, called):
+    arguments = {"type": "result", "text": "Done.", "attachments": ["out.md"], "suggestions": ["Print it"]}
+    answer, _ = called("message", SAY(arguments))
+    answer.metadata["steps"] = [{"seq": 2, "tool": "shell", "status": "failed", "outcome": "no such file"}]
+    answer.save()
+    page = show()
+    assert "files/out.md" in page
+    assert 'data-fill="Print it"' in page
+    assert "1 step<" in page
+    assert 'href="#e2">shell' in page
+    assert "no such file" in page
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ("succeeded", "Done"),
+        ("failed", "Failed"),
+        ("blocked", "Blocked"),
+        ("rejected", "Rejected"),
+        ("interrupted", "Interrupted"),
+        ("unknown", "Outcome unknown"),
+        ("started", "Running"),
+    ],
+)
+def test_a_call_says_in_words_how_it_went(status, words, show, called):
+    called("shell", SAY({"command": "ls -la"}), "total 0", status)
+    page = show()
+    assert f"</svg>{words}</span>" in page
+    assert "<code>ls -la</code>" in page
+
+
+def test_a_result_shows_its_pictures(show, called):
+    shown = KeptPicture(sha256="0" * 64, media_type="image/png", path="a chart.png", width=8, height=6)
+    called("file", SAY({"action": "read", "path": "a chart.png"}), "a picture", images=[shown])
+    assert 'alt="a chart.png"' in show()
+
+
+def test_a_call_and_its_result_are_one_card(show, called):
+    called("shell", SAY({"command": "ls"}), "a.txt\nb.txt", duration_ms=1500)
+    page = show()
+    assert page.count('class="tool"') == 1
+    assert page.count("<article id=") == 2  # the person's message, and the card
+    assert "a.txt\nb.txt" in page
+    assert "1.5 s" in page
+
+
+def test_a_change_of_a_file_is_coloured_by_line(show, called):
+    called(
+        "file", SAY({"action": "edit", "path": "a"}), "Edited a.", diff="--- a\n+++ a\n@@ -1 +1 @@\n-old\n+new\n same"
+    )
+    page = show()
+    assert '<span class="added">+new' in page
+    assert '<span class="removed">-old' in page
+    assert '<span class="file">--- a' in page
+
+
+@pytest.mark.parametrize(
+    "arguments", ["{not json", "[1, 2]", '"text"', "null", "[" * 5000, '{"text": 5}', '{"options": {"a": 1}}', "{}"]
+)
+@pytest.mark.parametrize("tool", ["message", "shell"])
+def test_arguments_of_any_form_break_no_page(tool, arguments, show, called):
+    called(tool, arguments, "These arguments are invalid.", "failed")
+    assert "These arguments are invalid." in show()
+
+
+def test_arguments_and_results_are_never_taken_for_html(show, called):
+    called("shell", SAY({"command": "<script>alert(1)</script>"}), "<img src=x onerror=alert(1)>")
+    page = show()
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+
+
+def test_thinking_is_folded_with_its_beginning(show, recorded, called):
+    recorded("no_tool_call_retry", "words", thought="Hm, let me see.")
+    called("shell", "{}")
+    assert "Hm, let me see." not in show()  # of a discarded turn, the words are enough
+
+
+def test_thinking_of_a_call_is_shown_before_it(show, recorded):
+    recorded("ai_message", "Cut short", thought="Hm, let me see.", metadata={"status": "interrupted"})
+    assert "Thought: Hm, let me see." in show()
+
+
+@pytest.mark.parametrize("kind", ["system_reminder", "workflow_step", "no_tool_call_retry"])
+def test_what_only_the_model_needs_is_folded_and_labelled(kind, show, recorded):
+    recorded(kind, "Words for the model.")
+    page = show()
+    assert "Words for the model." in page
+    assert 'class="quiet"' in page
+    assert ">seen by the model<" in page
+
+
+def test_what_no_model_sees_is_labelled(show, recorded):
+    recorded("status_notice", "The provider is slow.")
+    recorded("ai_message", "Half an ans", metadata={"status": "interrupted"}, discarded=True)
+    assert show().count(">not seen by the model<") == 2
+
+
+def test_a_failure_says_what_to_do_and_offers_to_try_again(show, recorded):
+    recorded("status_notice", "The model is not reachable. Try again.", metadata={"code": "provider_unavailable"})
+    page = show()
+    assert "The model is not reachable. Try again." in page
+    assert 'value="go on"' in page
+
+
+def test_the_newest_entries_are_shown_and_the_earlier_ones_on_demand(alices, session, called, monkeypatch):
+    monkeypatch.setattr("tasks_app.transcript.PAGE", 5)
+    for number in range(6):
+        called("shell", SAY({"command": f"echo {number}"}), f"out {number}")
+    seen: list[int] = []
+    before = ""
+    while True:
+        page = alices.get(f"{session.get_absolute_url()}{before}")
+        items = page.context["page"].items
+        assert all(item.result for item in items if item.entry.context_type == "tool_call")
+        seen = [item.entry.seq for item in items] + seen
+        if page.context["page"].earlier is None:
+            break
+        before = f"?before={page.context['page'].earlier}"
+    assert seen == [1, 2, 4, 6, 8, 10, 12]
+
+
+@pytest.mark.parametrize("before", ["x", "-1", "99999999999999999999", ""])
+def test_a_strange_place_shows_the_newest(before, alices, session, recorded):
+    recorded("status_notice", "Here I am.")
+    assert "Here I am." in alices.page(f"{session.get_absolute_url()}?before={before}")
+
+
+def test_the_panel_has_the_plan_and_what_was_used(alices, session, task):
+    task.plan = [{"title": "Look", "status": "done"}, {"title": "Write", "status": "in_progress"}]
+    task.input_tokens, task.cached_tokens, task.cost_usd = 12_345, 12_000, "0.0321"
+    task.save()
+    page = alices.page(session.get_absolute_url())
+    for words in ("Look", "(now)", "12.3k", "12.0k cached", "$0.0321"):
+        assert words in page
+
+
+def test_messages_that_wait_are_shown(alices, session, task):
+    alices.post(f"{session.get_absolute_url()}messages/", {"content": "And then this.", "mode": "queue"})
+    assert "waiting for the next task: And then this." in alices.page(session.get_absolute_url())

@@ -1,0 +1,71 @@
+"""My settings: preferences, tokens, secrets."""
+
+import pytest
+from rest_framework.test import APIClient
+
+from agentsite.accounts.models import ApiToken
+from llm_app.models import Secret
+
+
+def test_preferences_are_saved(alices, alice):
+    response = alices.post("/settings/profile/", {"preferences": "Speak German."}, follow=True)
+    assert "It holds from your next task on." in response.content.decode()
+    alice.refresh_from_db()
+    assert alice.preferences == "Speak German."
+
+
+def test_a_token_is_shown_once_and_works(alices):
+    page = alices.post("/settings/tokens/", {"name": "my script"})
+    value = page.context["new_token"]
+    assert value in page.content.decode()
+    program = APIClient()
+    program.credentials(HTTP_AUTHORIZATION=f"Bearer {value}")
+    assert program.get("/api/v1/sessions/").status_code == 200
+    again = alices.page("/settings/")
+    assert "my script" in again
+    assert value not in again
+
+
+def test_a_deleted_token_is_no_longer_valid(alices, alice):
+    token, _ = ApiToken.objects.create(alice, name="old")
+    alices.post("/settings/tokens/delete/", {"token": token.digest})
+    assert not ApiToken.objects.exists()
+
+
+def test_tokens_of_others_are_neither_shown_nor_deleted(alices, bob):
+    token, _ = ApiToken.objects.create(bob, name="bob's own")
+    assert "bob" not in alices.page("/settings/")
+    alices.post("/settings/tokens/delete/", {"token": token.digest})
+    assert ApiToken.objects.filter(user=bob).exists()
+
+
+def test_a_secret_goes_in_and_never_comes_out(alices, alice):
+    response = alices.post("/settings/secrets/", {"name": "MAIL_KEY", "value": " s3cr3t-value "}, follow=True)
+    assert Secret.objects.get(owner=alice).value == " s3cr3t-value "
+    assert "MAIL_KEY" in response.content.decode()
+    assert "s3cr3t" not in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("form", "complaint"),
+    [
+        ({"name": "A B", "value": "long enough"}, "a letter first"),
+        ({"name": "KEY", "value": "short"}, "Under 8 characters"),
+        ({"name": "", "value": ""}, "required"),
+        ({"name": "TAKEN", "value": "long enough"}, "already"),
+    ],
+)
+def test_a_secret_that_cannot_be_kept_is_refused(form, complaint, alices, alice):
+    Secret.objects.create(owner=alice, name="TAKEN", value="the first one")
+    response = alices.post("/settings/secrets/", form)
+    assert response.status_code == 422
+    assert complaint in response.content.decode()
+    assert "long enough" not in response.content.decode()
+    assert Secret.objects.count() == 1
+
+
+def test_a_secret_is_deleted_by_its_owner_alone(alices, alice, bob):
+    Secret.objects.create(owner=alice, name="KEY", value="the first one")
+    Secret.objects.create(owner=bob, name="KEY", value="the other one")
+    alices.post("/settings/secrets/delete/", {"name": "KEY"})
+    assert Secret.objects.get().owner == bob

@@ -1,0 +1,59 @@
+"""What my calls used, by day, and what is left of each budget."""
+
+from datetime import timedelta
+
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from llm_app.models import Budget
+from tests import factories
+
+
+def test_it_sums_up_my_calls_by_day(alices, alice, bob):
+    task = factories.TaskFactory(session__owner=alice)
+    for days, tokens in ((0, 1000), (0, 500), (3, 10_000), (90, 999)):
+        when = timezone.now() - timedelta(days=days)
+        factories.log(user_id=alice.pk, task_id=task.pk, input_tokens=tokens, output_tokens=1, cost_usd="0.5", at=when)
+    factories.log(user_id=bob.pk, input_tokens=77_777)
+    response = alices.get("/usage/")
+    rows = [(day["tasks"], day["input_tokens"], day["tokens"]) for day in response.context["days"]]
+    assert rows == [(1, 1500, 1502), (1, 10_000, 10_001)]
+    assert response.context["total"]["input_tokens"] == 12_499
+    page = response.content.decode()
+    assert "$2.00" in page
+    assert 'max="10001" value="1502"' in page
+
+
+def test_a_dash_stands_where_no_price_is_known(alices, alice):
+    factories.log(user_id=alice.pk, input_tokens=5)
+    assert "<td>–</td>" in alices.page("/usage/")
+
+
+def test_it_is_kind_to_who_has_used_nothing(alices):
+    page = alices.page("/usage/")
+    assert "No task yet." in page
+    assert "What is left" not in page
+
+
+def test_it_shows_what_is_left_of_each_budget(alices, alice):
+    role = Group.objects.create(name="analysts")
+    alice.groups.add(role)
+    Budget.objects.create(user=alice, usd_per_day=2, tokens_per_task=5000)
+    Budget.objects.create(role=role, tokens_per_month=100_000)
+    factories.log(user_id=alice.pk, input_tokens=24_000, output_tokens=1000, cost_usd="0.5")
+    page = " ".join(alices.page("/usage/").split())
+    assert '<th scope="row">Today</th> <td class="bar-cell"><progress aria-hidden="true" max="1" value="0.25">' in page
+    assert "<td>$0.5000</td><td>$0.00</td><td>$1.50</td><td>$2.00</td>" in page
+    assert '<th scope="row">This month, role analysts</th>' in page
+    assert "<td>25.0k tokens</td><td>0 tokens</td><td>75.0k tokens</td><td>100.0k tokens</td>" in page
+    assert '<th scope="row">Each task</th>' in page
+
+
+def test_a_session_shows_its_person_what_is_left(alices, alice, browser, bob, session):
+    Budget.objects.create(user=alice, usd_per_day=2, tokens_per_task=5000)
+    task = factories.TaskFactory(session=session)
+    factories.log(user_id=alice.pk, task_id=task.pk, input_tokens=2000, cost_usd="0.5")
+    page = alices.page(session.get_absolute_url())
+    assert "<dt>Left today</dt><dd>$1.50 <small>of $2.00</small></dd>" in page
+    assert "<dt>Left for this task</dt><dd>3.0k tokens <small>of 5.0k tokens</small></dd>" in page
+    assert "Left today" not in browser(bob).page(session.get_absolute_url())

@@ -1,0 +1,163 @@
+"""The session page's websocket: who is let in, and what comes."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.test import Client
+
+from agentsite.asgi import application
+from tasks_app import broadcast, consumers, event_loop, running_text
+from tasks_app.engine.draft import notice
+from tasks_app.models import Session, SessionMember
+from tasks_app.running_text import Piece
+from tests import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Socket(WebsocketCommunicator):
+    async def until(self, words: str) -> str:
+        """The next message with `words` in it."""
+        while words not in (message := await self.receive_from(5)):
+            pass
+        return message
+
+    async def close_code(self) -> int:
+        while True:
+            output = await self.receive_output(5)
+            if output["type"] == "websocket.close":
+                return int(output["code"])
+
+
+@pytest.fixture
+def connect(task, monkeypatch):
+    """Opens a page's websocket for somebody; what is broadcast comes over the test's own event loop."""
+
+    @asynccontextmanager
+    async def connected(
+        user: Any, query: str = "", session_id: Any = task.session_id, origin: str = "http://localhost"
+    ):
+        monkeypatch.setattr(event_loop, "_loop", asyncio.get_running_loop())
+        headers = [(b"origin", origin.encode()), (b"host", b"localhost")]
+        if user is not None:
+            browser = Client()
+            await sync_to_async(browser.force_login)(user)
+            headers.append((b"cookie", f"sessionid={browser.cookies['sessionid'].value}".encode()))
+        socket = Socket(application, f"/ws/sessions/{session_id}/{query}", headers)
+        socket.accepted, _ = await socket.connect(5)
+        try:
+            yield socket
+        finally:
+            await socket.disconnect()
+
+    return connected
+
+
+say = database_sync_to_async(lambda task, *texts: factories.append(task, *(notice(text) for text in texts)))
+
+
+async def test_it_begins_with_the_record(connect, alice, task):
+    await say(task, "Second.")
+    async with connect(alice) as socket:
+        assert "Please." in await socket.until('id="e1"')
+        assert "Second." in await socket.until('id="e2"')
+        assert "Thinking" in await socket.until('id="state"')
+
+
+async def test_it_resumes_behind_what_a_page_has(connect, alice, task):
+    await say(task, "Second.", "Third.")
+    async with connect(alice, "?after=2") as socket:
+        first = await socket.receive_from(5)
+        assert 'data-seq="3"' in first
+        assert 'hx-swap-oob="beforeend:#entries"' in first
+
+
+@pytest.mark.parametrize("query", ["?after=x", "?after=-1", "?after=99999999999999999999", "?after=%ff", "?other"])
+async def test_a_strange_place_means_the_beginning(query, connect, alice):
+    async with connect(alice, query) as socket:
+        assert 'id="e1"' in await socket.receive_from(5)
+
+
+async def test_what_is_appended_comes_at_once(connect, alice, task):
+    async with connect(alice, "?after=1") as socket:
+        await socket.until('id="state"')
+        await say(task, "News.")
+        assert "News." in await socket.until("<article")
+
+
+async def test_running_text_comes_as_json_from_its_beginning(connect, alice, task, session):
+    piece = Piece(stream="s1", kind="text", offset=0, text="Hello ")
+    async with connect(alice, "?after=1") as socket:
+        await socket.until('id="state"')
+        await running_text.store.add(task.id, piece)
+        await broadcast.send(session.group, piece.event(task.id))
+        told = json.loads(await socket.until("delta"))
+        assert (told["stream"], told["offset"], told["text"]) == ("s1", 0, "Hello ")
+        await broadcast.send(session.group, {"type": "reset", "stream": "s1"})
+        assert json.loads(await socket.until("reset")) == {"type": "reset", "stream": "s1"}
+    await running_text.store.drop(task.id)
+
+
+async def test_a_question_comes_with_its_form_and_a_reader_gets_none(connect, alice, bob, asking):
+    async with connect(alice) as socket:
+        assert 'name="call"' in await socket.until("Which colour?")
+    async with connect(bob) as socket:
+        assert 'name="call"' not in await socket.until("Which colour?")
+
+
+async def test_unchanged_pieces_are_not_sent_again(connect, alice, task, session):
+    async with connect(alice, "?after=1") as socket:
+        await socket.until('id="state"')
+        await broadcast.send(session.group, {"type": "inbox"})
+        await say(task, "News.")
+        assert "News." in await socket.receive_from(5)
+
+
+async def test_a_stranger_is_told_to_sign_in(connect):
+    async with connect(None) as socket:
+        assert socket.accepted
+        assert await socket.close_code() == consumers.NOT_SIGNED_IN
+
+
+async def test_others_are_told_that_there_is_nothing(connect, charlie, alice):
+    async with connect(charlie) as socket:
+        assert await socket.close_code() == consumers.NOT_VISIBLE
+    async with connect(alice, session_id="00000000-0000-0000-0000-000000000000") as socket:
+        assert await socket.close_code() == consumers.NOT_VISIBLE
+
+
+async def test_another_site_is_not_let_in(connect, alice):
+    async with connect(alice, origin="https://evil.example") as socket:
+        assert not socket.accepted
+
+
+async def test_who_loses_their_right_hears_no_more(connect, bob, task):
+    async with connect(bob) as socket:
+        await socket.until('id="state"')
+        await database_sync_to_async(SessionMember.objects.filter(user=bob).delete)()
+        await say(task, "Not for bob.")
+        assert await socket.close_code() == consumers.NOT_VISIBLE
+
+
+async def test_who_signs_out_hears_no_more(connect, alice, task, monkeypatch):
+    monkeypatch.setattr(consumers, "CHECK_SECONDS", 0)
+    async with connect(alice) as socket:
+        await socket.until('id="state"')
+        alice.set_password("another one")
+        await database_sync_to_async(alice.save)()
+        await say(task, "Not for who has the old password.")
+        assert await socket.close_code() == consumers.NOT_SIGNED_IN
+
+
+async def test_a_session_that_is_deleted_ends_its_pages(connect, alice, session, task):
+    async with connect(alice) as socket:
+        await socket.until('id="state"')
+        await database_sync_to_async(Session.objects.filter(pk=session.pk).delete)()
+        await broadcast.send(session.group, {"type": "inbox"})
+        assert await socket.close_code() == consumers.NOT_VISIBLE

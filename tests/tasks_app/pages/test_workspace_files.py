@@ -1,0 +1,159 @@
+"""Files in and out of the workspace, through the page."""
+
+import os
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import AsyncClient
+
+from tasks_app import uploads
+from tasks_app.engine.capabilities import workspace_of
+
+
+@pytest.fixture
+def workspace(session):
+    return workspace_of(session)
+
+
+@pytest.fixture
+def put(alices, session):
+    def upload(*files):
+        return alices.htmx(
+            f"{session.get_absolute_url()}files/", {"files": [SimpleUploadedFile(name, data) for name, data in files]}
+        )
+
+    return upload
+
+
+@pytest.fixture
+def get(session, alice):
+    async def download(path, user=alice):
+        client = AsyncClient()
+        await client.aforce_login(user)
+        response = await client.get(f"{session.get_absolute_url()}files/{path}")
+        if response.status_code == 200:
+            response.body = b"".join([chunk async for chunk in response.streaming_content])
+        return response
+
+    return download
+
+
+def test_an_upload_is_shown_in_the_panel(put, workspace):
+    response = put(("notes.txt", b"hello"))
+    assert "notes.txt" in response.content.decode()
+    assert workspace.read_bytes("notes.txt") == b"hello"
+
+
+def test_what_is_there_is_never_overwritten(put, workspace):
+    for content in (b"1", b"2", b"3"):
+        put(("a.tar", content))
+    assert [workspace.read_bytes(name) for name in ("a.tar", "a-2.tar", "a-3.tar")] == [b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\me\\plan.doc", "plan.doc"),
+        (".bashrc", "bashrc"),
+        ("a\nb\x07.txt", "a_b_.txt"),
+        ("\u202egpj.exe", "_gpj.exe"),
+        ("x" * 300 + ".txt", "x" * 116 + ".txt"),
+        ("日本.txt", "日本.txt"),
+    ],
+)
+def test_a_name_is_made_harmless(given, kept, session, workspace):
+    file = SimpleUploadedFile("placeholder", b"x")
+    file._name = given  # as a browser may send it
+    assert uploads.store(session, [file]) == [kept]
+    assert workspace.is_file(kept)
+
+
+def test_a_file_that_is_too_large_is_refused_and_nothing_is_stored(put, workspace, monkeypatch):
+    monkeypatch.setattr(uploads, "LARGEST", 10)
+    response = put(("small.txt", b"x"), ("large.txt", b"x" * 11))
+    assert response.status_code == 413
+    assert "50 MB" in response.content.decode()
+    assert not workspace.is_file("small.txt")
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_download_is_saved_and_runs_nowhere(get, workspace):
+    workspace.write_bytes("page one.html", b"<script>alert(1)</script>")
+    response = await get("page%20one.html")
+    assert response.body == b"<script>alert(1)</script>"
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    assert response["Content-Disposition"] == 'attachment; filename="page one.html"'
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert response["Content-Length"] == "25"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("a.png", "image/png"), ("b.JPG", "image/jpeg"), ("c.webp", "image/webp"), ("d.svg", None), ("e.exe", None)],
+)
+async def test_only_harmless_pictures_are_shown_in_the_page(name, kind, get, workspace):
+    workspace.write_bytes(name, b"x")
+    response = await get(name)
+    assert response["Content-Type"] == (kind or "application/octet-stream")
+    assert response["Content-Disposition"].startswith("inline" if kind else "attachment")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", ["missing", "../../keys/secret_key", "%2e%2e/%2e%2e/x", "folder", "link", "a%00b"])
+async def test_nothing_else_is_served(path, get, workspace, tmp_path):
+    workspace.write_bytes("folder/x", b"x")
+    (tmp_path / "outside").write_text("secret")
+    os.symlink(tmp_path / "outside", workspace.root / "link")
+    assert (await get(path)).status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_others_get_nothing(get, workspace, charlie, bob):
+    workspace.write_bytes("a.txt", b"x")
+    assert (await get("a.txt", bob)).body == b"x"
+    assert (await get("a.txt", charlie)).status_code == 404
+
+
+def test_a_file_is_deleted_after_a_question(alices, session, workspace):
+    workspace.write_bytes("a b.txt", b"x")
+    address = f"{session.get_absolute_url()}files/delete/?path=a%20b.txt"
+    assert "Delete a b.txt?" in alices.page(address)
+    assert alices.post(address)["Location"] == session.get_absolute_url()
+    assert not workspace.is_file("a b.txt")
+
+
+@pytest.mark.parametrize("path", ["", ".", "../x", "missing"])
+def test_what_cannot_be_deleted_is_said(path, alices, session, workspace):
+    response = alices.htmx(f"{session.get_absolute_url()}files/delete/?path={path}")
+    assert response.status_code == 409
+    assert 'id="files"' in response.content.decode()
+    assert workspace.make_root().is_dir()
+
+
+def test_the_tree_shows_folders_first_and_hides_what_is_hidden(alices, session, workspace):
+    for path in ("z.txt", "deep/er/est.txt", ".results/secret.txt", "a<b>.txt"):
+        workspace.write_bytes(path, b"x")
+    page = alices.page(session.get_absolute_url())
+    assert page.index(">deep<") < page.index(">z.txt<")
+    assert "est.txt" in page
+    assert "secret.txt" not in page
+    assert "a&lt;b&gt;.txt" in page
+
+
+def test_names_that_no_address_can_carry_break_no_page(alices, session, workspace):
+    workspace.make_root()
+    os.close(os.open(os.fsencode(workspace.root) + b"/bad\xff\n", os.O_CREAT))
+    assert "bad\\udcff\\n" in alices.page(session.get_absolute_url())
+
+
+def test_a_huge_workspace_is_shown_in_part(alices, session, workspace, monkeypatch):
+    monkeypatch.setattr("tasks_app.workspace_tree.MOST_ENTRIES", 5)
+    for number in range(9):
+        workspace.write_bytes(f"f{number}.txt", b"x")
+    page = alices.page(session.get_absolute_url())
+    assert "f4.txt" in page
+    assert "f5.txt" not in page
+    assert "There are more" in page

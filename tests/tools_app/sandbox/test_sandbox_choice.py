@@ -1,0 +1,99 @@
+"""Which sandbox a server uses, and what happens where none works."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tools_app.errors import SandboxUnavailable
+from tools_app.sandbox import choice
+from tools_app.sandbox.base import Command, Sandbox
+from tools_app.sandbox.bubblewrap import Bubblewrap
+from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.docker import Docker
+
+
+@pytest.fixture(autouse=True)
+def nothing_known() -> Iterator[None]:
+    choice.forget()
+    yield
+    choice.forget()
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine where neither bubblewrap nor docker works."""
+    monkeypatch.setattr(Bubblewrap, "probe", lambda self: "namespaces are off")
+    monkeypatch.setattr(Docker, "probe", lambda self: "no engine")
+
+
+def run(sandbox: Sandbox, folder: Path) -> None:
+    command = Command(text="touch made", workspace=folder)
+    asyncio.run(sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None))
+
+
+def test_the_strongest_that_works_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Docker, "probe", lambda self: "")
+    monkeypatch.setattr(Bubblewrap, "probe", lambda self: "namespaces are off")
+    assert strongest(allow_local=True).name == "docker"
+    choice.forget()
+    monkeypatch.setattr(Bubblewrap, "probe", lambda self: "")
+    assert strongest(allow_local=True).name == "bubblewrap"
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_server_of_one_person_falls_back_on_local() -> None:
+    assert strongest(allow_local=True).name == "local"
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_server_of_many_runs_nothing_and_says_why(tmp_path: Path) -> None:
+    sandbox = strongest(allow_local=False)
+    assert sandbox.name == "none"
+    assert "namespaces are off" in sandbox.probe()
+    with pytest.raises(SandboxUnavailable, match="no engine"):
+        run(sandbox, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_sandbox_that_is_named_is_never_replaced_by_another() -> None:
+    assert strongest("bubblewrap", allow_local=True).name == "none"
+    assert strongest("local", allow_local=False).name == "local"
+
+
+def test_an_unknown_name_is_said() -> None:
+    assert "'bubble'" in strongest("bubble", allow_local=True).probe()
+
+
+def test_it_probes_once() -> None:
+    assert strongest("local") is strongest("local")
+
+
+def test_a_probe_can_be_asked_for_on_an_event_loop() -> None:
+    async def ask() -> str:
+        return strongest("local").probe()
+
+    assert asyncio.run(ask()) == ""
+
+
+def test_docker_says_in_one_line_why_it_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    reason = Docker().probe()
+    assert "docker" in reason.lower()
+    assert "\n" not in reason
+
+
+def test_docker_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert Docker().probe() == "The program docker is not installed."
+
+
+def test_a_program_that_is_not_bubblewrap_is_found_out() -> None:
+    assert Bubblewrap(Path("/usr/bin/false")).probe()
+    assert "/no/such/bwrap" in Bubblewrap(Path("/no/such/bwrap")).probe()
+
+
+def test_every_sandbox_is_honest_about_its_weakness() -> None:
+    assert all(strongest(name).weakness.endswith(".") for name in ("bubblewrap", "docker", "local", "unknown"))

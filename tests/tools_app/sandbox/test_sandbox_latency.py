@@ -1,0 +1,45 @@
+"""What bubblewrap adds to the time of a command; the figure is printed."""
+
+import asyncio
+import os
+import statistics
+import time
+from pathlib import Path
+
+import pytest
+
+from tools_app.sandbox.base import Command
+from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.owner import workspace_owner
+
+ROUNDS = 15
+
+
+def test_it_adds_little(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if reason := (sandbox := strongest("bubblewrap")).probe():
+        pytest.skip(reason)
+    if owner := workspace_owner():
+        os.chown(tmp_path, *owner)
+
+    async def sandboxed() -> None:
+        command = Command(text="true", workspace=tmp_path)
+        await sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)
+
+    async def bare() -> None:
+        await (await asyncio.create_subprocess_exec("bash", "-c", "true")).wait()
+
+    async def measure() -> float:
+        medians = []
+        for run in (sandboxed, bare):
+            times = []
+            for _ in range(ROUNDS):
+                began = time.perf_counter()
+                await run()
+                times.append(time.perf_counter() - began)
+            medians.append(statistics.median(times))
+        return (medians[0] - medians[1]) * 1000
+
+    added = asyncio.run(measure())
+    with capsys.disabled():
+        print(f"\nbubblewrap adds {added:.1f} ms to a command")  # 20 ms on a quiet machine at most
+    assert added < 250

@@ -1,0 +1,91 @@
+"""What a command under bubblewrap may use up, whoever runs the server."""
+
+import pytest
+
+from tests.tools_app.sandbox.conftest import Server
+
+MIB = 1024**2
+
+FORKS = """
+import os, sys, time
+count = 0
+try:
+    while count < 1000:
+        if os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+        count += 1
+except BlockingIOError:
+    print("held after", count, flush=True)
+"""
+BOMB = ":(){ :|:& };:; > exploding; sleep 30"
+
+
+def test_the_number_of_processes_is_bounded(server: Server) -> None:
+    server.write("forks.py", FORKS)
+    outcome = server.run("python3 forks.py", limits={"processes": 30})
+    assert outcome["output"].startswith("held after ")
+    assert int(outcome["output"].split()[-1]) < 30
+
+
+def test_a_fork_bomb_does_not_keep_another_command_from_its_processes(server: Server) -> None:
+    with server.start(BOMB, limits={"processes": 40, "wall_s": 1.5}) as bomb:
+        server.until_exists("exploding")
+        assert server.run("true | true | echo fine", limits={"processes": 40})["output"] == "fine\n"
+        answer, _ = bomb.communicate(timeout=10)
+    assert '"timed_out": true' in answer
+
+
+def test_the_memory_of_one_process_is_bounded(server: Server) -> None:
+    outcome = server.run("python3 -c 'len(bytearray(300 << 20))'", limits={"memory": 200 * MIB})
+    assert "MemoryError" in outcome["output"]
+
+
+def test_the_memory_of_all_processes_together_is_bounded(server: Server) -> None:
+    hold = "python3 -c 'import time; held = bytearray(b\"x\") * (60 << 20); time.sleep(20)' &"
+    outcome = server.run(f"{hold * 6} wait", limits={"memory": 200 * MIB})
+    assert outcome["out_of_memory"]
+
+
+def test_memory_that_processes_share_counts_once(server: Server) -> None:
+    server.write("share.py", "import os, time; a = bytearray(b'x') * (60 << 20); os.fork(); os.fork(); time.sleep(0.6)")
+    assert server.run("python3 share.py", limits={"memory": 200 * MIB})["exit_code"] == 0
+
+
+def test_the_size_of_a_file_is_bounded(server: Server) -> None:
+    outcome = server.run("head -c 3000000 /dev/zero > big", limits={"file_size": MIB})
+    assert outcome["exit_code"] != 0
+    assert (server.workspace / "big").stat().st_size <= MIB
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/dev/shm", "$HOME"])
+def test_temporary_space_is_bounded(server: Server, place: str) -> None:
+    outcome = server.run(f"head -c 3000000 /dev/zero > {place}/big", limits={"temporary": MIB})
+    assert "No space left" in outcome["output"]
+
+
+def test_processor_time_is_bounded(server: Server) -> None:
+    outcome = server.run("while :; do :; done", limits={"cpu_s": 1, "wall_s": 10})
+    assert outcome["exit_code"] == 128 + 9
+    assert not outcome["timed_out"]
+
+
+def test_output_is_bounded_and_both_of_its_ends_are_kept(server: Server) -> None:
+    outcome = server.run(
+        "echo first; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo last", limits={"output": 10_000}
+    )
+    assert outcome["exit_code"] == 0
+    assert outcome["truncated"]
+    assert outcome["output"].startswith("first\nxxx")
+    assert outcome["output"].endswith("xxx\nlast\n")
+    assert len(outcome["output"]) < 10_100
+    assert len(outcome["shown"]) == 10_000
+
+
+def test_a_command_that_prints_without_end_is_ended_in_time(server: Server) -> None:
+    outcome = server.run("yes", limits={"wall_s": 0.5, "output": 1000})
+    assert outcome["timed_out"]
+
+
+def test_no_descriptor_of_the_server_is_inherited(server: Server) -> None:
+    assert server.run("ls /proc/self/fd")["output"].split() == ["0", "1", "2", "3"]  # 3 is the listing itself

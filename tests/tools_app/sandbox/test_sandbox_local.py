@@ -1,0 +1,89 @@
+"""Local commands: no isolation, yet limits, an ending, and no root."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tools_app.sandbox.base import Command, Limits, Outcome
+from tools_app.sandbox.local import Local
+from tools_app.sandbox.owner import UNPRIVILEGED, workspace_owner
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """As the server makes it: below a folder that its owner may not enter."""
+    tmp_path.chmod(0o700)
+    (folder := tmp_path / "workspace").mkdir(mode=0o700)
+    if owner := workspace_owner():
+        os.chown(folder, *owner)
+    return folder
+
+
+def run(text: str, workspace: Path, limits: Limits | None = None) -> Outcome:
+    command = Command(text=text, workspace=workspace, limits=limits or Limits(), environment={"TOKEN": "sesame"})
+    return asyncio.run(Local().run(command, on_output=lambda text: None, on_start=lambda started: None))
+
+
+def test_it_runs_in_the_workspace(workspace: Path) -> None:
+    assert run("echo $TOKEN > made; cat made", workspace) == Outcome(exit_code=0, output="sesame\n")
+    assert (workspace / "made").exists()
+
+
+def test_the_environment_of_the_server_is_not_inherited(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "the-servers-own-secret")
+    assert "the-servers-own-secret" not in run("env", workspace).output
+
+
+def test_its_home_is_its_own_and_gone_afterwards(workspace: Path) -> None:
+    home = run("touch ~/file && echo $HOME", workspace).output.strip()
+    assert home not in ("", str(Path.home()))
+    assert not Path(home).exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up root")
+def test_root_is_given_up(workspace: Path) -> None:
+    output = run("id -u; id -G; touch made", workspace).output
+    assert output.split() == [str(UNPRIVILEGED), str(UNPRIVILEGED)]
+    assert (workspace / "made").stat().st_uid == UNPRIVILEGED
+
+
+def test_processes_in_the_background_end_with_the_command(workspace: Path) -> None:
+    began = time.monotonic()
+    outcome = run("(sleep 1.2; touch late) & echo done", workspace)
+    assert outcome.output == "done\n"
+    assert time.monotonic() - began < 1.2
+    time.sleep(max(0.0, began + 1.5 - time.monotonic()))  # past the moment at which it would have been made
+    assert not (workspace / "late").exists()
+
+
+def test_a_command_that_takes_too_long_is_killed_even_if_it_ignores_the_request(workspace: Path) -> None:
+    began = time.monotonic()
+    assert run("trap '' TERM; while :; do sleep 0.1; done", workspace, Limits(wall_s=0.2)).timed_out
+    assert time.monotonic() - began < 5
+
+
+def test_a_command_may_clean_up_before_it_is_killed(workspace: Path) -> None:
+    run("trap 'touch cleaned; exit' TERM; while :; do sleep 0.05; done", workspace, Limits(wall_s=0.3))
+    assert (workspace / "cleaned").exists()
+
+
+def test_a_signal_shows_in_the_exit_code(workspace: Path) -> None:
+    assert run("kill -9 $$", workspace).exit_code == 137
+
+
+def test_an_error_while_output_is_shown_is_not_swallowed(workspace: Path) -> None:
+    def fail(text: str) -> None:
+        raise ValueError(text)
+
+    command = Command(text="echo lost", workspace=workspace)
+    with pytest.raises(ValueError, match="lost"):
+        asyncio.run(Local().run(command, on_output=fail, on_start=lambda started: None))
+
+
+def test_a_process_that_left_the_group_does_not_hold_the_command_up(workspace: Path) -> None:
+    began = time.monotonic()
+    assert run("setsid sleep 3 & echo done", workspace).output == "done\n"
+    assert time.monotonic() - began < 2.5

@@ -1,0 +1,63 @@
+"""What a command sees of the machine: where the project or the only Python lie in odd places too."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools_app.errors import SandboxUnavailable
+from tools_app.sandbox import view
+from tools_app.sandbox.base import Command
+from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.owner import workspace_owner
+
+
+def run(text: str, folder: Path) -> str:
+    if reason := (sandbox := strongest("bubblewrap")).probe():
+        pytest.skip(f"bubblewrap does not work here: {reason}")
+    (workspace := folder / "workspace").mkdir()
+    if owner := workspace_owner():
+        os.chown(workspace, *owner)
+    command = Command(text=text, workspace=workspace)
+    return asyncio.run(sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)).output
+
+
+def test_the_systems_python_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "python3").touch()
+    assert view.python(tmp_path / "python3") is None
+
+
+def test_without_it_the_base_interpreter_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path / "3.11"))
+    assert view.python(tmp_path / "none") == tmp_path / "3.11"
+
+
+@pytest.mark.parametrize("prefix", ["/", str(Path.home()), str(Path(__file__).parents[3])])
+def test_a_prefix_that_holds_a_home_or_the_project_is_not(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "base_prefix", prefix)
+    assert view.python(Path("/no/such/python3")) is None
+
+
+def test_a_prefix_that_only_the_server_can_reach_serves_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (programs := tmp_path / "3.11" / "bin").mkdir(parents=True)
+    (programs / "greet").write_text("#!/bin/sh\necho hello\n")
+    (programs / "greet").chmod(0o755)
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(view, "python", lambda: tmp_path / "3.11")
+    assert run("greet; touch $(dirname $(which greet))/x 2>&1 | grep -o Read-only", tmp_path) == "hello\nRead-only\n"
+
+
+def test_a_project_among_the_systems_files_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("ls /usr/share | wc -l", tmp_path) != "0\n"
+    monkeypatch.setattr(view, "_PROJECT", Path("/usr/share"))
+    (second := tmp_path / "second").mkdir()
+    assert run("ls /usr/share | wc -l", second) == "0\n"
+
+
+def test_workspaces_among_the_systems_files_are_refused() -> None:
+    with pytest.raises(SandboxUnavailable, match="AGENTSITE_VAR"):
+        view.system(Path("/usr/local/var/workspaces/1"))

@@ -1,0 +1,172 @@
+"""Arguments as a model wrote them → as the schema means them: strict about meaning, and clear when it cannot be."""
+
+import json
+import math
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field
+
+from tools_app import coerce
+from tools_app.base import Arguments, Danger, ToolContext, ToolDefinition, ToolResult
+from tools_app.errors import InvalidArguments
+
+
+class Point(Arguments):
+    x: int
+    y: int = 0
+
+
+class Everything(Arguments):
+    text: str | None = None
+    count: int | None = None
+    ratio: float | None = None
+    flag: bool | None = None
+    names: list[str] | None = None
+    numbers: list[int] | None = None
+    point: Point | None = None
+    points: list[Point] | None = None
+    options: dict[str, int] | None = None
+    kind: Literal["a", "b"] | None = None
+    either: int | str | None = None
+    bounded: int | None = Field(None, ge=1, le=10)
+
+
+async def _nothing(arguments: Any, context: ToolContext) -> ToolResult:
+    return ToolResult(content="")
+
+
+TOOL = ToolDefinition(name="t", description="", arguments=Everything, handler=_nothing, danger=Danger.SAFE)
+
+
+def read(**arguments: Any) -> dict[str, Any]:
+    return coerce.read(TOOL, json.dumps(arguments)).model_dump(exclude_none=True)
+
+
+@pytest.mark.parametrize(
+    ("given_value", "expected"),
+    [
+        ({"count": "3"}, {"count": 3}),
+        ({"count": " -3 "}, {"count": -3}),
+        ({"count": 3.0}, {"count": 3}),
+        ({"ratio": "0.5"}, {"ratio": 0.5}),
+        ({"ratio": "1e3"}, {"ratio": 1000.0}),
+        ({"ratio": 2}, {"ratio": 2.0}),
+        ({"flag": "true"}, {"flag": True}),
+        ({"flag": "False"}, {"flag": False}),
+        ({"flag": False}, {"flag": False}),
+        ({"names": '["a", "b"]'}, {"names": ["a", "b"]}),
+        ({"numbers": ["1", 2, "3"]}, {"numbers": [1, 2, 3]}),
+        ({"point": '{"x": "4"}'}, {"point": {"x": 4, "y": 0}}),
+        ({"points": [{"x": "1"}, '{"x": 2}']}, {"points": [{"x": 1, "y": 0}, {"x": 2, "y": 0}]}),
+        ({"options": {"a": "1"}}, {"options": {"a": 1}}),
+        ({"either": "7"}, {"either": "7"}),
+        ({"either": 7}, {"either": 7}),
+        ({"text": "null"}, {"text": "null"}),
+        ({"text": "12"}, {"text": "12"}),
+        ({"count": None}, {}),
+        ({"count": "null"}, {}),
+        ({"kind": "a"}, {"kind": "a"}),
+        ({"text": '{"x": 1}'}, {"text": '{"x": 1}'}),
+        ({}, {}),
+    ],
+)
+def test_it_reads(given_value, expected):
+    assert read(**given_value) == expected
+
+
+@pytest.mark.parametrize(
+    ("given_value", "place"),
+    [
+        ({"count": True}, "count"),
+        ({"count": "1_000"}, "count"),
+        ({"count": "1,000"}, "count"),
+        ({"count": "3.5"}, "count"),
+        ({"count": 3.5}, "count"),
+        ({"count": "0x10"}, "count"),
+        ({"count": "٣"}, "count"),
+        ({"count": ""}, "count"),
+        ({"count": [3]}, "count"),
+        ({"ratio": "nan"}, "ratio"),
+        ({"ratio": "inf"}, "ratio"),
+        ({"ratio": "1e999"}, "ratio"),
+        ({"ratio": True}, "ratio"),
+        ({"flag": 1}, "flag"),
+        ({"flag": "yes"}, "flag"),
+        ({"text": 5}, "text"),
+        ({"text": ["a"]}, "text"),
+        ({"names": "a, b"}, "names"),
+        ({"names": [1]}, "names"),
+        ({"point": "x=1"}, "point"),
+        ({"point": {"y": 1}}, "point.x"),
+        ({"point": [1, 2]}, "point"),
+        ({"kind": "c"}, "kind"),
+        ({"bounded": "11"}, "bounded"),
+        ({"unknown": 1}, "unknown"),
+    ],
+)
+def test_it_refuses_and_names_the_place(given_value, place):
+    with pytest.raises(InvalidArguments) as error:
+        read(**given_value)
+    assert place in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", '{"text": "cut o', '{"text": NaN}', '{"count": Infinity}', "[1]", '"text"', "null", "true", "3", "[" * 100_000],
+)
+def test_arguments_that_are_no_whole_object_never_run(text):
+    with pytest.raises(InvalidArguments):
+        coerce.read(TOOL, text)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=5), children, max_size=4),
+    max_leaves=12,
+)
+names = st.sampled_from([*Everything.model_fields, "other"])
+
+
+@given(st.dictionaries(names, json_values, max_size=4))
+def test_whatever_comes_it_is_valid_or_refused(arguments):
+    try:
+        value = coerce.read(TOOL, json.dumps(arguments))
+    except InvalidArguments:
+        return
+    assert isinstance(value, Everything)
+
+
+@given(st.dictionaries(names, json_values, max_size=4))
+def test_coercing_twice_changes_nothing_more(arguments):
+    once = coerce.coerce(arguments, TOOL.parameters)
+    assert coerce.coerce(once, TOOL.parameters) == once
+
+
+@given(st.integers(-(2**50), 2**50))
+def test_an_integer_as_text_is_that_integer(number):
+    assert read(count=str(number)) == {"count": number}
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_a_number_as_text_is_that_number(number):
+    assert math.isclose(read(ratio=str(number))["ratio"], number, rel_tol=1e-9)
+
+
+valid = st.fixed_dictionaries(
+    {},
+    optional={
+        "text": st.text(),
+        "count": st.integers(-(10**9), 10**9),
+        "flag": st.booleans(),
+        "names": st.lists(st.text(), max_size=3),
+        "point": st.fixed_dictionaries({"x": st.integers(-99, 99)}),
+    },
+)
+
+
+@given(valid)
+def test_what_is_valid_already_is_left_as_it_is(arguments):
+    assert coerce.coerce(arguments, TOOL.parameters) == arguments

@@ -1,0 +1,296 @@
+"""The tool `file`, called as a model calls it."""
+
+import os
+import re
+
+import pytest
+
+from tests.tools_app.conftest import Call
+from tools_app import coerce, registry
+from tools_app.base import Danger
+from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
+from tools_app.workspace import Workspace
+
+
+async def test_it_writes_a_file_and_reads_it_back_numbered(call: Call) -> None:
+    written = await call("file", action="write", path="notes/plan.md", content="# Plan\nstep one\n")
+    read = await call("file", action="read", path="notes/plan.md")
+    assert written.content == "Created notes/plan.md: 2 lines, 16 bytes."
+    assert read.content == "     1\t# Plan\n     2\tstep one"
+
+
+async def test_it_reads_a_range_and_says_how_to_go_on(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("long.txt", "".join(f"line {n}\n" for n in range(1, 101)).encode())
+    read = await call("file", action="read", path="long.txt", offset=10, limit=3)
+    assert read.content.splitlines() == [
+        "    10\tline 10",
+        "    11\tline 11",
+        "    12\tline 12",
+        "(88 more lines; go on with offset 13)",
+    ]
+    last = await call("file", action="read", path="long.txt", offset="99")
+    assert last.content == "    99\tline 99\n   100\tline 100"
+
+
+async def test_it_reads_2000_lines_unless_told_otherwise(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("long.txt", b"x\n" * 2500)
+    read = await call("file", action="read", path="long.txt")
+    assert read.content.splitlines()[-2:] == ["  2000\tx", "(500 more lines; go on with offset 2001)"]
+
+
+async def test_an_offset_behind_the_end_is_an_error_that_names_the_length(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("short.txt", b"one\ntwo")
+    with pytest.raises(ToolError, match=r"no line 9: the file has 2"):
+        await call("file", action="read", path="short.txt", offset=9)
+
+
+async def test_an_empty_file_says_so(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("empty.txt", b"")
+    assert (await call("file", action="read", path="empty.txt")).content == "(empty file)"
+
+
+async def test_long_lines_are_cut_with_a_note_and_the_numbers_stay_right(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("wide.txt", "é".encode() * 2000 + b"\n" + b"y" * 50_000 + b"\nend\n")
+    lines = (await call("file", action="read", path="wide.txt")).content.splitlines()
+    assert lines[0] == "     1\t" + "é" * 2000
+    assert lines[1] == "     2\t" + "y" * 2000 + "… (line cut: 50001 bytes)"
+    assert lines[2:] == ["     3\tend"]
+
+
+async def test_a_large_file_is_refused_as_a_whole_and_read_in_ranges(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("large.log", b"0123456789\n" * 1_000_000)
+    with pytest.raises(ToolError, match=r"11\.0 MB.*offset and limit.*shell"):
+        await call("file", action="read", path="large.log")
+    read = await call("file", action="read", path="large.log", offset=900_000, limit=1)
+    assert read.content.splitlines() == ["900000\t0123456789", "(100000+ more lines; go on with offset 900001)"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "shown"),
+    [
+        ("song.mp3", b"ID3\4\0\0\0\0\0\0", "song.mp3 is binary (audio/mpeg, 10 B): no text to show."),
+        ("data.bin", bytes(range(128, 256)) * 8, "data.bin is binary (application/octet-stream, 1.0 kB)"),
+    ],
+)
+async def test_a_binary_file_shows_kind_and_size(
+    call: Call, workspace: Workspace, name: str, data: bytes, shown: str
+) -> None:
+    workspace.write_bytes(name, data)
+    assert (await call("file", action="read", path=name)).content.startswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [
+        ("logo.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "image/png"),
+        ("photo.txt", b"\xff\xd8\xff\xe0\0\x10JFIF", "image/jpeg"),
+        ("moving.gif", b"GIF89a\1\0", "image/gif"),
+        ("small.webp", b"RIFF\x1a\0\0\0WEBPVP8L", "image/webp"),
+    ],
+)
+async def test_a_picture_is_handed_over_as_one(
+    call: Call, workspace: Workspace, name: str, data: bytes, kind: str
+) -> None:
+    workspace.write_bytes(name, data)
+    result = await call("file", action="read", path=name)
+    assert result.images == [name]
+    assert result.content.startswith(f"{name} is a picture ({kind}, ")
+
+
+async def test_a_sound_that_begins_like_a_webp_is_none(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("sound.wav", b"RIFF\x1a\0\0\0WAVEfmt ")
+    assert not (await call("file", action="read", path="sound.wav")).images
+
+
+async def test_text_that_is_no_utf8_is_shown_with_marks_and_without_nul(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("latin.txt", "Grüße aus der Küche".encode("latin-1") + b" " * 9000 + b"\0end")
+    content = (await call("file", action="read", path="latin.txt", limit=1)).content
+    assert content.startswith("     1\tGr\ufffd\ufffde aus der K\ufffdche")
+    assert "\0" not in content
+
+
+async def test_an_edit_replaces_the_one_place_and_shows_a_diff_to_the_page(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("code.py", b"".join(b"line %d\n" % n for n in range(1, 41)))
+    result = await call("file", action="edit", path="code.py", old="line 20\n", new="twenty\nand more\n")
+    assert result.content == "Edited code.py (1 place, line 20). It has 41 lines, 319 bytes now."
+    assert result.metadata["diff"].splitlines() == [
+        "--- code.py",
+        "+++ code.py",
+        "@@ -17,7 +17,8 @@",
+        " line 17",
+        " line 18",
+        " line 19",
+        "-line 20",
+        "+twenty",
+        "+and more",
+        " line 21",
+        " line 22",
+        " line 23",
+    ]
+
+
+async def test_an_edit_that_is_not_found_shows_the_nearest_lines(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("code.py", b"import os\n\ndef total(items):\n    return sum(items)\n")
+    with pytest.raises(ToolError) as failed:
+        await call("file", action="edit", path="code.py", old="def total(item):\n    return sum(item)", new="x")
+    assert str(failed.value).startswith("old occurs 0 times")
+    assert str(failed.value).endswith("     3\tdef total(items):\n     4\t    return sum(items)")
+
+
+async def test_an_edit_with_other_indentation_is_not_found_but_its_place_is_shown(
+    call: Call, workspace: Workspace
+) -> None:
+    workspace.write_bytes("code.py", b"a = 1\nif a:\n\tb = 2\n")
+    with pytest.raises(ToolError, match="every space") as failed:
+        await call("file", action="edit", path="code.py", old="    b = 2", new="    b = 3")
+    assert str(failed.value).endswith("     3\t\tb = 2")
+
+
+async def test_an_ambiguous_edit_changes_nothing_and_shows_the_places(call: Call, workspace: Workspace) -> None:
+    text = b"x = 1\ny = 2\nx = 1\n"
+    workspace.write_bytes("code.py", text)
+    with pytest.raises(ToolError, match=r"occurs 2 times(.|\n)*     1\tx = 1\n     3\tx = 1"):
+        await call("file", action="edit", path="code.py", old="x = 1", new="x = 9")
+    assert workspace.read_bytes("code.py") == text
+    result = await call("file", action="edit", path="code.py", old="x = 1", new="x = 9", replace_all=True)
+    assert "2 places, the first in line 1" in result.content
+    assert workspace.read_bytes("code.py") == b"x = 9\ny = 2\nx = 9\n"
+
+
+async def test_overlapping_occurrences_are_ambiguous_too(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"aaa")
+    with pytest.raises(ToolError, match="occurs 2 times"):
+        await call("file", action="edit", path="a.txt", old="aa", new="b")
+
+
+@pytest.mark.parametrize("old", ["one\ntwo", "one\r\ntwo"])
+async def test_an_edit_keeps_the_line_endings_of_windows(call: Call, workspace: Workspace, old: str) -> None:
+    workspace.write_bytes("dos.txt", b"zero\r\none\r\ntwo\r\nthree\r\n")
+    await call("file", action="edit", path="dos.txt", old=old, new="1\n2\n2b")
+    assert workspace.read_bytes("dos.txt") == b"zero\r\n1\r\n2\r\n2b\r\nthree\r\n"
+
+
+async def test_an_edit_of_one_line_in_a_windows_file_adds_its_line_endings(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("dos.txt", b"one\r\ntwo\r\n")
+    await call("file", action="edit", path="dos.txt", old="two", new="2\n3")
+    assert workspace.read_bytes("dos.txt") == b"one\r\n2\r\n3\r\n"
+
+
+async def test_an_edit_leaves_alone_what_is_no_utf8(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("mixed.txt", b"\xff\xfe\r\nname = old\n\xe9")
+    await call("file", action="edit", path="mixed.txt", old="old", new="new")
+    assert workspace.read_bytes("mixed.txt") == b"\xff\xfe\r\nname = new\n\xe9"
+
+
+async def test_an_edit_cannot_make_a_file_explode(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"a" * 100_000)
+    with pytest.raises(ToolError, match="too large"):
+        await call("file", action="edit", path="a.txt", old="a", new="b" * 1000, replace_all=True)
+    assert workspace.read_bytes("a.txt") == b"a" * 100_000
+
+
+async def test_replacing_a_file_says_so_and_shows_what_changed(call: Call) -> None:
+    await call("file", action="write", path="a.txt", content="one\ntwo\n")
+    result = await call("file", action="write", path="a.txt", content="one\n2\n")
+    assert result.content == "Replaced a.txt: 2 lines, 6 bytes."
+    assert result.metadata["diff"].splitlines()[3:] == [" one", "-two", "+2"]
+
+
+async def test_a_binary_file_is_replaced_without_a_diff(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.bin", b"\0\1\2")
+    result = await call("file", action="write", path="a.bin", content="text")
+    assert "diff" not in result.metadata
+
+
+async def test_the_diff_is_bounded(call: Call) -> None:
+    long = "".join(f"{n} " + "x" * 1000 + "\n" for n in range(5000))
+    created = await call("file", action="write", path="a.txt", content=long)
+    replaced = await call("file", action="write", path="a.txt", content=long.replace("x", "y"))
+    for result in (created, replaced):
+        lines = result.metadata["diff"].split("\n")
+        assert len(lines) == 200
+        assert max(map(len, lines)) <= 300
+        assert lines[-1] == "… (more changes follow)"
+
+
+async def test_appending_adds_to_the_end(call: Call, workspace: Workspace) -> None:
+    await call("file", action="append", path="log.txt", content="one\n")
+    result = await call("file", action="append", path="log.txt", content="two\n")
+    assert result.content == "Appended 1 line, 4 bytes to log.txt."
+    assert workspace.read_bytes("log.txt") == b"one\ntwo\n"
+
+
+async def test_it_lists_moves_and_deletes(call: Call, workspace: Workspace) -> None:
+    await call("file", action="write", path="a/one.txt", content="1")
+    await call("file", action="move", path="a/one.txt", to="b/two.txt")
+    listed = await call("file", action="list", path=".")
+    assert listed.content == "a/\nb/"
+    assert (await call("file", action="list", path="a")).content == "(empty)"
+    await call("file", action="delete", path="b")
+    assert os.listdir(workspace.root) == ["a"]
+
+
+async def test_a_long_list_is_cut_and_counted(call: Call, workspace: Workspace) -> None:
+    workspace.make_root()
+    for number in range(510):
+        (workspace.root / f"{number:04}").touch()
+    lines = (await call("file", action="list", path=".")).content.splitlines()
+    assert len(lines) == 501
+    assert lines[-1] == "and 10 more"
+
+
+@pytest.mark.parametrize("action", ["read", "write", "append", "edit", "list", "move", "delete"])
+async def test_no_action_leaves_the_workspace(call: Call, action: str) -> None:
+    fitting = {
+        "write": {"content": "x"},
+        "append": {"content": "x"},
+        "edit": {"old": "a", "new": "b"},
+        "move": {"to": "x"},
+    }
+    with pytest.raises(OutsideWorkspace):
+        await call("file", action=action, path="../outside.txt", **fitting.get(action, {}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ({"action": "write", "path": "a"}, "content is required for write"),
+        ({"action": "edit", "path": "a", "old": "x"}, "new is required for edit"),
+        ({"action": "edit", "path": "a", "old": "", "new": "x"}, "old must not be empty"),
+        ({"action": "edit", "path": "a", "old": "x", "new": "x"}, "new must differ"),
+        ({"action": "move", "path": "a"}, "to is required for move"),
+        ({"action": "read", "path": "a", "content": "x"}, "content belongs to write and append"),
+        ({"action": "read", "path": "a", "offset": 0}, "offset: "),
+        ({"action": "read", "path": ""}, "path: "),
+        ({"action": "write", "path": "a", "content": "\ud800"}, "surrogates not allowed"),
+        ({"action": "touch", "path": "a"}, "action: "),
+    ],
+)
+async def test_arguments_that_do_not_fit_are_refused(call: Call, arguments: dict[str, object], fault: str) -> None:
+    with pytest.raises(InvalidArguments, match=re.escape(fault)):
+        await call("file", **arguments)
+
+
+async def test_what_belongs_to_another_action_may_be_there_but_empty(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"x")
+    result = await call("file", action="read", path="a.txt", content="", old=None, new="", to=None, replace_all=False)
+    assert result.content == "     1\tx"
+
+
+@pytest.mark.parametrize(
+    ("action", "danger"),
+    [("read", Danger.SAFE), ("list", Danger.SAFE), ("write", Danger.MODERATE), ("delete", Danger.MODERATE)],
+)
+def test_reading_is_safe_and_changing_is_moderate(action: str, danger: Danger) -> None:
+    definition = registry.get("file")
+    content = ', "content": "x"' if action == "write" else ""
+    arguments = coerce.read(definition, f'{{"action": "{action}", "path": "a"{content}}}')
+    judgement = definition.judgement(arguments)
+    assert judgement.danger is danger
+    assert bool(judgement.rule) == (danger > Danger.SAFE)
+
+
+def test_its_old_calls_are_one_line() -> None:
+    definition = registry.get("file")
+    arguments = coerce.read(definition, '{"action": "read", "path": "notes/plan.md"}')
+    assert definition.compact_template.format(**arguments.model_dump()) == "file read notes/plan.md"

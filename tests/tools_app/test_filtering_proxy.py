@@ -1,0 +1,264 @@
+"""The proxy that programs of tools go through: who may use it, and where it leads."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import aiohttp
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from tests.tools_app.test_network_guard import Names, allowing, redirect_to, serving
+from tools_app.filtering_proxy import passage as passages
+from tools_app.filtering_proxy.passage import Passage
+from tools_app.filtering_proxy.server import FilteringProxy
+from tools_app.network import NetworkPolicy
+
+Open = Callable[..., Awaitable[FilteringProxy]]
+INTERNAL = NetworkPolicy(allow_internal=frozenset({"127.0.0.1"}))
+
+
+@pytest.fixture
+async def proxy() -> AsyncIterator[FilteringProxy]:
+    running = FilteringProxy(Names(["127.0.0.1"]))
+    await running.start()
+    yield running
+    await running.stop()
+
+
+async def echo(request: web.Request) -> web.Response:
+    body = await request.text()
+    return web.json_response(
+        {"path": request.raw_path, "host": request.host, "body": body, "headers": sorted(request.headers)}
+    )
+
+
+def through(proxy: FilteringProxy, passage: Passage) -> aiohttp.ClientSession:
+    auth = aiohttp.BasicAuth(passage.user, passage.password)
+    return aiohttp.ClientSession(proxy=proxy.address, proxy_auth=auth)
+
+
+def credential(passage: Passage) -> str:
+    return base64.b64encode(f"{passage.user}:{passage.password}".encode()).decode()
+
+
+async def said(proxy: FilteringProxy, *lines: str) -> bytes:
+    """All that the proxy answers to a head of `lines`."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(proxy.address.rpartition(":")[2]))
+    writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+    async with asyncio.timeout(10):
+        answer = await reader.read()
+    writer.close()
+    return answer
+
+
+async def test_a_request_goes_through_as_it_was_written(proxy: FilteringProxy) -> None:
+    async with serving(echo) as server, through(proxy, proxy.open(INTERNAL)) as session:
+        url = f"http://wiki.example:{server.port}/a%2Fb/~x?q=%7E&r=1"
+        async with session.get(aiohttp.client.URL(url, encoded=True), headers={"X-Mine": "1"}) as response:
+            answer = await response.json()
+        assert (answer["path"], answer["host"]) == ("/a%2Fb/~x?q=%7E&r=1", f"wiki.example:{server.port}")
+    assert "X-Mine" in answer["headers"]
+    assert not {"Proxy-Authorization", "Proxy-Connection"} & set(answer["headers"])
+
+
+async def test_a_body_goes_through_whole(proxy: FilteringProxy) -> None:
+    async def size(request: web.Request) -> web.Response:
+        return web.Response(body=(await request.read())[::-1])
+
+    app = web.Application(client_max_size=10**7)
+    app.router.add_post("/", size)
+    body = bytes(range(256)) * 10_000
+    async with TestServer(app) as server, through(proxy, proxy.open(INTERNAL)) as session:
+        async with session.post(server.make_url("/"), data=body) as response:
+            assert await response.read() == body[::-1]
+
+
+async def test_many_requests_go_through_one_after_the_other(proxy: FilteringProxy) -> None:
+    async with serving(echo) as server, through(proxy, proxy.open(INTERNAL)) as session:
+        for number in range(20):
+            async with session.get(server.make_url(f"/{number}")) as response:
+                assert (await response.json())["path"] == f"/{number}"
+
+
+async def test_a_tunnel_carries_both_ways(proxy: FilteringProxy) -> None:
+    async def upper(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            writer.write(line.upper())
+        writer.close()
+
+    server = await asyncio.start_server(upper, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    passage = proxy.open(INTERNAL)
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(proxy.address.rpartition(":")[2]))
+    head = f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nProxy-Authorization: Basic {credential(passage)}\r\n\r\n"
+    writer.write(head.encode())
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+    for word in (b"one\n", b"two\n"):
+        writer.write(word)
+        assert await reader.readline() == word.upper()
+    proxy.close(passage)
+    assert await reader.read() == b""
+    writer.close()
+    server.close()
+
+
+@pytest.mark.parametrize("who", ["", "Proxy-Authorization: Basic eA==", "Proxy-Authorization: Basic ?", "guessed"])
+async def test_nobody_passes_without_the_credential(proxy: FilteringProxy, who: str) -> None:
+    passage = proxy.open(INTERNAL)
+    if who == "guessed":
+        passage.password, real = "guess", passage.password
+        who = f"Proxy-Authorization: Basic {credential(passage)}"
+        passage.password = real
+    async with serving(echo) as server:
+        lines = filter(None, [f"GET http://127.0.0.1:{server.port}/ HTTP/1.1", "Host: x", who])
+        assert (await said(proxy, *lines)).startswith(b"HTTP/1.1 407 ")
+
+
+async def test_a_closed_passage_is_worth_nothing(proxy: FilteringProxy) -> None:
+    passage = proxy.open(INTERNAL)
+    proxy.close(passage)
+    async with serving(echo) as server, through(proxy, passage) as session:
+        async with session.get(server.make_url("/")) as response:
+            assert response.status == 407
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "name.example"]
+)
+@pytest.mark.parametrize("method", ["GET", "CONNECT"])
+async def test_it_refuses_internal_addresses_in_all_their_spellings(
+    proxy: FilteringProxy, host: str, method: str
+) -> None:
+    passage = proxy.open(NetworkPolicy())
+    async with serving(echo) as server:
+        place = f"{host}:{server.port}"
+        target = place if method == "CONNECT" else f"http://{place}/"
+        answer = await said(
+            proxy,
+            f"{method} {target} HTTP/1.1",
+            "Host: public.example",
+            f"Proxy-Authorization: Basic {credential(passage)}",
+        )
+    assert answer.startswith(b"HTTP/1.1 403 ")
+    assert b"Proxy-Status: agentsite; error=destination_ip_prohibited" in answer
+    assert "internal address" in str(passage.fault)
+
+
+async def test_a_passage_obeys_its_own_policy(proxy: FilteringProxy) -> None:
+    async with serving(echo) as one, serving(echo) as other:
+        async with through(proxy, proxy.open(allowing(one))) as session:
+            assert (await session.get(one.make_url("/"))).status == 200
+            assert (await session.get(other.make_url("/"))).status == 403
+
+
+async def test_a_change_of_the_policy_ends_what_is_open(proxy: FilteringProxy) -> None:
+    ended = asyncio.Event()
+
+    async def endless(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        try:
+            while True:
+                await response.write(b"x")
+                await asyncio.sleep(0.01)
+        finally:
+            ended.set()
+
+    passage = proxy.open(INTERNAL)
+    async with serving(endless) as server, through(proxy, passage) as session:
+        response = await session.get(server.make_url("/"))
+        await response.content.read(1)
+        passage.renew(INTERNAL)
+        assert not ended.is_set()
+        passage.renew(NetworkPolicy())
+        await asyncio.wait_for(ended.wait(), 10)
+
+
+async def test_rebinding_finds_no_second_question() -> None:
+    names = Names(["127.0.0.1"], ["127.0.0.2"])
+    proxy = FilteringProxy(names)
+    await proxy.start()
+    async with serving(echo) as server, through(proxy, proxy.open(allowing(server))) as session:
+        assert (await session.get(f"http://rebinding.example:{server.port}/")).status == 200
+        assert names.asked == 1
+        assert (await session.get(f"http://rebinding.example:{server.port}/")).status == 403
+    await proxy.stop()
+
+
+async def test_a_redirect_is_a_request_of_its_own(proxy: FilteringProxy) -> None:
+    async with serving(echo) as inner, serving(redirect_to(str(inner.make_url("/")))) as outer:
+        async with through(proxy, proxy.open(allowing(outer))) as session:
+            response = await session.get(outer.make_url("/"))
+            assert (response.status, response.url.port) == (403, inner.port)
+
+
+async def test_a_second_request_on_a_connection_does_not_go_past_the_guard(proxy: FilteringProxy) -> None:
+    seen: list[bytes] = []
+
+    async def keeps_open(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            seen.append(head)
+            writer.write(b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok")
+
+    server = await asyncio.start_server(keeps_open, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    who = f"Proxy-Authorization: Basic {credential(proxy.open(INTERNAL))}"
+    twice = [f"GET http://127.0.0.1:{port}/{n} HTTP/1.1\r\nHost: x\r\n{who}\r\n\r\n" for n in (1, 2)]
+    answer = await said(proxy, "".join(twice).removesuffix("\r\n\r\n"))
+    assert answer in (b"", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+    assert [head.split(b"\r\n")[0] for head in seen] in ([], [b"GET /1 HTTP/1.1"])
+    server.close()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["nonsense"],
+        ["GET / HTTP/1.1"],
+        ["GET file:///etc/passwd HTTP/1.1"],
+        ["GET https://127.0.0.1/ HTTP/1.1"],
+        ["GET http://user:word@127.0.0.1/ HTTP/1.1"],
+        ["GET http://127.0.0.1/ HTTP/1.1", "Broken field"],
+        ["POST http://127.0.0.1/ HTTP/1.1", "Transfer-Encoding: chunked"],
+        ["POST http://127.0.0.1/ HTTP/1.1", "Content-Length: 1", "Content-Length: 2"],
+        ["POST http://127.0.0.1/ HTTP/1.1", "Content-Length: +1"],
+        ["GET http://127.0.0.1/ HTTP/1.1", "X: " + "x" * 70_000],
+    ],
+)
+async def test_it_hangs_up_on_what_is_no_plain_request(proxy: FilteringProxy, lines: list[str]) -> None:
+    who = f"Proxy-Authorization: Basic {credential(proxy.open(INTERNAL))}"
+    assert await said(proxy, *lines, who) == b""
+
+
+async def test_what_comes_back_is_bounded(proxy: FilteringProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passages, "MOST_BYTES", 100_000)
+
+    async def much(request: web.Request) -> web.Response:
+        return web.Response(body=b"x" * 1_000_000)
+
+    passage = proxy.open(INTERNAL)
+    async with serving(much) as server, through(proxy, passage) as session:
+        response = await session.get(server.make_url("/"))
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await response.read()
+    assert "More than" in str(passage.fault)
+
+
+async def test_a_host_that_is_away_is_said_to_be_away(proxy: FilteringProxy) -> None:
+    passage = proxy.open(INTERNAL)
+    async with serving(echo) as server:
+        gone = server.make_url("/")
+    async with through(proxy, passage) as session:
+        response = await session.get(gone)
+        assert (response.status, response.headers["Proxy-Status"].split("=")[1]) == (502, "destination_unavailable")
+    assert f"127.0.0.1:{gone.port} cannot be reached" in str(passage.fault)
+
+
+async def test_a_closed_host_is_not_reached(proxy: FilteringProxy) -> None:
+    async with serving(echo) as server:
+        passage = proxy.open(INTERNAL, closed_hosts=frozenset({"home.example"}))
+        async with through(proxy, passage) as session:
+            assert (await session.get(f"http://home.example:{server.port}/")).status == 403
+            assert (await session.get(f"http://other.example:{server.port}/")).status == 200

@@ -1,0 +1,300 @@
+"""The tool `match`, called as a model calls it: what it finds, what it leaves out, and that it always ends."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tests.tools_app.conftest import Call
+from tests.waiting import until
+from tools_app import coerce, registry
+from tools_app.base import ToolContext
+from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
+from tools_app.matching import child
+from tools_app.matching.query import Query
+from tools_app.sandbox.base import Started
+from tools_app.workspace import Workspace
+
+CATASTROPHE = "(a|a)*b"  # exponential in the number of a's
+
+
+def fill(workspace: Workspace, *paths: str) -> None:
+    """Files that hold their own path; each is newer than the one before."""
+    for age, path in enumerate(paths):
+        workspace.write_bytes(path, f"{path}\n".encode())
+        os.utime(workspace.root / path, (1_000_000 + age, 1_000_000 + age))
+
+
+def seen_by_git(folder: Path, home: Path) -> list[str]:
+    """The files that git does not ignore."""
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
+
+    def git(*words: str) -> str:
+        command = ["git", "-c", "core.quotePath=false", *words]
+        return subprocess.run(command, check=True, cwd=folder, env=environment, capture_output=True).stdout.decode()
+
+    git("init", "-q")
+    return git("ls-files", "--others", "--exclude-standard").splitlines()
+
+
+def cpu_seconds(pid: int) -> float:
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def is_there(pid: int) -> bool:
+    return os.path.exists(f"/proc/{pid}")
+
+
+async def found(call: Call, **arguments: object) -> list[str]:
+    return (await call("match", action="glob", **arguments)).content.splitlines()
+
+
+async def test_glob_finds_names_at_any_depth_newest_first(call: Call, workspace: Workspace) -> None:
+    fill(workspace, "a.py", "src/b.py", "src/deep/c.py", "src/d.txt")
+    assert await found(call, pattern="*.py") == ["src/deep/c.py", "src/b.py", "a.py"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("src/*.ts", None, ["src/a.ts"]),
+        ("./src/*.ts", None, ["src/a.ts"]),
+        ("/workspace/src/*.ts", None, ["src/a.ts"]),
+        ("src/**/*.{ts,tsx}", None, ["src/a.ts", "src/deep/b.tsx"]),
+        ("**/b.*", None, ["src/deep/b.tsx"]),
+        ("src/**", None, ["src/a.ts", "src/deep/b.tsx"]),
+        ("src/", None, ["src/a.ts", "src/deep/b.tsx"]),
+        ("deep/*", "src", ["src/deep/b.tsx"]),
+        ("*", "/workspace/src/deep/", ["src/deep/b.tsx"]),
+        ("?.t[sx]", None, ["src/a.ts"]),
+        ("[!a].*", None, ["README.md", "src/deep/b.tsx"]),
+        ("a,b", None, ["a,b"]),
+        ("nothing", None, ["No match."]),
+    ],
+)
+async def test_glob_patterns(
+    call: Call, workspace: Workspace, pattern: str, path: str | None, expected: list[str]
+) -> None:
+    fill(workspace, "src/a.ts", "src/deep/b.tsx", "a,b", "README.md")
+    names = await found(call, pattern=pattern, path=path)
+    assert sorted(names) == (["src/deep/b.tsx"] if pattern == "[!a].*" else expected)
+
+
+async def test_glob_can_ignore_case(call: Call, workspace: Workspace) -> None:
+    fill(workspace, "ReadMe.MD")
+    assert await found(call, pattern="readme.md") == ["No match."]
+    assert await found(call, pattern="readme.md", ignore_case=True) == ["ReadMe.MD"]
+
+
+async def test_grep_shows_lines_with_their_numbers_under_their_file(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("b.txt", b"nothing\nneedle 1\nnothing\n")
+    workspace.write_bytes("a/a.txt", b"needle 2\r\n")
+    result = await call("match", action="grep", pattern=r"needle \d$")
+    assert result.content.splitlines() == ["a/a.txt", "1:needle 2", "b.txt", "2:needle 1"]
+
+
+async def test_grep_shows_context_once(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"".join(b"%s%d\n" % (b"x" if n in (3, 5, 12) else b"-", n) for n in range(1, 15)))
+    result = await call("match", action="grep", pattern="x", context=1)
+    assert result.content.splitlines() == [
+        "a.txt", "2--2", "3:x3", "4--4", "5:x5", "6--6", "--", "11--11", "12:x12", "13--13",
+    ]  # fmt: skip
+
+
+async def test_grep_searches_only_what_the_glob_allows(call: Call, workspace: Workspace) -> None:
+    fill(workspace, "src/a.py", "src/b.md", "c.py")
+    result = await call("match", action="grep", pattern=".", path="src", glob="*.py")
+    assert result.content.splitlines() == ["src/a.py", "1:src/a.py"]
+
+
+async def test_grep_takes_a_single_file_as_well(call: Call, workspace: Workspace) -> None:
+    fill(workspace, "src/a.py", "src/b.py")
+    result = await call("match", action="grep", pattern="SRC", path="src/b.py", ignore_case=True)
+    assert result.content.splitlines() == ["src/b.py", "1:src/b.py"]
+
+
+async def test_grep_shows_of_a_long_line_the_part_around_the_match(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("min.js", b"x" * 5000 + b"needle" + b"y" * 5000)
+    line = (await call("match", action="grep", pattern="needle")).content.splitlines()[1]
+    assert line == "1:…" + "x" * 100 + "needle" + "y" * 294 + "…"
+
+
+async def test_grep_leaves_out_binary_and_huge_files(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.bin", b"needle\0")
+    workspace.write_bytes("b.txt", b"needle")
+    with (workspace.root / "huge.txt").open("wb") as huge:
+        huge.write(b"needle")
+        huge.truncate(20_000_000)
+    assert (await call("match", action="grep", pattern="needle")).content == "b.txt\n1:needle"
+
+
+async def test_both_show_200_matches_and_say_how_many_more(call: Call, workspace: Workspace) -> None:
+    fill(workspace, *(f"{n:03}.txt" for n in range(250)))
+    names = await found(call, pattern="*.txt")
+    assert names[0] == "249.txt"
+    assert names[200:] == ["(50 more matches are not shown; narrow the pattern or the path)"]
+    lines = (await call("match", action="grep", pattern="txt")).content.splitlines()
+    assert sum(line.startswith("1:") for line in lines) == 200
+    assert lines[-1] == names[-1]
+
+
+async def test_the_output_of_grep_is_bounded(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("wide.txt", (b"x" * 390 + b"\n") * 3000)
+    content = (await call("match", action="grep", pattern="x", context=10)).content
+    assert len(content) < 60_000
+    assert "more matches are not shown" in content
+
+
+async def test_ignored_files_are_left_out_as_git_does(call: Call, workspace: Workspace, tmp_path: Path) -> None:
+    """The very rules of git, by asking git itself about the same tree."""
+    rules = {
+        ".gitignore": "# comment\n*.log\n!keep.log\n/build\nnode_modules/\ndoc/*.tmp\n**/cache/**\na/**/z.txt\n"
+        "\\#odd\n\\!odd\ntrailing   \nonly_folder/\n[xy].dat\n[!q]1.dat\nq?.md\nx*/y\n",
+        "sub/.gitignore": "!*.log\nlocal.txt\n/anchored\n",
+    }
+    paths = [
+        "a.log", "keep.log", "build/x", "src/build/x", "node_modules/m/i.js", "src/node_modules/i.js", "doc/a.tmp",
+        "doc/deep/b.tmp", "cache/x", "src/cache/y/z", "a/z.txt", "a/b/c/z.txt", "z.txt", "#odd", "!odd", "trailing",
+        "only_folder", "src/only_folder/x", "x.dat", "z.dat", "q1.dat", "r1.dat", "qa.md", "qab.md", "xx/y", "s/xx/y",
+        "sub/a.log", "sub/deep/b.log", "sub/local.txt", "local.txt", "sub/anchored", "sub/deep/anchored", "größe.log",
+    ]  # fmt: skip
+    for path, text in rules.items():
+        workspace.write_bytes(path, text.encode())
+    fill(workspace, *paths)
+    expected = seen_by_git(workspace.root, tmp_path)
+    assert sorted(await found(call, pattern="**")) == sorted(expected)
+    assert 5 < len(expected) < len(paths)
+
+
+async def test_rules_above_the_searched_folder_hold_too(call: Call, workspace: Workspace) -> None:
+    fill(workspace, "src/a.log", "src/deep/b.log", "src/deep/c.txt", "src/deep/d.txt")
+    workspace.write_bytes(".gitignore", b"*.log\n")
+    workspace.write_bytes("src/.gitignore", b"/deep/d.txt\n")
+    assert await found(call, pattern="*", path="src/deep") == ["src/deep/c.txt"]
+
+
+async def test_an_ignored_folder_can_be_searched_by_naming_it(call: Call, workspace: Workspace) -> None:
+    fill(workspace, "node_modules/m/index.js")
+    workspace.write_bytes(".gitignore", b"node_modules\n")
+    assert await found(call, pattern="*.js") == ["No match."]
+    assert await found(call, pattern="*.js", path="node_modules") == ["node_modules/m/index.js"]
+
+
+async def test_it_follows_no_link_and_skips_git_itself(call: Call, workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("SECRET")
+    fill(workspace, "a.txt", ".git/config")
+    (workspace.root / "out").symlink_to(tmp_path)
+    (workspace.root / "out.txt").symlink_to(tmp_path / "secret.txt")
+    os.mkfifo(workspace.root / "fifo")
+    assert await found(call, pattern="*") == ["a.txt"]
+    assert (await call("match", action="grep", pattern="SECRET")).content == "No match."
+    with pytest.raises(ToolError, match="symbolic link"):
+        await call("match", action="grep", pattern="SECRET", path="out")
+
+
+@pytest.mark.parametrize("path", ["..", "/etc", "a/../../b"])
+async def test_it_refuses_a_folder_outside_the_workspace(call: Call, path: str) -> None:
+    with pytest.raises(OutsideWorkspace):
+        await found(call, pattern="*", path=path)
+
+
+async def test_a_folder_that_does_not_exist_is_said_in_a_sentence(call: Call) -> None:
+    with pytest.raises(ToolError, match=r"There is no src/missing in the workspace\."):
+        await found(call, pattern="*", path="src/missing")
+
+
+@pytest.mark.parametrize("pattern", ["(", "[z-a]", "a{99999999999}", "*", "(?P<a>", "(" * 900 + ")" * 900])
+async def test_a_pattern_that_is_no_regular_expression_is_said_in_a_sentence(call: Call, pattern: str) -> None:
+    with pytest.raises(ToolError, match="The pattern is not valid"):
+        await call("match", action="grep", pattern=pattern)
+
+
+async def test_arguments_of_grep_are_refused_for_glob(call: Call) -> None:
+    with pytest.raises(InvalidArguments, match="belong to action grep"):
+        await found(call, pattern="*", glob="*.py")
+
+
+async def test_file_names_that_are_no_text_do_not_break_the_answer(call: Call, workspace: Workspace) -> None:
+    with open(os.fsencode(workspace.make_root()) + b"/bad\xff\n.txt", "w") as file:  # noqa: ASYNC230
+        file.write("needle")
+    assert await found(call, pattern="*.txt") == ["bad\\udcff\\n.txt"]
+    assert (await call("match", action="grep", pattern="needle")).content.splitlines()[0] == "bad\\udcff\\n.txt"
+
+
+async def test_a_catastrophic_pattern_is_stopped_when_the_time_is_over(
+    call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "TIMEOUT_S", 1.0)
+    workspace.write_bytes("a.txt", b"a" * 60)
+    start = time.monotonic()
+    with pytest.raises(ToolError, match="took over 1 seconds and was stopped"):
+        await call("match", action="grep", pattern=CATASTROPHE)
+    assert time.monotonic() - start < 10
+
+
+async def test_a_search_that_dies_is_a_failure_of_the_tool(workspace: Workspace) -> None:
+    query = Query(root=str(workspace.root / "missing"), action="glob", pattern="*")
+    with pytest.raises(ToolError, match="The search failed: FileNotFoundError"):
+        await child.search(query, lambda group: None)
+
+
+async def test_an_interrupt_kills_the_search_at_once(tool_context: ToolContext, workspace: Workspace) -> None:
+    started: list[Started] = []
+    running = asyncio.Event()
+    context = replace(tool_context, started=lambda group: (started.append(group), running.set()))
+    workspace.write_bytes("a.txt", b"a" * 60)
+    definition = registry.get("match")
+    arguments = coerce.read(definition, f'{{"action": "grep", "pattern": "{CATASTROPHE}"}}')
+    search = asyncio.ensure_future(definition.handler(arguments, context))
+    await asyncio.wait_for(running.wait(), 10)
+    # To start costs a tenth of it: now it is lost in the pattern.
+    await asyncio.to_thread(until, lambda: cpu_seconds(started[0].pid) > 0.3)
+    search.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await search
+    assert not is_there(started[0].pid)
+
+
+def test_a_search_whose_server_died_ends_by_itself(workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"a" * 60)
+    query = Query(root=str(workspace.root), action="grep", pattern=CATASTROPHE, seconds=0.2)
+    text = json.dumps(asdict(query)).encode()
+    process = subprocess.run(child.COMMAND, input=text, capture_output=True, timeout=20, check=False)
+    assert process.returncode == -signal.SIGALRM
+
+
+@pytest.mark.parametrize("action", ["glob", "grep"])
+async def test_a_search_of_a_huge_tree_answers_with_what_it_found_in_time(
+    workspace: Workspace, action: Literal["glob", "grep"]
+) -> None:
+    fill(workspace, *(f"{n:04}.txt" for n in range(2000)))
+    query = Query(root=str(workspace.root), action=action, pattern="txt" if action == "grep" else "*", seconds=0.005)
+    answer = await child.search(query, lambda group: None)
+    assert not answer.complete
+    assert answer.total < 2000
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+async def test_as_root_it_searches_as_the_owner_of_the_workspace(call: Call, workspace: Workspace) -> None:
+    workspace.owner = (65_531, 65_531)
+    workspace.write_bytes("mine.txt", b"needle")
+    (workspace.root / "roots.txt").write_bytes(b"needle")
+    (workspace.root / "roots.txt").chmod(0o600)
+    assert (await call("match", action="grep", pattern="needle")).content == "mine.txt\n1:needle"
+
+
+async def test_the_search_knows_nothing_of_the_server_s_environment(
+    call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(workspace.root))
+    workspace.write_bytes("json.py", b"raise SystemExit(3)")
+    assert re.fullmatch("json.py", (await call("match", action="glob", pattern="*.py")).content)

@@ -1,0 +1,130 @@
+"""The tool shell, called as a model calls it, in the sandbox that works here."""
+
+import asyncio
+import os
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.tools_app.conftest import Call
+from tools_app import coerce, registry
+from tools_app.base import Danger, ToolContext
+from tools_app.errors import InvalidArguments, SandboxUnavailable
+from tools_app.sandbox.base import Sandbox, Started
+from tools_app.sandbox.choice import NoSandbox, strongest
+from tools_app.sandbox.owner import workspace_owner
+from tools_app.workspace import Workspace
+
+
+@pytest.fixture(params=["bubblewrap", "local"])
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    if (found := strongest(request.param)).probe():
+        pytest.skip(found.probe())
+    return found
+
+
+@pytest.fixture
+def workspace(workspace: Workspace) -> Workspace:
+    return Workspace(workspace.root, owner=workspace_owner())
+
+
+@pytest.fixture
+def started() -> list[Started]:
+    return []
+
+
+@pytest.fixture
+def tool_context(tool_context: ToolContext, sandbox: Sandbox, started: list[Started]) -> ToolContext:
+    return replace(tool_context, sandbox=sandbox, started=started.append)
+
+
+async def test_it_returns_what_was_printed_and_the_exit_code(call: Call, reported: list[str]) -> None:
+    result = await call("shell", command="echo one; echo two >&2")
+    assert result.status == "succeeded"
+    assert result.content.splitlines()[:2] == ["one", "two"]
+    assert result.content.splitlines()[2].startswith("[exit code 0, 0.")
+    assert "".join(reported) == "one\ntwo\n"
+
+
+async def test_a_command_that_fails_is_no_failure_of_the_tool(call: Call) -> None:
+    result = await call("shell", command="echo missing; exit 3")
+    assert result.status == "succeeded"
+    assert result.content.startswith("missing\n[exit code 3, ")
+    assert result.metadata["exit_code"] == 3
+
+
+async def test_a_command_without_output_still_says_how_it_ended(call: Call) -> None:
+    assert (await call("shell", command="true")).content.startswith("[exit code 0, ")
+
+
+async def test_files_stay_and_everything_else_does_not(call: Call, workspace: Workspace) -> None:
+    await call("shell", command="echo kept > file; export LOST=x; mkdir -p sub && cd sub")
+    result = await call("shell", command="cat file; echo [$LOST]; ls")
+    assert result.content.startswith("kept\n[]\nfile\nsub\n")
+    assert workspace.read_bytes("file") == b"kept\n"
+
+
+async def test_the_tools_and_the_shell_may_change_each_others_files(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("ours", b"a")
+    await call("shell", command="echo b >> ours; touch theirs")
+    workspace.write_bytes("theirs", b"c")
+    assert workspace.read_bytes("ours") == b"ab\n"
+    assert (await call("shell", command="cat theirs")).content.startswith("c\n")
+
+
+async def test_a_command_that_takes_too_long_is_killed_and_has_failed(call: Call) -> None:
+    result = await call("shell", command="echo begun; sleep 30", timeout_s=1)
+    assert (result.status, result.content) == ("failed", "begun\n[killed after 1 s]")
+
+
+async def test_a_command_is_told_of_as_soon_as_it_exists_and_gone_when_it_is_cancelled(
+    call: Call, started: list[Started], reported: list[str]
+) -> None:
+    running = asyncio.ensure_future(call("shell", command="echo ready; sleep 30"))
+    while not reported:  # noqa: ASYNC110  a list has no event
+        await asyncio.sleep(0.01)
+    assert os.getpgid(started[0].pid) == started[0].pid
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(running, 1)
+    with pytest.raises(ProcessLookupError):
+        os.getpgid(started[0].pid)
+
+
+async def test_input_is_empty_so_that_nothing_waits_for_an_answer(call: Call) -> None:
+    assert (await call("shell", command="read answer; echo [$answer] $?")).content.startswith("[] 1\n")
+
+
+async def test_bash_is_there_if_the_machine_has_it(call: Call) -> None:
+    assert (await call("shell", command='[[ a == a ]] && echo "${BASH_VERSION:+bash}"')).content.startswith("bash\n")
+
+
+async def test_a_command_may_begin_with_a_dash_or_have_many_lines(call: Call) -> None:
+    assert "not found" in (await call("shell", command="-x")).content
+    assert (await call("shell", command="\n  echo a\n\n  echo b\n")).content.startswith("a\nb\n")
+
+
+@pytest.mark.parametrize("command", ["echo \0", "x" * 130_000, "echo \ud800"])
+async def test_a_command_that_no_program_can_be_given_is_refused_with_advice(call: Call, command: str) -> None:
+    with pytest.raises(InvalidArguments):
+        await call("shell", command=command)
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1, 601, "soon"])
+def test_a_timeout_out_of_range_is_refused(timeout_s: Any) -> None:
+    with pytest.raises(InvalidArguments, match="timeout_s"):
+        coerce.validate(registry.get("shell"), {"command": "true", "timeout_s": timeout_s})
+
+
+async def test_without_a_sandbox_nothing_runs_and_the_reason_is_said(tool_context: ToolContext) -> None:
+    definition = registry.get("shell")
+    arguments = coerce.read(definition, '{"command": "touch made"}')
+    with pytest.raises(SandboxUnavailable, match="namespaces are off"):
+        await definition.handler(arguments, replace(tool_context, sandbox=NoSandbox("namespaces are off")))
+
+
+@pytest.mark.parametrize(("command", "danger"), [("ls", Danger.MODERATE), ("rm -rf build", Danger.DANGEROUS)])
+def test_it_is_judged_by_its_command(command: str, danger: Danger) -> None:
+    definition = registry.get("shell")
+    assert definition.judgement(coerce.validate(definition, {"command": command})).danger is danger

@@ -1,0 +1,61 @@
+"""The diff of two versions: right for all of them, cheap for the worst of them."""
+
+import re
+import time
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools_app.text_diff import unified
+
+lines = st.lists(st.sampled_from(["a", "b", "c", "}", ""]), max_size=60)
+HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+def applied(before: list[str], diff: str) -> list[str]:
+    """The version that the diff leads to: a small `patch`."""
+    after, position = [], 0
+    for line in diff.split("\n")[2:]:
+        if hunk := HUNK.fullmatch(line):
+            start = int(hunk[1]) - (hunk[2] != "0")
+            after += before[position:start]
+            position = start
+        elif line[0] == "+":
+            after.append(line[1:])
+        else:
+            assert before[position] == line[1:]
+            position += 1
+            after += [line[1:]] if line[0] == " " else []
+    return after + before[position:]
+
+
+def data(version: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in version).encode()
+
+
+@given(lines, lines)
+def test_it_leads_from_one_version_to_the_other(before: list[str], after: list[str]) -> None:
+    diff = unified(data(before), data(after), "a.txt")
+    assert bool(diff) == (before != after)
+    assert (applied(before, diff) if diff else before) == after
+
+
+@given(lines, lines, lines, lines)
+def test_its_line_numbers_are_those_of_the_file(
+    head: list[str], old: list[str], new: list[str], end: list[str]
+) -> None:
+    before, after = (["same"] * 300 + head + version + end for version in (old, new))
+    diff = unified(data(before), data(after), "a.txt")
+    assert (applied(before, diff) if diff else before) == after
+
+
+def test_an_end_without_a_line_break_is_shown() -> None:
+    assert unified(b"a\nb", b"a\nb\n", "x").split("\n")[3:] == [" a", "-b", "\\ No newline at end of file", "+b"]
+
+
+def test_a_change_of_everything_in_large_repetitive_files_takes_no_time() -> None:
+    before = b"".join(b"%d\n" % (n * n % 101) for n in range(100_000))
+    after = b"".join(b"%d\n" % (n * n % 103) for n in range(100_000))
+    start = time.process_time()
+    assert unified(before, after, "a.txt").endswith("more changes follow)")
+    assert time.process_time() - start < 2

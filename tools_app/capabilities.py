@@ -1,0 +1,51 @@
+"""What a tool may ask for and cannot do itself. Whoever wires sessions and models gives it in the tool's context."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tools_app.errors import ModelFailed
+from tools_app.search_engines.base import Engine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A picture for a model to look at. `name` is its path or address; `data` a PNG, JPEG, WebP or GIF."""
+
+    name: str
+    data: bytes = field(repr=False)
+
+
+class AskModel(Protocol):
+    """Asks a model of the session's person once, outside of the conversation; the answer is its whole text.
+
+    `purpose` is one of llm_app's ("vision", "generate" …): the call is logged, masked, priced and reserved under it.
+    With `pictures`, a model answers that can see. Raises ModelFailed.
+    """
+
+    async def __call__(self, prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str: ...
+
+
+async def no_model(prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str:
+    """Where nobody has wired a model."""
+    raise ModelFailed("There is no model to ask here.")
+
+
+class Searches(Protocol):
+    """The search engines that are set up, and what was searched for a moment ago."""
+
+    async def engines(self) -> Sequence[Engine]:
+        """In the order in which they are asked; none: the one that needs no key."""
+
+    async def kept(self, key: str) -> str:
+        """What a `KeepSearch` of this key said in the last minutes; empty if there was none."""
+
+
+class NoSearches:
+    """Where nothing is set up and nothing is kept."""
+
+    async def engines(self) -> Sequence[Engine]:
+        return ()
+
+    async def kept(self, key: str) -> str:
+        return ""

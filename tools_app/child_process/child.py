@@ -1,0 +1,12 @@
+"""The child's side: a line of JSON and some bytes on stdin, the module's answer as JSON on stdout."""
+
+import json
+import sys
+from importlib import import_module
+
+
+def main(module: str) -> None:
+    """`module` has `answer(request, body)`; whatever it raises, the parent only sees that there is no answer."""
+    request = json.loads(sys.stdin.buffer.readline())
+    answer = import_module(module).answer(request, sys.stdin.buffer.read())
+    json.dump(answer, sys.stdout)

@@ -1,0 +1,70 @@
+"""Runs a module of ours in a child process.
+
+What computes for seconds on hostile data, or in a library that blocks, cannot be stopped in a thread. A process can be
+killed, has limits of its own, and holds no secret that such data could reach. It costs 0.1 s and its imports to start.
+"""
+
+import asyncio
+import json
+import sys
+import weakref
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_START = """
+import resource, sys
+house, module, cpu_s, memory = sys.argv[1:]
+sys.path.append(house)
+for limit, most in ((resource.RLIMIT_CPU, cpu_s), (resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
+    resource.setrlimit(limit, (int(most), int(most)))
+from tools_app.child_process.child import main
+main(module)
+"""
+_HOUSE = str(Path(__file__).resolve().parents[2])
+_AT_ONCE = 4  # children of one server process for each module; each may take a core, and 80 MB or more
+_Gates = dict[str, asyncio.Semaphore]
+_gates: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Gates] = weakref.WeakKeyDictionary()
+
+
+class NoAnswer(Exception):
+    """The child ran into a limit, took too long, or failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChildLimits:
+    """Seconds on the clock and of a core; bytes of address space."""
+
+    wall_s: float = 60
+    cpu_s: int = 20
+    memory: int = 1024**3
+
+
+_USUAL = ChildLimits()
+
+
+async def answer_of(module: str, request: Mapping[str, Any], body: bytes = b"", limits: ChildLimits = _USUAL) -> Any:
+    """What `module.answer(request, body)` returns; both values are JSON. Raises NoAnswer. Cancelled, it kills."""
+    gate = _gates.setdefault(asyncio.get_running_loop(), {}).setdefault(module, asyncio.Semaphore(_AT_ONCE))
+    arguments = (_HOUSE, module, str(limits.cpu_s), str(limits.memory))
+    async with gate:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-c", _START, *arguments, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={}
+        )
+        try:
+            return await _answer(process, json.dumps(request).encode() + b"\n" + body, limits.wall_s)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+async def _answer(process: Process, message: bytes, wall_s: float) -> Any:
+    try:
+        async with asyncio.timeout(wall_s):
+            output, _ = await process.communicate(message)
+        return json.loads(output)
+    except (TimeoutError, ValueError) as error:  # killed by a limit, it leaves no JSON
+        raise NoAnswer from error

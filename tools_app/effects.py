@@ -1,0 +1,48 @@
+"""What a tool may ask to be stored. The engine applies it in the transaction of the result."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+StepStatus = Literal["pending", "in_progress", "done"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finish:
+    """The task is done; this is what its person gets."""
+
+    text: str
+    attachments: Sequence[str] = ()
+    suggestions: Sequence[str] = ()
+    data: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitForReply:
+    """A person's answer will be the result of this call."""
+
+    options: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanStep:
+    title: str
+    status: StepStatus
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetPlan:
+    """The plan, whole, as it stands from now on."""
+
+    steps: Sequence[PlanStep]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeepSearch:
+    """What a search has found is kept for some minutes, for the same search of the same person."""
+
+    key: str
+    content: str
+
+
+Effect = Finish | WaitForReply | SetPlan | KeepSearch

@@ -1,0 +1,38 @@
+"""What can go wrong in a tool. The message is written for the model: what is wrong, and what to do instead."""
+
+
+class ToolError(Exception):
+    """The tool could not do this."""
+
+    permanent = True
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(detail or " ".join((self.__doc__ or "").split()))
+
+
+class InvalidArguments(ToolError):
+    """The arguments do not fit the tool's schema."""
+
+
+class UnknownTool(ToolError):
+    """There is no such tool here."""
+
+
+class OutsideWorkspace(ToolError):
+    """The path leads out of the workspace. Use a path below it."""
+
+
+class AddressRefused(ToolError):
+    """Requests to this address are not allowed."""
+
+
+class FetchFailed(ToolError):
+    """The address gave no usable answer."""
+
+
+class ModelFailed(ToolError):
+    """The model that this tool asks gave no usable answer."""
+
+
+class SandboxUnavailable(ToolError):
+    """No sandbox works on this server, so commands cannot run. `manage.py doctor` says why."""

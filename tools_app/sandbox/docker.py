@@ -1,0 +1,90 @@
+"""Commands in containers of a Docker engine (docs.docker.com/reference/cli/docker/container/run)."""
+
+import asyncio
+import os
+import shlex
+import uuid
+from collections.abc import Callable
+from shutil import which
+from typing import ClassVar
+
+from tools_app.errors import SandboxUnavailable
+from tools_app.sandbox.base import TEMPORARY, WORKSPACE, Command, Limits, Outcome, Started
+from tools_app.sandbox.check import check
+from tools_app.sandbox.environment import PATH, environment
+from tools_app.sandbox.memory_files import MemoryFiles
+from tools_app.sandbox.probe import reason_against
+from tools_app.sandbox.program import Program
+from tools_app.sandbox.supervision import supervise
+
+IMAGE = "python:3-slim"  # any image with sh and coreutils serves
+
+_ISOLATION = (
+    *("--rm", "--interactive", "--init", "--pull=never", "--log-driver=none", "--network=none", "--read-only"),
+    *("--cap-drop=ALL", "--security-opt=no-new-privileges", "--hostname=sandbox", f"--workdir={WORKSPACE}"),
+)
+
+
+class Docker:
+    """A container for each command, of an image that the machine has already."""
+
+    name: ClassVar[str] = "docker"
+    weakness: ClassVar[str] = (
+        "Containers share the kernel with the server, and one outlives a killed server until its time is over."
+    )
+
+    def __init__(self, image: str = IMAGE) -> None:
+        self._image = image
+
+    def probe(self) -> str:
+        return reason_against(self)
+
+    async def run(
+        self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
+    ) -> Outcome:
+        check(command)
+        container = f"agentsite-{uuid.uuid4()}"
+        with MemoryFiles() as files:
+            words = ["run", f"--name={container}", *_ISOLATION, *_options(command), self._image, "sh"]
+            program = _client(*words, stdin=files.add(_script(command)))
+            try:
+                return await supervise(program, command.limits, on_output=on_output, on_start=on_start)
+            finally:  # ending the client does not end the container
+                await asyncio.shield(_remove(container))
+
+
+def _options(command: Command) -> list[str]:
+    limits = command.limits
+    uid, gid = command.owner or (os.getuid(), os.getgid())
+    return [
+        f"--user={uid}:{gid}",
+        f"--mount=type=bind,source={command.workspace.absolute()},target={WORKSPACE}",
+        f"--tmpfs={TEMPORARY}:rw,exec,mode=1777,size={limits.temporary}",
+        f"--memory={limits.memory}",
+        f"--memory-swap={limits.memory}",
+        f"--pids-limit={limits.processes}",
+        f"--ulimit=cpu={limits.cpu_s}",
+        f"--ulimit=fsize={limits.file_size}",
+        f"--ulimit=nofile={limits.open_files}",
+        "--ulimit=core=0",
+    ]
+
+
+def _script(command: Command) -> str:
+    """What the container's shell reads: neither the command nor a value of its environment shows in `ps`."""
+    values = environment(command, home=TEMPORARY).items()
+    exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values)
+    bound = f"timeout -s KILL {command.limits.wall_s + 5:.0f}"  # in case that nobody is left to remove the container
+    return f"{exports}exec {bound} $(command -v bash || echo sh) -c {shlex.quote(command.text)} </dev/null\n"
+
+
+def _client(*words: str, stdin: int = asyncio.subprocess.DEVNULL) -> Program:
+    if not (docker := which("docker")):
+        raise SandboxUnavailable("The program docker is not installed.")
+    own = {name: value for name, value in os.environ.items() if name == "HOME" or name.startswith("DOCKER_")}
+    return Program(words=[docker, *words], environment={"PATH": PATH} | own, stdin=stdin)
+
+
+async def _remove(container: str) -> None:
+    program = _client("rm", "--force", container)
+    await supervise(program, Limits(wall_s=10), on_output=lambda text: None, on_start=lambda started: None)

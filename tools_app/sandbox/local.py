@@ -1,0 +1,44 @@
+"""Commands as plain processes of this machine: for a server that one person uses alone."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from typing import ClassVar
+
+from tools_app.sandbox.base import Command, Outcome, Started
+from tools_app.sandbox.check import check
+from tools_app.sandbox.environment import environment
+from tools_app.sandbox.limited_shell import limited_shell
+from tools_app.sandbox.probe import reason_against
+from tools_app.sandbox.program import Program
+from tools_app.sandbox.supervision import supervise
+
+
+class Local:
+    """No isolation. As root it still gives up root, and limits hold in every case."""
+
+    name: ClassVar[str] = "local"
+    weakness: ClassVar[str] = (
+        "Commands reach the network and every file that their user may read or write, "
+        "and a process that leaves its group outlives its command."
+    )
+
+    def probe(self) -> str:
+        return reason_against(self)
+
+    async def run(
+        self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
+    ) -> Outcome:
+        check(command)
+        owner = command.owner
+        with tempfile.TemporaryDirectory(prefix="sandbox-home-", ignore_cleanup_errors=True) as home:
+            if owner:
+                os.chown(home, *owner)
+            program = Program(
+                # The kernel counts processes by user: only a uid that has no others can be limited so.
+                words=limited_shell(command, count_processes=owner is not None),
+                environment=environment(command, home=home),
+                directory=command.workspace,
+                owner=owner,
+            )
+            return await supervise(program, command.limits, on_output=on_output, on_start=on_start)

@@ -1,0 +1,49 @@
+"""A watch over what all processes of a command hold in memory together: rlimits count each for itself."""
+
+import asyncio
+import resource
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_PERIOD_S = 0.25
+_PAGE = resource.getpagesize()
+
+
+async def exceeded(pid: int, limit: int) -> None:
+    """Returns once the process `pid` and its descendants hold more than `limit` bytes."""
+    while await asyncio.to_thread(held, pid, limit) <= limit:  # noqa: ASYNC110  there is no event for it
+        await asyncio.sleep(_PERIOD_S)
+
+
+def held(pid: int, enough: int) -> int:
+    """Bytes held by a process and its descendants. Shared pages are divided only if the rough sum is over `enough`."""
+    family = list(_descendants(pid))
+    rough = sum(_resident(member) for member in family)
+    return rough if rough <= enough else sum(_proportional(member) for member in family)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    yield pid
+    with suppress(OSError):  # it has just exited
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in (thread / "children").read_text().split():
+                yield from _descendants(int(child))
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+    except OSError:
+        return 0
+
+
+def _proportional(pid: int) -> int:
+    """Its share: a page that two processes share counts half for each (PSS)."""
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    except OSError:  # a process may forbid to look into it; then it counts in full
+        return _resident(pid)
+    return 0

@@ -1,0 +1,38 @@
+"""A program as the operating system starts it: in a process group of its own, with nothing of the server's."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools_app.sandbox.owner import Owner
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """`files` are open file descriptors that it inherits under the same numbers. Without `owner` it keeps our uid."""
+
+    words: Sequence[str]
+    environment: Mapping[str, str]
+    directory: Path = Path("/")
+    owner: Owner | None = None
+    files: Sequence[int] = ()
+    stdin: int = subprocess.DEVNULL
+
+    def start(self) -> "subprocess.Popen[bytes]":
+        """Raises OSError if it cannot be started."""
+        uid, gid = self.owner or (None, None)
+        return subprocess.Popen(
+            self.words,
+            env=self.environment,
+            cwd=self.directory,
+            stdin=self.stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            bufsize=0,
+            pass_fds=self.files,
+            start_new_session=True,
+            user=uid,
+            group=gid,
+            extra_groups=[] if self.owner else None,
+        )

@@ -1,0 +1,80 @@
+"""What an engine's adapter must bring: its request, and the results in its answer. The HTTP between is the same."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from tools_app.errors import ToolError
+from tools_app.fetch import Fetched, Outgoing, send
+from tools_app.network import NetworkPolicy
+from tools_app.search_engines.query import Found, Query
+
+TIMEOUT_S = 15
+_MAX_BYTES = 4 * 1024**2
+_HINTS = {
+    401: "its key is refused",
+    402: "its account has no credit left",
+    403: "it refuses the request: its key, or a setting of it",
+    422: "its key or the request is refused",
+    429: "too many requests",
+    432: "its plan is used up",  # Tavily
+}
+
+
+class SearchFailed(ToolError):
+    """The search engine gave no usable answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """A search engine that is set up here. Without a `base_url`, the one of its kind's public service."""
+
+    name: str
+    kind: str
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+
+
+class Adapter:
+    """One kind of engine."""
+
+    kind: ClassVar[str]
+    base_url: ClassVar[str] = ""
+    needs_key: ClassVar[bool] = True
+
+    async def ask(self, query: Query, engine: Engine, policy: NetworkPolicy) -> list[Found]:
+        """What the engine finds, the best first. Raises ToolError."""
+        request = self.request(query, engine.base_url.rstrip("/") or self.base_url, engine.api_key)
+        policy = policy.with_host_of(engine.base_url) if engine.base_url else policy
+        fetched = await send(request, policy, max_bytes=_MAX_BYTES, timeout_s=TIMEOUT_S)
+        if fetched.status != 200:
+            raise SearchFailed(_refusal(fetched.status))
+        return [found for found in self.found(_answer(fetched)) if found]
+
+    def request(self, query: Query, base_url: str, key: str) -> Outgoing:
+        """Raises SearchFailed for a type that the engine has no search for."""
+        raise NotImplementedError
+
+    def found(self, answer: Any) -> Iterable[Found | None]:
+        """The results in an answer, whose shape is not to be trusted."""
+        raise NotImplementedError
+
+
+def items(answer: Any, *path: str) -> list[dict[str, Any]]:
+    """The objects of the list at `path`; none if there is no such list."""
+    for name in path:
+        answer = answer.get(name) if isinstance(answer, dict) else None
+    return [item for item in answer if isinstance(item, dict)] if isinstance(answer, list) else []
+
+
+def _refusal(status: int) -> str:
+    hint = _HINTS.get(status, "it has a fault" if status >= 500 else "")
+    return f"HTTP {status}, {hint}" if hint else f"HTTP {status}"
+
+
+def _answer(fetched: Fetched) -> Any:
+    try:
+        return json.loads(fetched.body)
+    except (ValueError, RecursionError) as error:
+        raise SearchFailed("its answer is no JSON") from error

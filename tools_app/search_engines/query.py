@@ -1,0 +1,85 @@
+"""What is searched for, and what was found, in no engine's words."""
+
+import html
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Literal
+
+from tools_app.web_page.visible import visible
+
+SearchType = Literal["info", "news", "research", "api", "data", "image", "tool"]
+Part = Literal["type", "site"]
+_SAID = {
+    "news": "news",
+    "research": "research paper",
+    "api": "API documentation",
+    "data": "dataset",
+    "tool": "software tool",
+}
+_RANGES = {"day": 1, "week": 7, "month": 31, "year": 366}  # days
+_MARKUP = re.compile(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
+_MOST_TITLE, _MOST_SUMMARY, _MOST_URL = 200, 500, 2_000  # characters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """`since`: found pages shall not be older; `site`: they shall be of this host."""
+
+    type: SearchType
+    words: str
+    count: int
+    site: str = ""
+    since: date | None = None
+
+    def saying(self, *parts: Part) -> str:
+        """The words, and in words what the engine has no parameter for."""
+        said = [self.words]
+        if "type" in parts and self.type in _SAID:
+            said.append(_SAID[self.type])
+        if "site" in parts and self.site:
+            said.append(f"site:{self.site}")
+        return " ".join(said)
+
+    @property
+    def span(self) -> str:
+        """The smallest of day, week, month and year that reaches back to `since`; empty if none does."""
+        days = (today() - self.since).days if self.since else None
+        return next((name for name, most in _RANGES.items() if days is not None and days <= most), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """One result. `image` is the address of a picture, for searches of that type."""
+
+    title: str
+    url: str
+    summary: str = ""
+    date: str = ""
+    image: str = ""
+
+
+def found(*, title: object, url: object, summary: object = "", date: object = "", image: object = "") -> Found | None:
+    """What an engine says of a result, bounded and without markup; None for a result without a web address."""
+    address = _text(url, _MOST_URL).replace(" ", "%20")
+    if not address.startswith(("http://", "https://")):
+        return None
+    return Found(
+        title=_text(title, _MOST_TITLE),
+        url=address,
+        summary=_text(summary, _MOST_SUMMARY),
+        date=_text(date, 40).partition("T")[0],
+        image=_text(image, _MOST_URL),
+    )
+
+
+def today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _text(value: object, most: int) -> str:
+    """One line of plain text."""
+    if not isinstance(value, str):
+        return ""
+    text = " ".join(visible(html.unescape(_MARKUP.sub("", value[: 4 * most]))).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,17 @@
+"""What of a task decides which tools a model sees, beside what an administrator allows."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """Compared by value: the tool list is rebuilt only when something of this changes.
+
+    `makes_images`, `makes_audio` and `sees_pictures` say that a model which can is open to the task's person;
+    `has_open_page`, that the session's browser shows a page.
+    """
+
+    makes_images: bool = False
+    makes_audio: bool = False
+    sees_pictures: bool = False
+    has_open_page: bool = False

@@ -1,0 +1,155 @@
+"""Reads and changes the files of the workspace."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tools_app import text_diff, text_edit, text_page
+from tools_app.base import Arguments, Danger, Judgement, ToolContext, ToolResult
+from tools_app.errors import ToolError
+from tools_app.listing import in_units
+from tools_app.picture_type import picture_type
+from tools_app.registry import tool
+from tools_app.workspace import MAX_WHOLE, Workspace
+
+_REQUIRED = {"content": ("write", "append"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
+_ENTRIES = 500  # of a folder
+
+
+class FileArguments(Arguments):
+    action: Literal["read", "write", "append", "edit", "list", "move", "delete"] = Field(
+        description="read: the lines of a file, numbered, or a picture. write: create or replace a file. append: add "
+        "to its end. edit: replace old by new. list: what a folder holds. move: rename path to `to`. delete: a file or "
+        "a folder."
+    )
+    path: str = Field(min_length=1, description="Relative to the workspace, such as notes/plan.md; . is its root.")
+    content: str | None = Field(None, description="For write and append: the text.")
+    old: str | None = Field(
+        None, description="For edit: the exact text to replace, without line numbers; it must occur once."
+    )
+    new: str | None = Field(None, description="For edit: the text that takes its place; may be empty.")
+    replace_all: bool = Field(False, description="For edit: replace every occurrence.")
+    offset: int | None = Field(None, ge=1, description="For read: the first line, from 1.")
+    limit: int | None = Field(None, ge=1, le=text_page.LINES, description="For read: how many lines, 2000 by default.")
+    to: str | None = Field(None, description="For move: the new path.")
+
+    @model_validator(mode="after")
+    def _belong_together(self) -> "FileArguments":
+        for name, actions in _REQUIRED.items():
+            if self.action in actions and getattr(self, name) is None:
+                raise ValueError(f"{name} is required for {self.action}")
+            if self.action not in actions and getattr(self, name):
+                raise ValueError(f"{name} belongs to {' and '.join(actions)}")
+        if self.action == "edit" and (not self.old or self.old == self.new):
+            raise ValueError("old must not be empty, and new must differ from it")
+        return self
+
+
+def judge(arguments: FileArguments) -> Judgement:
+    if arguments.action in ("read", "list"):
+        return Judgement(danger=Danger.SAFE)
+    verb = "deletes" if arguments.action == "delete" else "changes"
+    return Judgement(danger=Danger.MODERATE, rule=f"{verb} files of the workspace")
+
+
+@tool(
+    name="file",
+    description="""Reads and changes the files of the workspace. Read a file before you edit it. Prefer edit to write
+    for a change in a file that exists, and this tool to the shell for reading and writing text.""",
+    arguments=FileArguments,
+    danger=Danger.SAFE,
+    judge=judge,
+    compact_template="file {action} {path}",
+)
+async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
+    return await asyncio.to_thread(_ACTIONS[arguments.action], arguments, context.workspace)
+
+
+def _read(arguments: FileArguments, workspace: Workspace) -> ToolResult:
+    with workspace.open_for_read(arguments.path) as stream:
+        size = stream.seek(0, 2)
+        stream.seek(0)
+        if kind := picture_type(stream):
+            words = f"{arguments.path} is a picture ({kind}, {in_units(size)})."
+            return ToolResult(content=words, images=[arguments.path])
+        if text_page.is_binary(stream):
+            kind = text_page.media_type(arguments.path)
+            return ToolResult(content=f"{arguments.path} is binary ({kind}, {in_units(size)}): no text to show.")
+        if size > MAX_WHOLE and not arguments.offset:
+            raise ToolError(
+                f"{arguments.path} has {in_units(size)}. Read a range of it with offset and limit, or use the shell."
+            )
+        return ToolResult(content=text_page.page(stream, arguments.offset or 1, arguments.limit or text_page.LINES))
+
+
+def _write(arguments: FileArguments, workspace: Workspace) -> ToolResult:
+    data = (arguments.content or "").encode()
+    exists = workspace.is_file(arguments.path)
+    before = _diffable(arguments.path, workspace) if exists else b""
+    workspace.write_bytes(arguments.path, data)
+    done = f"{'Replaced' if exists else 'Created'} {arguments.path}: {_measure(data)}."
+    return ToolResult(content=done, metadata=_diff(before, data, arguments.path))
+
+
+def _append(arguments: FileArguments, workspace: Workspace) -> ToolResult:
+    data = (arguments.content or "").encode()
+    workspace.append(arguments.path, data)
+    return ToolResult(content=f"Appended {_measure(data)} to {arguments.path}.")
+
+
+def _edit(arguments: FileArguments, workspace: Workspace) -> ToolResult:
+    path = arguments.path
+    before = workspace.read_bytes(path)
+    edit = text_edit.replace(
+        before, arguments.old or "", arguments.new or "", everywhere=arguments.replace_all, limit=MAX_WHOLE
+    )
+    workspace.write_bytes(path, edit.data)
+    places = f"1 place, line {edit.line}" if edit.count == 1 else f"{edit.count} places, the first in line {edit.line}"
+    done = f"Edited {path} ({places}). It has {_measure(edit.data)} now."
+    return ToolResult(content=done, metadata=_diff(before, edit.data, path))
+
+
+def _list(arguments: FileArguments, workspace: Workspace) -> ToolResult:
+    entries = workspace.entries(arguments.path)
+    lines = [str(entry) for entry in entries[:_ENTRIES]]
+    if len(entries) > _ENTRIES:
+        lines.append(f"and {len(entries) - _ENTRIES} more")
+    return ToolResult(content="\n".join(lines) or "(empty)")
+
+
+def _move(arguments: FileArguments, workspace: Workspace) -> ToolResult:
+    workspace.move(arguments.path, arguments.to or "")
+    return ToolResult(content=f"Moved {arguments.path} to {arguments.to}.")
+
+
+def _delete(arguments: FileArguments, workspace: Workspace) -> ToolResult:
+    workspace.delete(arguments.path)
+    return ToolResult(content=f"Deleted {arguments.path}.")
+
+
+def _diffable(path: str, workspace: Workspace) -> bytes | None:
+    """What a diff starts from; None if it is no text or too large for one."""
+    with workspace.open_for_read(path) as stream:
+        return None if text_page.is_binary(stream) or len(data := stream.read(MAX_WHOLE + 1)) > MAX_WHOLE else data
+
+
+def _diff(before: bytes | None, after: bytes, path: str) -> dict[str, str]:
+    return {} if before is None else {"diff": text_diff.unified(before, after, path)}
+
+
+def _measure(data: bytes) -> str:
+    lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    return f"{lines} line{'' if lines == 1 else 's'}, {len(data)} bytes"
+
+
+_ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
+    "read": _read,
+    "write": _write,
+    "append": _append,
+    "edit": _edit,
+    "list": _list,
+    "move": _move,
+    "delete": _delete,
+}

@@ -1,0 +1,56 @@
+"""The plan that is shown beside the chat."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.effects import PlanStep, SetPlan, StepStatus
+from tools_app.registry import tool
+
+
+class Step(Arguments):
+    title: str = Field(min_length=1, max_length=200)
+    status: StepStatus = "pending"
+
+
+class PlanArguments(Arguments):
+    action: Literal["update", "advance"] = Field(
+        description="update: set the whole plan. advance: the current step is done, the next one begins."
+    )
+    steps: list[Step] | None = Field(None, max_length=30, description="For update: all steps, in order.")
+
+    @model_validator(mode="after")
+    def _update_has_steps(self) -> "PlanArguments":
+        if (self.action == "update") != bool(self.steps):
+            raise ValueError("steps are required for update, and only for update")
+        return self
+
+
+@tool(
+    name="plan",
+    description="""Keeps the plan that the person sees beside the chat. Use it for work of more than two steps: update
+    it when you begin or when the way changes, advance it when a step is done.""",
+    arguments=PlanArguments,
+    danger=Danger.SAFE,
+    compact_template="plan ({action})",
+)
+async def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:
+    if arguments.steps:
+        steps = [PlanStep(title=step.title, status=step.status) for step in arguments.steps]
+    else:
+        steps = advanced(context.plan)
+    return ToolResult(content=_listing(steps), effects=[SetPlan(steps=steps)])
+
+
+def advanced(steps: Sequence[PlanStep]) -> list[PlanStep]:
+    """The first open step done, the next one in progress."""
+    open_steps = [number for number, step in enumerate(steps) if step.status != "done"]
+    status: dict[int, StepStatus] = dict(zip(open_steps, ("done", "in_progress"), strict=False))
+    return [PlanStep(title=s.title, status=status.get(n, s.status)) for n, s in enumerate(steps)]
+
+
+def _listing(steps: Sequence[PlanStep]) -> str:
+    marks = {"pending": "[ ]", "in_progress": "[>]", "done": "[x]"}
+    return "\n".join(f"{marks[step.status]} {step.title}" for step in steps) or "The plan is empty: set it with update."

@@ -1,0 +1,58 @@
+"""Runs a command in the sandbox, in the session's workspace."""
+
+import time
+
+from pydantic import Field
+
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.registry import tool
+from tools_app.sandbox.base import WORKSPACE, Command, Limits, Outcome
+from tools_app.shell_judgement import judgement
+
+DEFAULT_TIMEOUT_S = 120
+MAX_TIMEOUT_S = 600
+
+
+class ShellArguments(Arguments):
+    command: str = Field(min_length=1, description="What the shell runs; may have several lines.")
+    timeout_s: int = Field(
+        DEFAULT_TIMEOUT_S, ge=1, le=MAX_TIMEOUT_S, description=f"Seconds until it is killed, at most {MAX_TIMEOUT_S}."
+    )
+
+
+@tool(
+    name="shell",
+    description=f"""Runs a command with bash (sh where there is none) in the workspace, {WORKSPACE}, and returns what it
+    prints and its exit code. There is no network, no terminal and nobody to answer questions: pass -y and the like.
+    Each call begins anew: only files below the workspace stay, not variables, the current folder, background
+    processes or /tmp. Use relative paths. To read, write, edit or search files, prefer the tools file and match.""",
+    arguments=ShellArguments,
+    danger=Danger.MODERATE,
+    judge=lambda arguments: judgement(arguments.command),
+    target=Target.SANDBOX,
+    compact_template="shell: {command}",
+)
+async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
+    command = Command(
+        text=arguments.command,
+        workspace=context.workspace.make_root(),
+        owner=context.workspace.owner,
+        limits=Limits(wall_s=arguments.timeout_s, cpu_s=arguments.timeout_s),
+    )
+    began = time.monotonic()
+    outcome = await context.sandbox.run(command, on_output=context.report, on_start=context.started)
+    seconds = time.monotonic() - began
+    ended = _ending(outcome, command.limits, seconds)
+    return ToolResult(
+        content="\n".join(filter(None, [outcome.output.rstrip("\n"), f"[{ended}]"])),
+        status="failed" if outcome.timed_out or outcome.out_of_memory else "succeeded",
+        metadata={"exit_code": outcome.exit_code, "seconds": round(seconds, 3), "truncated": outcome.truncated},
+    )
+
+
+def _ending(outcome: Outcome, limits: Limits, seconds: float) -> str:
+    if outcome.timed_out:
+        return f"killed after {limits.wall_s:.0f} s"
+    if outcome.out_of_memory:
+        return f"killed: it took more than {limits.memory / 1024**3:.0f} GiB of memory"
+    return f"exit code {outcome.exit_code}, {seconds:.1f} s"

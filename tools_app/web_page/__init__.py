@@ -1,0 +1,1 @@
+"""A fetched page as text for a model."""

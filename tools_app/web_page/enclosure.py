@@ -1,0 +1,21 @@
+"""Text from the web, marked as data: between two lines that it cannot write itself."""
+
+import re
+
+PAGE, RESULTS = "web_page", "search_results"
+_TAG = re.compile(rf"<(?=\s*/?\s*({PAGE}|{RESULTS}))", re.IGNORECASE)
+
+
+def enclose(url: str, text: str) -> str:
+    """`text` between <web_page url="…"> and </web_page>; such tags inside of it lose their meaning."""
+    address = url.replace('"', "%22").replace("<", "%3C").replace(">", "%3E")
+    return f'<{PAGE} url="{address}">\n{_without_tags(text)}\n</{PAGE}>'
+
+
+def enclose_results(text: str) -> str:
+    """The same between <search_results> and </search_results>."""
+    return f"<{RESULTS}>\n{_without_tags(text)}\n</{RESULTS}>"
+
+
+def _without_tags(text: str) -> str:
+    return _TAG.sub("&lt;", text)
