@@ -115,7 +115,19 @@ def test_it_refuses_and_names_the_place(given_value, place):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", '{"text": "cut o', '{"text": NaN}', '{"count": Infinity}', "[1]", '"text"', "null", "true", "3", "[" * 100_000],
+    [
+        "",
+        "{",
+        '{"text": "cut o',
+        '{"text": NaN}',
+        '{"count": Infinity}',
+        "[1]",
+        '"text"',
+        "null",
+        "true",
+        "3",
+        "[" * 100_000,
+    ],
 )
 def test_arguments_that_are_no_whole_object_never_run(text):
     with pytest.raises(InvalidArguments):

@@ -55,9 +55,13 @@ def shape(entries: list[Fake]) -> list[tuple[str, int]]:
         pytest.param([PLAIN], [("reply", 1)], id="words that were cut short"),
         pytest.param([called("a"), returned("a")], [("call", 2)], id="a call and its result"),
         pytest.param([called("a", "ai_message"), returned("a")], [("call", 2)], id="a call of message"),
-        pytest.param([called("a"), returned("a"), REMINDER], [("call", 3)], id="deferred calls are named with the result"),
+        pytest.param(
+            [called("a"), returned("a"), REMINDER], [("call", 3)], id="deferred calls are named with the result"
+        ),
         pytest.param([called("a"), returned("a"), REMINDER, REMINDER], [("call", 4)], id="several reminders"),
-        pytest.param([called("a"), returned("a"), USER], [("call", 2), ("user", 1)], id="an interjection after a result"),
+        pytest.param(
+            [called("a"), returned("a"), USER], [("call", 2), ("user", 1)], id="an interjection after a result"
+        ),
         pytest.param([called("a"), returned("a"), called("b"), returned("b")], [("call", 2)] * 2, id="two calls"),
         pytest.param([RETRY, REMINDER], [("reply", 2)], id="a reply without a call and its reminder"),
         pytest.param([RETRY, REMINDER, RETRY, REMINDER], [("reply", 2)] * 2, id="two replies without a call"),
