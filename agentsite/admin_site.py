@@ -52,6 +52,12 @@ NAVIGATION = [
         ],
     },
     {
+        "title": "Agents",
+        "items": [
+            _item("Agents", "smart_toy", "tasks_app.agent"),
+        ],
+    },
+    {
         "title": "Tools",
         "items": [
             _item("Tools", "handyman", "tools_app.toolsetting"),

@@ -73,13 +73,15 @@ def clean_up(owner: str) -> None:
 
 
 def _end_groups(path: Path) -> None:
-    for line in path.read_text().splitlines():
-        leftovers.end(Started(**json.loads(line)))
+    lines = path.read_text().splitlines(keepends=True)
+    for line in lines:
+        if line.endswith("\n"):  # a crash may have cut the last one short
+            leftovers.end(Started(**json.loads(line)))
 
 
 def clean_up_the_dead() -> None:
-    """The same for every dead process of this host."""
-    for path in _folder().iterdir():
+    """The same for every dead process of this host. The folder also holds the server's lock, which is no process's."""
+    for path in _folder().glob("[0-9a-f]" * 32):
         clean_up(f"{socket.gethostname()}:{path.name}")
 
 

@@ -1,5 +1,6 @@
 """The rows of sessions and tasks, and of all that happened in them."""
 
+from tasks_app.models.agent import Agent
 from tasks_app.models.approval import Approval
 from tasks_app.models.engine_process import EngineProcess
 from tasks_app.models.entry import ContextEntry, ContextType
@@ -11,6 +12,7 @@ from tasks_app.models.task import Task, TaskState
 from tasks_app.models.tool_call import ToolCallLog
 
 __all__ = [
+    "Agent",
     "Approval",
     "ContextEntry",
     "ContextType",

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from llm_app.models import LogicalModel
+from tasks_app.models.agent import Agent
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
@@ -34,6 +35,7 @@ class Session(models.Model):
     )
     title = models.CharField(max_length=200, blank=True)
     model = models.ForeignKey(LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Empty for the default.")
+    agent = models.ForeignKey(Agent, models.SET_NULL, null=True, blank=True, related_name="sessions")
     workdir = models.CharField(
         max_length=1000, blank=True, editable=False, help_text="A folder that `run_agent` was told to work in."
     )

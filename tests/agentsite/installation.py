@@ -10,7 +10,7 @@ from llm_app.breaker.decisions import State
 from llm_app.models import Blob, LLMLog, Secret
 from llm_app.types import ToolCall
 from tasks_app.engine.draft import Draft
-from tasks_app.models import Approval, ContextType, EngineProcess, InboxMessage, Limits, Task, ToolCallLog
+from tasks_app.models import Agent, Approval, ContextType, EngineProcess, InboxMessage, Limits, Task, ToolCallLog
 from tests import factories
 from tools_app.models import AllowedAddress, RolePolicy, ToolSetting
 
@@ -26,6 +26,7 @@ def furnish() -> None:
 def add_more(number: int = 1) -> Task:
     """One more row in every list that can grow; returns the task."""
     role = Group.objects.create(name=f"role {number}")
+    Agent.objects.create(name=f"agent {number}")
     RolePolicy.objects.create(role=role, deny=["shell"])
     AllowedAddress.objects.create(address=f"10.0.0.{number}")
     member = factories.UserFactory()

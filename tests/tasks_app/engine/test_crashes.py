@@ -57,6 +57,15 @@ def test_every_call_has_exactly_one_result_and_seq_has_no_gap_wherever_it_dies(p
     assert sorted(calls) == sorted(entry.tool_call_id for entry in run.entries if entry.tool_call_id)
 
 
+def test_what_a_crash_left_in_the_folder_of_locks_stops_no_start(play, settings):
+    run = play(result())
+    (settings.RUN_DIR / "serve.lock").write_text("http://127.0.0.1:8000")
+    (settings.RUN_DIR / ("a" * 32)).write_text('{"pid": 12')
+    recovery.start()
+    assert not (settings.RUN_DIR / ("a" * 32)).exists()
+    assert run.advance().state == "done"
+
+
 def test_a_question_waits_on_over_a_restart(play, owner):
     run = play(call("message", type="ask", text="?"), result())
     run.advance()
