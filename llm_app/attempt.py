@@ -11,7 +11,7 @@ from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.budgets import waiting
 from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import CallSize
-from llm_app.call import Completion, LLMCall, Observer, Runner
+from llm_app.call import Completion, LLMCall, Observer, Recipient, Runner
 from llm_app.errors import LLMError, ProviderTimeout
 from llm_app.meter import Meter
 from llm_app.models import LLMLog, Route
@@ -29,7 +29,7 @@ class Attempt:
 
     def __init__(self, call: LLMCall, route: Route, number: int, observer: Observer) -> None:
         self._adapter = adapter_for(route.provider.protocol)
-        self._stored = call.prompt_for(self._adapter.tool_mode)
+        self._stored = call.prompt_for(recipient_of(route))
         self._masker = call.masker or in_force.of_people([]).masker
         self._masked = masked_prompt(self._stored.prompt, self._masker)
         self._parameters = parameters_of(route)
@@ -102,6 +102,7 @@ class Attempt:
             messages_blob=references.messages_blob,
             cut_seq=references.cut_seq,
             last_seq=references.last_seq,
+            estimated_tokens=references.estimated_tokens,
             parameters=self._masker.masked_json(self._parameters.as_json()),
             masked_spans=self._masked.spans,
             request_sha256=hashlib.sha256(self._body).hexdigest(),
@@ -149,16 +150,29 @@ class Attempt:
         return round((time.monotonic() - self._started) * 1000)
 
 
+def recipient_of(route: Route) -> Recipient:
+    return Recipient(
+        tool_mode=adapter_for(route.provider.protocol).tool_mode,
+        context_window=min(route.context_window or route.model.context_window, route.model.context_window),
+        max_tokens=_max_tokens(route),
+        takes_images=route.takes_images,
+    )
+
+
 def parameters_of(route: Route) -> RouteParameters:
     return RouteParameters(
         model=_name_of_model(route),
-        max_tokens=route.max_tokens or route.model.max_output_tokens,
+        max_tokens=_max_tokens(route),
         temperature=route.temperature,
         thinking_budget=route.thinking_budget,
         takes_images=route.takes_images or None,
         extra_body=route.extra_body,
         quirks=route.quirks,
     )
+
+
+def _max_tokens(route: Route) -> int:
+    return route.max_tokens or route.model.max_output_tokens
 
 
 def _name_of_model(route: Route) -> str:

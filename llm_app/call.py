@@ -19,7 +19,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class References:
-    """Where the parts of a prompt stand in the record, for the log. Addresses are those of blobs."""
+    """Where the parts of a prompt stand in the record, for the log. Addresses are those of blobs.
+
+    `estimated_tokens` is its size before any provider has counted it: what was sent calibrates what is sent next.
+    """
 
     system_blob: str = ""
     tools_blob: str = ""
@@ -27,6 +30,17 @@ class References:
     messages_blob: str = ""
     cut_seq: int = 0
     last_seq: int = 0
+    estimated_tokens: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipient:
+    """Who a prompt is for: what of a route decides what it may be. Figures are tokens."""
+
+    tool_mode: ToolMode
+    context_window: int
+    max_tokens: int
+    takes_images: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +53,7 @@ class StoredPrompt:
 
 @dataclass(frozen=True, kw_only=True)
 class LLMCall:
-    """`prompt_for` gives what a model sees in a tool mode: routes may differ in it, and it is stored before it is sent.
+    """`prompt_for` gives what a route's model sees: routes differ in it, and it is stored before it is sent.
 
     `model` is a logical model; empty means the default one. `user_id` is whose roles decide whether it may be used, and
     whose budgets bind; who makes one call after the other in a lease gives its `allowance`. `needs_sight`: only routes
@@ -47,7 +61,7 @@ class LLMCall:
     """
 
     purpose: Purpose
-    prompt_for: Callable[[ToolMode], StoredPrompt]
+    prompt_for: Callable[[Recipient], StoredPrompt]
     masker: Masker | None = None
     model: str = ""
     user_id: int | None = None

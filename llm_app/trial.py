@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from llm_app import errors, faults
 from llm_app.attempt import Attempt
-from llm_app.call import LLMCall, References, Runner, StoredPrompt
+from llm_app.call import LLMCall, Recipient, References, Runner, StoredPrompt
 from llm_app.models import LLMLog, Provider, Route
 from llm_app.retry import Action
-from llm_app.types import Delta, Message, Prompt, Purpose, ToolMode, ToolSpec
+from llm_app.types import Delta, Message, Prompt, Purpose, ToolSpec
 
 SILENCE = 20.0  # seconds; an administrator waits for the page
 TOTAL = 60.0  # seconds
@@ -64,7 +64,7 @@ def _call(route: Route, run: Runner) -> LLMLog:
     return completion.log
 
 
-def _prompt_for(mode: ToolMode) -> StoredPrompt:
+def _prompt_for(recipient: Recipient) -> StoredPrompt:
     return StoredPrompt(prompt=_PROMPT, references=References())
 
 

@@ -15,9 +15,9 @@ class CallStatus(models.TextChoices):
 class LLMLog(models.Model):
     """One attempt at one provider.
 
-    The request is: the blobs `system_blob`, `tools_blob` and `compacted_blob`, the session's entries that are in
-    context with `cut_seq` < seq ≤ `last_seq`, and `parameters`; serialized by `adapter` in `adapter_version`. A call
-    that is no step of a conversation has its messages in `messages_blob` instead.
+    The request is: the blobs `system_blob`, `tools_blob` and `compacted_blob` (the text of a cut), the session's
+    entries that are in context with `cut_seq` < seq ≤ `last_seq`, and `parameters`; serialized by `adapter` in
+    `adapter_version`. A call that is no step of a conversation has its messages in `messages_blob` instead.
     `request_sha256` is the hash of the bytes that were sent.
     """
 
@@ -41,6 +41,7 @@ class LLMLog(models.Model):
     messages_blob = models.CharField(max_length=64, blank=True)
     cut_seq = models.PositiveIntegerField(default=0)
     last_seq = models.PositiveIntegerField(default=0)
+    estimated_tokens = models.PositiveIntegerField(default=0, help_text="The size of the request before it was sent.")
     parameters = models.JSONField(default=dict)
     masked_spans = models.JSONField(default=list)
     request_sha256 = models.CharField(max_length=64)
@@ -68,6 +69,7 @@ class LLMLog(models.Model):
         verbose_name = "LLM call"
         indexes = [
             models.Index(fields=["task_id", "created_at"]),
+            models.Index(fields=["session_id", "-created_at"]),
             models.Index(fields=["provider", "-created_at"]),
             models.Index(fields=["user_id", "created_at"]),
             models.Index(fields=["created_at"]),

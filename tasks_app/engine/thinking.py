@@ -5,8 +5,8 @@ from functools import partial
 from uuid import uuid4
 
 from llm_app import client, errors
-from llm_app.call import LLMCall, References, StoredPrompt
-from llm_app.types import LLMTurnResult, Purpose, ToolCall, ToolMode
+from llm_app.call import LLMCall, Recipient, References, StoredPrompt
+from llm_app.types import LLMTurnResult, Purpose, ToolCall
 from tasks_app.engine import prompt, reminders
 from tasks_app.engine.draft import Draft
 from tasks_app.engine.failures import failure_of
@@ -44,7 +44,7 @@ def _call(context: TaskContext) -> LLMCall:
         purpose=Purpose.STEP,
         prompt_for=partial(_stored, context),
         masker=context.secrets.masker,
-        model=context.session.model.name if context.session.model else "",
+        model=context.model,
         user_id=context.task.started_by_id,
         task_id=context.task.id,
         session_id=context.session.id,
@@ -53,9 +53,9 @@ def _call(context: TaskContext) -> LLMCall:
     )
 
 
-def _stored(context: TaskContext, mode: ToolMode) -> StoredPrompt:
+def _stored(context: TaskContext, recipient: Recipient) -> StoredPrompt:
     """What the model sees: kept before it is sent."""
-    request = prompt.build(context, mode)
+    request = prompt.build(context, recipient.tool_mode)
     references = References(
         system_blob=context.blob(request.system),
         tools_blob=context.blob(prompt.tools_text(request.tools)),
@@ -88,7 +88,7 @@ def _first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver
         name=call.name,
         status=CallStatus.PENDING,
     )
-    context.stage(draft, rows=[log])
+    context.stage(draft, rows=[log], calls_made=context.task.calls_made + (call.name != "message"))
     context.streamed = observer.stream
     return OpenCall(call=call, log=log, deferred=deferred)
 

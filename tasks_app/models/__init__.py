@@ -2,6 +2,7 @@
 
 from tasks_app.models.agent import Agent
 from tasks_app.models.approval import Approval
+from tasks_app.models.context_cut import ContextCut
 from tasks_app.models.engine_process import EngineProcess
 from tasks_app.models.entry import ContextEntry, ContextType
 from tasks_app.models.idempotency import IdempotencyKey
@@ -14,6 +15,7 @@ from tasks_app.models.tool_call import ToolCallLog
 __all__ = [
     "Agent",
     "Approval",
+    "ContextCut",
     "ContextEntry",
     "ContextType",
     "EngineProcess",

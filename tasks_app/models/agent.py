@@ -21,6 +21,17 @@ class Agent(models.Model):
         LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Where the session names no model."
     )
     denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it never has.")
+    prune_outputs = models.BooleanField(
+        default=False,
+        help_text="When a session grows too long: first leave out old tool outputs, except the newest 40,000 tokens.",
+    )
+    shorten_results = models.BooleanField(
+        default=False, help_text="Then: say of results older than four turns only how long they were, and of what kind."
+    )
+    summarise = models.BooleanField(
+        default=False,
+        help_text="Then: have the model sum up what is cut, as a visible entry. Costs one call each time.",
+    )
 
     objects = AgentQuerySet.as_manager()
 

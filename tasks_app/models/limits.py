@@ -12,11 +12,24 @@ class Limits(models.Model):
     tool_loop_window = models.PositiveIntegerField(default=20, help_text="Among so many of the latest calls.")
     tool_loop_refusals = models.PositiveIntegerField(default=3, help_text="The refusal that ends the task.")
     no_tool_call_retries = models.PositiveIntegerField(default=3, help_text="Reminders in a row before the task fails.")
+    result_tokens = models.PositiveIntegerField(
+        default=2_500, help_text="Of a tool's result; the whole of a longer one goes into a file."
+    )
+    compact_at_percent = models.PositiveSmallIntegerField(
+        default=80, help_text="How full the window may be before old turns become lines."
+    )
+    tail_percent = models.PositiveSmallIntegerField(
+        default=15, help_text="How much of the window the newest turns may keep then."
+    )
 
     class Meta:
         db_table = "limits"
         verbose_name_plural = "limits"
-        constraints = [models.CheckConstraint(condition=Q(pk=1), name="limits_one_row")]
+        constraints = [
+            models.CheckConstraint(condition=Q(pk=1), name="limits_one_row"),
+            models.CheckConstraint(condition=Q(compact_at_percent__range=(10, 90)), name="limits_compact_at_in_range"),
+            models.CheckConstraint(condition=Q(tail_percent__range=(1, 40)), name="limits_tail_in_range"),
+        ]
 
     def __str__(self) -> str:
         return "Limits"

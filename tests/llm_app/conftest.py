@@ -7,12 +7,12 @@ import pytest
 from django.db.models.functions import Now
 
 from llm_app import client
-from llm_app.call import LLMCall, References, StoredPrompt
+from llm_app.call import LLMCall, Recipient, References, StoredPrompt
 from llm_app.errors import LLMError
 from llm_app.models import CircuitBreaker, LLMLog, LogicalModel
 from llm_app.redaction.masker import Masker
 from llm_app.retry import Action
-from llm_app.types import Delta, Message, Prompt, Purpose, ToolMode
+from llm_app.types import Delta, Message, Prompt, Purpose
 from tasks_app import event_loop
 from tests import factories, provider
 
@@ -41,7 +41,7 @@ class Watcher:
         pass
 
 
-def prompt_for(mode: ToolMode) -> StoredPrompt:
+def prompt_for(recipient: Recipient) -> StoredPrompt:
     prompt = Prompt(system="Be brief.", tools=(), messages=[Message(role="user", content="Hello.")])
     return StoredPrompt(prompt=prompt, references=References())
 
