@@ -38,6 +38,7 @@ NAVIGATION = [
         "items": [
             _item("Entries", "list_alt", "tasks_app.contextentry"),
             _item("Tool calls", "build", "tasks_app.toolcalllog"),
+            _item("File versions", "history", "tasks_app.fileversion"),
             _item("LLM calls", "neurology", "llm_app.llmlog"),
             _item("Prompts and tool lists", "article", "llm_app.blob"),
         ],

@@ -84,6 +84,7 @@ else:
     DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": {"pool": {"min_size": 1, "max_size": 32, "timeout": 20}}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 WORKSPACES_DIR = VAR_DIR / "workspaces"
+VERSIONS_DIR = VAR_DIR / "versions"  # what files of workspaces held before the agent changed them
 RUN_DIR = VAR_DIR / "run"
 
 CACHES: dict[str, dict[str, Any]] = {

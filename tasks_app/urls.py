@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from tasks_app.views import chat, conversation, files, home, inbox, sessions, settings, usage
+from tasks_app.views import chat, conversation, files, home, inbox, sessions, settings, usage, versions
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -16,6 +16,9 @@ urlpatterns = [
     path("s/<uuid:session_id>/files/", files.upload, name="upload"),
     path("s/<uuid:session_id>/files/delete/", files.delete, name="file_delete"),
     path("s/<uuid:session_id>/files/<path:path>", files.download, name="file"),
+    path("s/<uuid:session_id>/versions/", versions.show, name="versions"),
+    path("s/<uuid:session_id>/versions/<int:version_id>/", versions.download, name="version"),
+    path("s/<uuid:session_id>/versions/<int:version_id>/restore/", versions.restore, name="version_restore"),
     path("inbox/", inbox.show, name="inbox"),
     path("settings/", settings.show, name="settings"),
     path("settings/profile/", settings.profile, name="profile"),

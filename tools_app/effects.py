@@ -1,7 +1,7 @@
 """What a tool may ask to be stored. The engine applies it in the transaction of the result."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 StepStatus = Literal["pending", "in_progress", "done"]
@@ -15,6 +15,11 @@ class Finish:
     attachments: Sequence[str] = ()
     suggestions: Sequence[str] = ()
     data: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MisfitData:
+    """The data of a result does not fit its schema. The engine counts how often."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,4 +50,12 @@ class KeepSearch:
     content: str
 
 
-Effect = Finish | WaitForReply | SetPlan | KeepSearch
+@dataclass(frozen=True, kw_only=True)
+class KeepVersion:
+    """What a file held before the agent overwrote or deleted it, so that a person can have it back."""
+
+    path: str
+    data: bytes = field(repr=False)
+
+
+Effect = Finish | MisfitData | WaitForReply | SetPlan | KeepSearch | KeepVersion

@@ -51,6 +51,12 @@ def is_binary(file: BinaryIO) -> bool:
     """Judged by its beginning: a NUL, or more than a tenth that is no UTF-8. The file is rewound."""
     head = file.read(_HEAD)
     file.seek(0)
+    return holds_binary(head)
+
+
+def holds_binary(data: bytes) -> bool:
+    """The same of bytes that are there already."""
+    head = data[:_HEAD]
     return b"\0" in head or head.decode(errors="replace").count("\ufffd") > len(head) / 10
 
 

@@ -1,5 +1,27 @@
 """The admin of sessions, tasks and the record. The record is only looked at: its rows go with their whole session."""
 
-from tasks_app.admin import agents, calls, engine_processes, entries, limits, llm_calls, people, sessions, tasks
+from tasks_app.admin import (
+    agents,
+    calls,
+    engine_processes,
+    entries,
+    file_versions,
+    limits,
+    llm_calls,
+    people,
+    sessions,
+    tasks,
+)
 
-__all__ = ["agents", "calls", "engine_processes", "entries", "limits", "llm_calls", "people", "sessions", "tasks"]
+__all__ = [
+    "agents",
+    "calls",
+    "engine_processes",
+    "entries",
+    "file_versions",
+    "limits",
+    "llm_calls",
+    "people",
+    "sessions",
+    "tasks",
+]

@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from tasks_app.api import answers, catalogue, entries, events, files, messages, secrets, sessions, tasks, usage
+from tasks_app.api import (
+    answers,
+    catalogue,
+    entries,
+    events,
+    files,
+    messages,
+    secrets,
+    sessions,
+    tasks,
+    usage,
+    versions,
+)
 
 SESSION = "sessions/<uuid:session_id>"
 TASK = "tasks/<uuid:task_id>"
@@ -15,6 +27,8 @@ urlpatterns = [
     path(f"{SESSION}/events/", events.Events.as_view(), name="api-events"),
     path(f"{SESSION}/files/", files.FileList.as_view(), name="api-files"),
     path(f"{SESSION}/files/<path:path>", files.File.as_view(), name="api-file"),
+    path(f"{SESSION}/versions/", versions.VersionList.as_view(), name="api-versions"),
+    path(f"{SESSION}/versions/<int:version_id>/", versions.Version.as_view(), name="api-version"),
     path("tasks/", tasks.TaskList.as_view(), name="api-tasks"),
     path(f"{TASK}/", tasks.TaskDetail.as_view(), name="api-task"),
     path(f"{TASK}/stop/", answers.Stop.as_view(), name="api-stop"),

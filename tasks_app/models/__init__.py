@@ -5,6 +5,7 @@ from tasks_app.models.approval import Approval
 from tasks_app.models.context_cut import ContextCut
 from tasks_app.models.engine_process import EngineProcess
 from tasks_app.models.entry import ContextEntry, ContextType
+from tasks_app.models.file_version import FileVersion
 from tasks_app.models.idempotency import IdempotencyKey
 from tasks_app.models.inbox import InboxMessage
 from tasks_app.models.limits import Limits
@@ -19,6 +20,7 @@ __all__ = [
     "ContextEntry",
     "ContextType",
     "EngineProcess",
+    "FileVersion",
     "IdempotencyKey",
     "InboxMessage",
     "Limits",

@@ -10,7 +10,17 @@ from llm_app.breaker.decisions import State
 from llm_app.models import Blob, LLMLog, Secret
 from llm_app.types import ToolCall
 from tasks_app.engine.draft import Draft
-from tasks_app.models import Agent, Approval, ContextType, EngineProcess, InboxMessage, Limits, Task, ToolCallLog
+from tasks_app.models import (
+    Agent,
+    Approval,
+    ContextType,
+    EngineProcess,
+    FileVersion,
+    InboxMessage,
+    Limits,
+    Task,
+    ToolCallLog,
+)
 from tests import factories
 from tools_app.models import AllowedAddress, RolePolicy, ToolSetting
 
@@ -39,6 +49,7 @@ def add_more(number: int = 1) -> Task:
     EngineProcess.objects.beat(f"host:{number}")
     task: Task = factories.TaskFactory(session__owner=member, session__model=model, state="thinking")
     InboxMessage.objects.create(session=task.session, author=member, mode="queue", content="Later.")
+    FileVersion.objects.create(session=task.session, task=task, path=f"{number}.txt", sha256="0" * 64, size=1)
     _work(task, number)
     return task
 

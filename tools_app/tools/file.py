@@ -6,26 +6,31 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app import text_diff, text_edit, text_page
+from tools_app import file_changes, file_patch, text_page
 from tools_app.base import Arguments, Danger, Judgement, ToolContext, ToolResult
 from tools_app.errors import ToolError
 from tools_app.listing import in_units
 from tools_app.picture_type import picture_type
 from tools_app.registry import tool
+from tools_app.secret_values import filled
 from tools_app.workspace import MAX_WHOLE, Workspace
 
-_REQUIRED = {"content": ("write", "append"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
+_REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
 _ENTRIES = 500  # of a folder
 
 
 class FileArguments(Arguments):
-    action: Literal["read", "write", "append", "edit", "list", "move", "delete"] = Field(
+    action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
         description="read: the lines of a file, numbered, or a picture. write: create or replace a file. append: add "
-        "to its end. edit: replace old by new. list: what a folder holds. move: rename path to `to`. delete: a file or "
-        "a folder."
+        "to its end. edit: replace old by new. patch: a unified diff in `content`, over files and places; all of it is "
+        "applied or nothing. list: what a folder holds. move: rename path to `to`. delete: a file or a folder."
     )
-    path: str = Field(min_length=1, description="Relative to the workspace, such as notes/plan.md; . is its root.")
-    content: str | None = Field(None, description="For write and append: the text.")
+    path: str = Field(
+        min_length=1,
+        description="Relative to the workspace, such as notes/plan.md; . is its root. For patch: the folder that the "
+        "names in the diff are relative to.",
+    )
+    content: str | None = Field(None, description="For write and append: the text. For patch: the diff.")
     old: str | None = Field(
         None, description="For edit: the exact text to replace, without line numbers; it must occur once."
     )
@@ -62,8 +67,10 @@ def judge(arguments: FileArguments) -> Judgement:
     danger=Danger.SAFE,
     judge=judge,
     compact_template="file {action} {path}",
+    takes_secrets=True,
 )
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
+    arguments = filled(arguments, context.secrets, "content", "old", "new")
     return await asyncio.to_thread(_ACTIONS[arguments.action], arguments, context.workspace)
 
 
@@ -84,33 +91,6 @@ def _read(arguments: FileArguments, workspace: Workspace) -> ToolResult:
         return ToolResult(content=text_page.page(stream, arguments.offset or 1, arguments.limit or text_page.LINES))
 
 
-def _write(arguments: FileArguments, workspace: Workspace) -> ToolResult:
-    data = (arguments.content or "").encode()
-    exists = workspace.is_file(arguments.path)
-    before = _diffable(arguments.path, workspace) if exists else b""
-    workspace.write_bytes(arguments.path, data)
-    done = f"{'Replaced' if exists else 'Created'} {arguments.path}: {_measure(data)}."
-    return ToolResult(content=done, metadata=_diff(before, data, arguments.path))
-
-
-def _append(arguments: FileArguments, workspace: Workspace) -> ToolResult:
-    data = (arguments.content or "").encode()
-    workspace.append(arguments.path, data)
-    return ToolResult(content=f"Appended {_measure(data)} to {arguments.path}.")
-
-
-def _edit(arguments: FileArguments, workspace: Workspace) -> ToolResult:
-    path = arguments.path
-    before = workspace.read_bytes(path)
-    edit = text_edit.replace(
-        before, arguments.old or "", arguments.new or "", everywhere=arguments.replace_all, limit=MAX_WHOLE
-    )
-    workspace.write_bytes(path, edit.data)
-    places = f"1 place, line {edit.line}" if edit.count == 1 else f"{edit.count} places, the first in line {edit.line}"
-    done = f"Edited {path} ({places}). It has {_measure(edit.data)} now."
-    return ToolResult(content=done, metadata=_diff(before, edit.data, path))
-
-
 def _list(arguments: FileArguments, workspace: Workspace) -> ToolResult:
     entries = workspace.entries(arguments.path)
     lines = [str(entry) for entry in entries[:_ENTRIES]]
@@ -119,37 +99,15 @@ def _list(arguments: FileArguments, workspace: Workspace) -> ToolResult:
     return ToolResult(content="\n".join(lines) or "(empty)")
 
 
-def _move(arguments: FileArguments, workspace: Workspace) -> ToolResult:
-    workspace.move(arguments.path, arguments.to or "")
-    return ToolResult(content=f"Moved {arguments.path} to {arguments.to}.")
-
-
-def _delete(arguments: FileArguments, workspace: Workspace) -> ToolResult:
-    workspace.delete(arguments.path)
-    return ToolResult(content=f"Deleted {arguments.path}.")
-
-
-def _diffable(path: str, workspace: Workspace) -> bytes | None:
-    """What a diff starts from; None if it is no text or too large for one."""
-    with workspace.open_for_read(path) as stream:
-        return None if text_page.is_binary(stream) or len(data := stream.read(MAX_WHOLE + 1)) > MAX_WHOLE else data
-
-
-def _diff(before: bytes | None, after: bytes, path: str) -> dict[str, str]:
-    return {} if before is None else {"diff": text_diff.unified(before, after, path)}
-
-
-def _measure(data: bytes) -> str:
-    lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
-    return f"{lines} line{'' if lines == 1 else 's'}, {len(data)} bytes"
-
-
 _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
     "read": _read,
-    "write": _write,
-    "append": _append,
-    "edit": _edit,
+    "write": lambda given, workspace: file_changes.write(given.path, given.content or "", workspace),
+    "append": lambda given, workspace: file_changes.append(given.path, given.content or "", workspace),
+    "edit": lambda given, workspace: file_changes.edit(
+        given.path, given.old or "", given.new or "", workspace, everywhere=given.replace_all
+    ),
+    "patch": lambda given, workspace: file_patch.patch(given.path, given.content or "", workspace),
     "list": _list,
-    "move": _move,
-    "delete": _delete,
+    "move": lambda given, workspace: file_changes.move(given.path, given.to or "", workspace),
+    "delete": lambda given, workspace: file_changes.delete(given.path, workspace),
 }

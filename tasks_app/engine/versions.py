@@ -1,0 +1,46 @@
+"""Earlier contents of files, kept when the agent overwrites or deletes them: the newest few of each file."""
+
+import hashlib
+from collections.abc import Sequence
+
+from tasks_app.engine.capabilities import workspace_of
+from tasks_app.models import FileVersion, Session, Task
+from tasks_app.models.file_version import folder_of
+from tools_app.effects import Effect, KeepVersion
+from tools_app.file_changes import former, kept
+
+
+def keep(session: Session, task: Task | None, effects: Sequence[Effect]) -> list[FileVersion]:
+    """Writes the contents; the rows are for the transaction of the result. Older versions of the files go."""
+    rows = [_stored(session, task, effect) for effect in effects if isinstance(effect, KeepVersion)]
+    for row in rows:
+        _forget_oldest(row)
+    return rows
+
+
+def restore(version: FileVersion) -> None:
+    """The file holds again what it held then; what it holds now is kept as a version. Raises ToolError."""
+    workspace, session = workspace_of(version.session), version.session
+    now = former(version.path, workspace) if workspace.is_file(version.path) else None
+    content = version.content.read_bytes()
+    rows = keep(session, None, kept(version.path, now))  # may forget the very version that is restored
+    workspace.write_bytes(version.path, content)
+    FileVersion.objects.bulk_create(rows)
+
+
+def _stored(session: Session, task: Task | None, effect: KeepVersion) -> FileVersion:
+    digest = hashlib.sha256(effect.data).hexdigest()
+    row = FileVersion(session=session, task=task, path=effect.path, sha256=digest, size=len(effect.data))
+    if not row.content.exists():
+        folder_of(session.pk).mkdir(mode=0o700, parents=True, exist_ok=True)
+        row.content.write_bytes(effect.data)
+    return row
+
+
+def _forget_oldest(new: FileVersion) -> None:
+    """With the new one there are at most MOST. A content that another row still names stays."""
+    same = FileVersion.objects.filter(session=new.session)
+    for old in same.filter(path=new.path)[FileVersion.MOST - 1 :]:
+        old.delete()
+        if old.sha256 != new.sha256 and not same.filter(sha256=old.sha256).exists():
+            old.content.unlink(missing_ok=True)

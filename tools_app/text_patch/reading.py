@@ -1,0 +1,97 @@
+"""The text of a unified diff → what it says of each file. Wrong line counts are forgiven; unclear ones are not."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tools_app.errors import ToolError
+
+_HEADER = re.compile(r"@@ -(\d+)")
+_NOWHERE = "/dev/null"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hunk:
+    """One place: the lines `old` become the lines `new`. `start` is the 1-based line it names, 0 if it names none.
+
+    `old_ends` and `new_ends` say whether the last line of each has an end ("\\ No newline at end of file").
+    """
+
+    start: int
+    old: Sequence[str]
+    new: Sequence[str]
+    old_ends: bool = True
+    new_ends: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilePatch:
+    """What becomes of a file. `old` is None for a file that is created, `new` for one that is deleted."""
+
+    old: str | None
+    new: str | None
+    hunks: Sequence[Hunk] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.new or self.old or ""
+
+
+def read(text: str) -> list[FilePatch]:
+    """Raises ToolError with a sentence for the model."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    starts = [n for n in range(len(lines) - 1) if lines[n].startswith("--- ") and lines[n + 1].startswith("+++ ")]
+    if not starts:
+        raise ToolError("This is no patch: each file begins with a line `--- a/path` and a line `+++ b/path`.")
+    ends = [*starts[1:], len(lines)]
+    return [_file(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def _file(lines: Sequence[str]) -> FilePatch:
+    old, new = _path(lines[0]), _path(lines[1])
+    if old is None and new is None:
+        raise ToolError("A file of the patch has no name: both its sides are /dev/null.")
+    bodies: list[tuple[str, list[str]]] = []
+    for line in lines[2:]:
+        if line.startswith("@@"):
+            bodies.append((line, []))
+        elif bodies and not _is_between_files(line):
+            bodies[-1][1].append(line)
+    patch = FilePatch(old=old, new=new, hunks=[_hunk(header, body, new or old or "") for header, body in bodies])
+    if not patch.hunks and old == new:
+        raise ToolError(f"The patch of {patch.name} holds no change: a change begins with a line `@@ -1,3 +1,4 @@`.")
+    return patch
+
+
+def _path(line: str) -> str | None:
+    path = line[4:].split("\t", maxsplit=1)[0].strip().strip('"')
+    if path == _NOWHERE:
+        return None
+    return path[2:] if path.startswith(("a/", "b/")) else path
+
+
+def _is_between_files(line: str) -> bool:
+    """What git writes before the next file."""
+    return line.startswith(("diff --git ", "index ", "new file mode ", "deleted file mode ", "similarity index "))
+
+
+def _hunk(header: str, body: Sequence[str], name: str) -> Hunk:
+    named = _HEADER.match(header)
+    old: list[str] = []
+    new: list[str] = []
+    ends = {"old": True, "new": True}
+    last = ""
+    for line in body:
+        sign, words = (line[0], line[1:]) if line else (" ", "")
+        if sign == "\\":
+            ends |= {side: False for side, signs in (("old", " -"), ("new", " +")) if last in signs}
+        elif sign not in " +-":
+            raise ToolError(f"A line of the patch of {name} begins with neither space, + nor -: {line[:100]!r}")
+        if sign in " -":
+            old.append(words)
+        if sign in " +":
+            new.append(words)
+        last = sign
+    return Hunk(start=int(named[1]) if named else 0, old=old, new=new, old_ends=ends["old"], new_ends=ends["new"])
