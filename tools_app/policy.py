@@ -1,33 +1,42 @@
 """Which tools a user may see and run, and which calls a person must approve. Read anew before each step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tools_app import registry
 from tools_app.base import Arguments, Danger, Judgement, ToolDefinition
-from tools_app.models import Approval, RolePolicy, ToolSetting
+from tools_app.models import Approval, RolePolicy, ToolSetting, UserPolicy
 from tools_app.situation import Situation
+
+_STRICTNESS = (Approval.NEVER, Approval.BY_DANGER, Approval.ALWAYS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Role:
-    """One role's lists of tool names; an empty `allow` allows all."""
+    """One role's lists of tool names; an empty `allow` allows all. `approvals`: name → never, by_danger or always."""
 
     allow: frozenset[str] = frozenset()
     deny: frozenset[str] = frozenset()
+    approvals: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What holds for one user at this moment."""
+    """What holds for one user, in one session, at this moment.
+
+    `denied` are the names on the blacklists beside those of roles: the user's, the agent's, the session's. With
+    `safe_only`, tools and calls above the level safe are not there.
+    """
 
     settings: Mapping[str, ToolSetting] = field(default_factory=dict)
     roles: Sequence[Role] = ()
+    denied: frozenset[str] = frozenset()
+    safe_only: bool = False
 
     def allows(self, name: str) -> bool:
-        """Allowed if any role allows, denied if any denies; without a role, all tools."""
+        """Allowed if any role allows, denied if any blacklist denies; without a role, all tools."""
         setting = self.settings.get(name)
-        if setting is not None and not setting.enabled:
+        if (setting is not None and not setting.enabled) or name in self.denied:
             return False
         if any(name in role.deny for role in self.roles):
             return False
@@ -35,33 +44,49 @@ class Policy:
 
     def shows(self, definition: ToolDefinition, situation: Situation) -> bool:
         """Whether a tool is there for this user now; one that is not is refused also when it is called by name."""
+        if self.safe_only and self.level(definition) > Danger.SAFE:
+            return False
+        if situation.answers_only and definition.name != "message":
+            return False
         return self.allows(definition.name) and definition.visible(situation)
 
     def visible(self, situation: Situation) -> list[ToolDefinition]:
         return [definition for definition in registry.all_tools() if self.shows(definition, situation)]
 
+    def level(self, definition: ToolDefinition) -> Danger:
+        """The danger of a tool: its own, or the administrator's word in place of it."""
+        setting = self.settings.get(definition.name)
+        return Danger[setting.danger.upper()] if setting is not None and setting.danger else definition.danger
+
     def judge(self, definition: ToolDefinition, arguments: Arguments) -> Judgement:
-        """The danger of a call: the tool's (or the administrator's) level, raised by the tool's own judgement."""
-        judged = definition.judgement(arguments)
+        """The danger of a call: the level of its tool, raised by the tool's own judgement."""
+        judged, level = definition.judgement(arguments), self.level(definition)
         setting = self.settings.get(definition.name)
         if setting is None or not setting.danger:
             return judged
-        level = Danger[setting.danger.upper()]
         raised = judged.danger > definition.danger
         return judged if raised and judged.danger >= level else Judgement(danger=level, rule="set by an administrator")
 
     def needs_approval(self, name: str, judgement: Judgement) -> bool:
-        setting = self.settings.get(name)
-        approval = setting.approval if setting else Approval.BY_DANGER
+        approval = self._approval(name)
         if approval == Approval.BY_DANGER:
             return judgement.danger is Danger.DANGEROUS
         return approval == Approval.ALWAYS
 
+    def _approval(self, name: str) -> str:
+        """What the user's roles say of a tool, the strictest of them; else what its setting says."""
+        said = [role.approvals[name] for role in self.roles if name in role.approvals]
+        setting = self.settings.get(name)
+        return max(said, key=_STRICTNESS.index) if said else setting.approval if setting else Approval.BY_DANGER
 
-def policy_for(user_id: int) -> Policy:
-    """Reads the rows that hold for a user: two queries."""
+
+def policy_for(user_id: int, *, denied: Collection[str] = (), safe_only: bool = False) -> Policy:
+    """Reads the rows that hold for a user: three queries. `denied` are the names that the session adds."""
     rows = RolePolicy.objects.filter(role__user=user_id)
+    of_user = UserPolicy.objects.filter(user=user_id).values_list("deny", flat=True).first() or []
     return Policy(
         settings={setting.name: setting for setting in ToolSetting.objects.all()},
-        roles=[Role(allow=frozenset(row.allow), deny=frozenset(row.deny)) for row in rows],
+        roles=[Role(allow=frozenset(row.allow), deny=frozenset(row.deny), approvals=row.approvals) for row in rows],
+        denied=frozenset([*of_user, *denied]),
+        safe_only=safe_only,
     )

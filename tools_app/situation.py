@@ -8,10 +8,13 @@ class Situation:
     """Compared by value: the tool list is rebuilt only when something of this changes.
 
     `makes_images`, `makes_audio` and `sees_pictures` say that a model which can is open to the task's person;
-    `has_open_page`, that the session's browser shows a page.
+    `has_open_page`, that the session's browser shows a page; `answers_only`, that only `message` is left.
+    `output_schema` is the JSON Schema, as text, that the data of the result must fit; empty if none was asked for.
     """
 
     makes_images: bool = False
     makes_audio: bool = False
     sees_pictures: bool = False
     has_open_page: bool = False
+    answers_only: bool = False
+    output_schema: str = ""

@@ -30,6 +30,7 @@ class Allowance:
         self._size: CallSize | None = None  # of the newest call
         self._reserved = Amount()
         self._reserved_in: Sequence[Limit] = ()
+        self.standings: Sequence[Standing] = ()  # how the limits stood at the newest reservation
 
     def refresh(self) -> None:
         """Reads anew which limits bind, from the next call on: one query. Outside of a task, those of tasks do not."""
@@ -84,7 +85,8 @@ class Allowance:
         """Returns what is in the way. Who must wait holds nothing meanwhile, or two could wait for each other."""
         self.release()
         limits = self._limits or ()
-        blocking = _blocking(counters.locked_standings(limits), amount)
+        self.standings = counters.locked_standings(limits)
+        blocking = _blocking(self.standings, amount)
         if blocking is None:
             counters.reserve(limits, amount, allowance=self._id, task_id=self._task_id)
             self._reserved, self._reserved_in = amount, limits

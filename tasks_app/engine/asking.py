@@ -1,14 +1,13 @@
 """A tool asks a model, outside of the conversation: the same door, budgets, masks and logs as for a step."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from django.db import transaction
 
-from llm_app import client, errors, pictures
-from llm_app.call import Completion, LLMCall, References, Runner, StoredPrompt
-from llm_app.models import Blob, LLMLog
+from llm_app import client, errors, kept_prompt, pictures
+from llm_app.call import Completion, LLMCall, Runner
+from llm_app.models import LLMLog
 from llm_app.redaction.masker import Masker
 from llm_app.retry import Action
 from llm_app.types import Delta, Message, Picture, Prompt, Purpose
@@ -32,7 +31,7 @@ class ModelForTools:
     async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[capabilities.Picture] = ()) -> str:
         """`capabilities.AskModel`."""
         session = self._context.session
-        model = self._context.abilities.sees if pictures else session.model.name if session.model else ""
+        model = self._context.abilities.sees if pictures else self._context.model
         if pictures and not model:
             raise ModelFailed("No model that can see pictures is set up here.")
 
@@ -49,10 +48,10 @@ class ModelForTools:
 
     def _complete(self, message: Message, purpose: Purpose, model: str, masker: Masker, run: Runner) -> Completion:
         context = self._context
-        stored = _stored(message)
+        stored = kept_prompt.keep(Prompt(system=_SYSTEM, tools=(), messages=[message]))
         call = LLMCall(
             purpose=purpose,
-            prompt_for=lambda mode: stored,
+            prompt_for=lambda recipient: stored,
             masker=masker,
             model=model,
             user_id=context.task.started_by_id,
@@ -99,11 +98,3 @@ def _encoded(shown: Sequence[capabilities.Picture]) -> tuple[Picture, ...]:
         return tuple(Picture(path=picture.name, **asdict(pictures.encode(picture.data))) for picture in shown)
     except pictures.UnreadablePicture as error:
         raise ModelFailed(f"The picture cannot be shown to a model: {error}.") from error
-
-
-def _stored(message: Message) -> StoredPrompt:
-    """Kept before it is sent: the words, and each picture under its own address."""
-    shown = [{**asdict(picture), "data": Blob.keep(picture.data)} for picture in message.pictures]
-    kept = json.dumps([{"role": message.role, "content": message.content, "pictures": shown}], ensure_ascii=False)
-    references = References(system_blob=Blob.keep(_SYSTEM), messages_blob=Blob.keep(kept))
-    return StoredPrompt(prompt=Prompt(system=_SYSTEM, tools=(), messages=[message]), references=references)

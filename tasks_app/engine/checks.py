@@ -6,12 +6,14 @@ A refusal is a visible result. Nothing here changes what the model wrote, beyond
 import json
 from dataclasses import dataclass
 
+from llm_app.redaction.masker import Masker
 from tasks_app.engine import reminders
 from tasks_app.engine.approvals import approved
 from tasks_app.engine.closing import UNKNOWN
 from tasks_app.engine.interrupts import Interrupt, LoopDetected, Refused, ReplyNeeded
 from tasks_app.engine.loop_detector import fingerprint
 from tasks_app.engine.open_call import OpenCall
+from tasks_app.engine.reminders.due import after_result
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.models.task import FailureCode
 from tasks_app.models.tool_call import CallStatus
@@ -38,7 +40,7 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
         raise _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
     call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
     try:
-        definition, arguments = _read(call)
+        definition, arguments = _read(call, context.secrets.masker)
     except ToolError as error:
         _check_repetition(context, call)
         raise _refusal(context, call, CallStatus.FAILED, _with_names(context, error)) from error
@@ -52,12 +54,15 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     return ClearedCall(open=call, definition=definition, arguments=arguments, note=note)
 
 
-def _read(call: OpenCall) -> tuple[ToolDefinition, Arguments]:
-    """The tool and its valid arguments; the fingerprint becomes that of their canonical form. Raises ToolError."""
+def _read(call: OpenCall, masker: Masker) -> tuple[ToolDefinition, Arguments]:
+    """The tool and its valid arguments; the fingerprint becomes that of their canonical form. Raises ToolError.
+
+    What became secret since the call was written is masked in its log, and still runs as it was written.
+    """
     definition = registry.get(call.call.name)
     arguments = coerce.read(definition, call.call.arguments)
     canonical = arguments.model_dump(mode="json", exclude_none=True)
-    call.log.arguments = json.dumps(canonical, ensure_ascii=False)
+    call.log.arguments = json.dumps(masker.masked_json(canonical), ensure_ascii=False)
     call.log.fingerprint = fingerprint(definition.name, canonical)
     return definition, arguments
 
@@ -94,4 +99,4 @@ def _refusal(context: TaskContext, call: OpenCall, status: CallStatus, text: str
     call.log.status = status
     context.stage(rows=[call.log])
     context.withdraw_stream()
-    return Refused(*call.result(text, status))
+    return Refused(*call.result(text, status), *after_result(context, call))

@@ -3,7 +3,7 @@
 import logging
 import time
 
-from tasks_app.engine import pictures
+from tasks_app.engine import pictures, versions
 from tasks_app.engine.capabilities import tool_context
 from tasks_app.engine.checks import ClearedCall
 from tasks_app.engine.effects import fields_of, rows_of
@@ -11,6 +11,8 @@ from tasks_app.engine.interruption import WorkAborted
 from tasks_app.engine.interrupts import Aborted, ReplyNeeded
 from tasks_app.engine.live_stream import LiveStream
 from tasks_app.engine.oversize import within_budget
+from tasks_app.engine.reminders.due import after_result
+from tasks_app.engine.structured import count_misfits
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import TaskState
 from tasks_app.models.tool_call import CallStatus
@@ -27,10 +29,10 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     call.log.status = CallStatus.STARTED
     context.stage(rows=[call.log])
     context.commit(state=TaskState.EXECUTING_TOOL)
-    stream = LiveStream(context.session.group, context.task.id)
+    stream = LiveStream(context.session.group, context.task.id, context.secrets.masker)
     began = time.monotonic()
     try:
-        work = cleared.definition.handler(cleared.arguments, tool_context(context, cleared.definition, stream))
+        work = cleared.definition.handler(cleared.arguments, tool_context(context, cleared, stream))
         return context.interruption.unless_aborted(work)
     except WorkAborted:
         call.log.status = CallStatus.INTERRUPTED
@@ -47,7 +49,7 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
 
 
 def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> None:
-    """Appends the result and applies its declared effects, in one transaction. Raises ReplyNeeded."""
+    """Appends the result and applies its declared effects, in one transaction. Raises ReplyNeeded or Failed."""
     call = cleared.open
     if any(isinstance(effect, WaitForReply) for effect in result.effects):
         call.log.status = CallStatus.WAITING
@@ -55,14 +57,23 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
         raise ReplyNeeded()
     call.log.status = CallStatus(result.status)
     context.stage(rows=[call.log])
-    content = within_budget(result.content, context.workspace, call.call)
+    masker = context.secrets.refresh().masker  # before anything is cut: a half of a secret is not found any more
+    content = within_budget(masker.masked(result.content), context.workspace, call.call)
     images, faults = pictures.keep(context.workspace, result.images)
     text = "\n".join([content, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
     stream = {"stream": context.streamed.id} if context.streamed else {}
     context.stage(crashes=0, state=TaskState.THINKING)
-    drafts = call.result(text, result.status, images=images, **stream, **result.metadata)
-    rows = rows_of(result.effects, context.task.started_by_id, context.secrets.masker)
-    context.stage(*drafts, rows=rows, **fields_of(result.effects))
+    drafts = [
+        *call.result(text, result.status, images=images, **stream, **result.metadata),
+        *after_result(context, call),
+    ]
+    rows = rows_of(result.effects, context.task.started_by_id, masker)
+    context.stage(
+        *drafts,
+        rows=[*rows, *versions.keep(context.session, context.task, result.effects)],
+        **fields_of(result.effects),
+    )
+    count_misfits(context, result.effects)
     context.commit(also=context.reserve_next_call)
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 
@@ -13,8 +13,15 @@ def fingerprint(name: str, arguments: Any) -> str:
     return hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
 
 
+LONGEST_CYCLE = 4  # calls
+CYCLE_REPEATS = 4
+
+
 class LoopDetector:
-    """Among the last `window` calls, `threshold` identical ones may run; so many `refusals` among them end the task."""
+    """Among the last `window` calls, `threshold` identical ones may run; so many `refusals` among them end the task.
+
+    A sequence of 2 to 4 calls that has just come round the fourth time is a cycle: it refuses nothing.
+    """
 
     def __init__(self, *, window: int, threshold: int, refusals: int) -> None:
         self._threshold, self._refusals = threshold, refusals
@@ -28,6 +35,16 @@ class LoopDetector:
         """Whether this call must be refused."""
         return sum(seen == call and not refused for seen, refused in self._calls) >= self._threshold
 
+    def cycle(self) -> list[str]:
+        """The calls of the cycle that the newest call has completed, if it has: told once, not at each further turn."""
+        if any(refused for _, refused in self._calls):
+            return []
+        calls = [seen for seen, _ in self._calls]
+        lengths = range(1, LONGEST_CYCLE + 1)
+        shortest = next((n for n in lengths if _turned(calls, n) >= CYCLE_REPEATS * n), 0)
+        is_complete = shortest > 1 and _turned(calls, shortest) == CYCLE_REPEATS * shortest
+        return calls[-shortest:] if is_complete else []
+
     def note(self, call: str, *, refused: bool) -> None:
         self._calls.append((call, refused))
 
@@ -38,3 +55,11 @@ class LoopDetector:
     def forget(self) -> None:
         """A person wrote: what was a repetition may now make sense."""
         self._calls.clear()
+
+
+def _turned(calls: Sequence[str], length: int) -> int:
+    """How many of the newest calls are one sequence of `length` over and over."""
+    count = min(length, len(calls))
+    while count < len(calls) and calls[-count - 1] == calls[-count - 1 + length]:
+        count += 1
+    return count

@@ -5,10 +5,14 @@ from django.utils import timezone
 from llm_app import abilities
 from tasks_app.engine import reminders
 from tasks_app.engine.closing import close_open_call
+from tasks_app.engine.draft import Draft
 from tasks_app.engine.interrupts import LimitExceeded, Stopped
+from tasks_app.engine.reminders.due import before_thinking
 from tasks_app.engine.task_context import TaskContext
-from tasks_app.models import Limits, TaskState
+from tasks_app.models import Agent, ContextType, Limits, TaskState
 from tasks_app.models.task import FailureCode
+from tasks_app.models.tool_call import CallStatus
+from tools_app.errors import ToolError
 from tools_app.policy import policy_for
 
 
@@ -21,20 +25,42 @@ def check(context: TaskContext) -> None:
     if messages := context.interjections():
         if closing := close_open_call(context, "Not run: the user wrote a message instead."):
             context.commit(*closing, state=TaskState.THINKING)
-        context.take(messages)
+        context.take(messages, *_interruption(context, has_closed=bool(closing)))
     context.secrets.refresh()
     context.limits = Limits.current()
+    context.agent = Agent.objects.of_session(context.session.pk)
     context.allowance.refresh()
     context.policy = policy_for(context.task.started_by_id)
-    model = context.session.model.name if context.session.model else ""
-    context.abilities = abilities.of_user(context.task.started_by_id, preferred=model)
+    context.abilities = abilities.of_user(context.task.started_by_id, preferred=context.model)
     _check_iterations(context)
+    before_thinking(context)
 
 
 def _begin(context: TaskContext) -> None:
     """The date and the workspace stand in the record, right after the message that starts the task."""
-    start = reminders.task_start(timezone.now(), context.workspace.listing())
-    context.commit(start, state=TaskState.THINKING)
+    start = reminders.task_start(timezone.now(), context.workspace.listing(), _instructions(context))
+    earlier = context.session.tasks.exclude(pk=context.task.pk).order_by("-created_at").values_list("shown_tools")
+    shown = earlier.first()
+    context.commit(start, state=TaskState.THINKING, shown_tools=shown[0] if shown else [])
+
+
+def _instructions(context: TaskContext) -> str:
+    """The workspace's AGENTS.md; empty where there is none that can be read."""
+    try:
+        return context.workspace.read_bytes("AGENTS.md").decode(errors="replace")
+    except (ToolError, OSError):
+        return ""
+
+
+def _interruption(context: TaskContext, *, has_closed: bool) -> list[Draft]:
+    """The reminder for a message that has ended something: a tool's run, a call that waited, or words."""
+    newest = context.history.entries[-1]
+    if has_closed or (newest.metadata.get("status") == CallStatus.INTERRUPTED and newest.tool_call_id):
+        call = next(entry.call for entry in reversed(context.history.entries) if entry.call)
+        return [reminders.interruption(f"the call of `{call['name']}`: its result says how far it came")]
+    if newest.context_type == ContextType.AI_MESSAGE:
+        return [reminders.interruption("what you were saying: the person saw it up to the break")]
+    return []
 
 
 def _check_iterations(context: TaskContext) -> None:

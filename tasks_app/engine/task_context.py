@@ -1,5 +1,6 @@
 """A running task: what the loop knows of it, and the one way in which it writes."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from tasks_app.engine.live_stream import LiveStream
 from tasks_app.engine.loop_detector import LoopDetector
 from tasks_app.engine.open_call import OpenCall, pending_call
 from tasks_app.engine.session_context import SessionContext
-from tasks_app.models import ContextEntry, InboxMessage, Limits, Session, Task, TaskState, ToolCallLog
+from tasks_app.models import Agent, ContextEntry, InboxMessage, Limits, Session, Task, TaskState, ToolCallLog
 from tasks_app.models.inbox import Mode
 from tasks_app.models.task import ENDED
 from tasks_app.session_secrets import SessionSecrets
@@ -45,6 +46,7 @@ class TaskContext:
         self.history = SessionContext.load(task.session)
         self.workspace, self.sandbox = workspace, sandbox
         self.limits = Limits.current()
+        self.agent: Agent | None = None  # as it is set up at this step
         self.policy = Policy()
         self.abilities = Abilities()
         self.allowance = Allowance(task.started_by_id, task.id)
@@ -97,12 +99,13 @@ class TaskContext:
                 succession.hand_over(self.session, self.task, stopped=bool(fields.get("stopped")))
         self._committed(entries, fields)
 
-    def take(self, messages: list[InboxMessage]) -> None:
-        """Appends what people wrote while the task ran; the next step thinks anew."""
+    def take(self, messages: list[InboxMessage], *following: Draft) -> None:
+        """Appends what people wrote while the task ran, and what follows it; the next step thinks anew."""
         with transaction.atomic(durable=True):
             record.lock(self.session)
             lease.write(self.task, state=TaskState.THINKING)
             entries = succession.deliver(self.session, self.task, messages)
+            entries += record.append(self.session, self.task, following)
         self._committed(entries, {"state": TaskState.THINKING})
         self.detector.forget()
 
@@ -141,6 +144,12 @@ class TaskContext:
     # --- reading ------------------------------------------------------------------------------------------------
 
     @property
+    def model(self) -> str:
+        """The name of the logical model that answers; empty for the default one."""
+        chosen = self.session.model or (self.agent and self.agent.model)
+        return chosen.name if chosen else ""
+
+    @property
     def situation(self) -> Situation:
         """What decides, beside the policy, which tools the model sees in this step."""
         return Situation(
@@ -148,7 +157,14 @@ class TaskContext:
             makes_audio=bool(self.abilities.makes_audio),
             sees_pictures=bool(self.abilities.sees),
             has_open_page=self._holding.has(PAGE),
+            answers_only=self.has_made_all_calls,
+            output_schema=self.task.output_schema,
         )
+
+    @property
+    def has_made_all_calls(self) -> bool:
+        """Whether the task has reached the limit on its tool calls, where there is one."""
+        return self.task.calls_made >= (self.limits.tool_call_limit or math.inf)
 
     def open_call(self) -> OpenCall | None:
         """The call that still waits for its result: after an approval, a crash or a restart it goes first."""

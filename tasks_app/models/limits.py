@@ -1,5 +1,6 @@
 """The limits that hold for all tasks."""
 
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
@@ -20,6 +21,20 @@ class Limits(models.Model):
     )
     tail_percent = models.PositiveSmallIntegerField(
         default=15, help_text="How much of the window the newest turns may keep then."
+    )
+
+    approval_hours = models.PositiveIntegerField(
+        default=24, validators=[MinValueValidator(1)], help_text="An approval that nobody gave in this time is a no."
+    )
+
+    tool_call_limit = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Tool calls of a task; then it answers from what it knows. Empty: no limit."
+    )
+    stale_plan_after = models.PositiveIntegerField(
+        default=10, help_text="Replies without a change of an open plan before the agent is reminded of it."
+    )
+    budget_reminder_percent = models.PositiveSmallIntegerField(
+        default=80, help_text="How much of a budget may be spent before the agent is told."
     )
 
     class Meta:

@@ -76,7 +76,12 @@ class Task(models.Model):
 
     iteration = models.PositiveIntegerField(default=0)
     max_iterations = models.PositiveIntegerField(null=True, blank=True, help_text="Instead of the limit for all.")
+    calls_made = models.PositiveIntegerField(default=0, help_text="Tool calls, those of message not counted.")
+    shown_tools = models.JSONField(default=list, blank=True, help_text="The tools of its last request, by name.")
+    reminded = models.JSONField(default=dict, blank=True, help_text="The iteration of each kind's last reminder.")
     plan = models.JSONField(default=list, blank=True)
+    output_schema = models.TextField(blank=True, help_text="JSON Schema that the data of the result must fit.")
+    misfits = models.PositiveSmallIntegerField(default=0, help_text="Results whose data did not fit the schema.")
     final_result = models.JSONField(null=True, blank=True)
     input_tokens = models.PositiveBigIntegerField(default=0)
     cached_tokens = models.PositiveBigIntegerField(default=0)

@@ -1,0 +1,25 @@
+"""Right after the result of a call that repeats what was done before: the same call, or the same few in turn."""
+
+from collections.abc import Sequence
+
+from tasks_app.engine.draft import Draft, reminder
+
+
+def loop(name: str, times: int) -> Draft:
+    """With each call that is refused because it was made too often."""
+    text = (
+        f"You have called `{name}` with the same arguments {times} times and it will not give another result. You are "
+        "in a loop. Try another way: other arguments, another tool, or tell the person what is in the way."
+    )
+    return reminder(text, "loop")
+
+
+def cycle(names: Sequence[str], times: int) -> Draft:
+    """Once, when a sequence of calls has come round so often. Nothing is refused by it."""
+    sequence = " → ".join(f"`{name}`" for name in names)
+    text = (
+        f"Your last calls are the same {len(names)} in turn, with the same arguments, {times} times over: {sequence}. "
+        "You are going in a circle. Say to yourself what you expected from it and what came instead, then do something "
+        "different: another tool, other arguments, or tell the person what is in the way."
+    )
+    return reminder(text, "cycle")

@@ -1,0 +1,23 @@
+"""Before a step, when other tools are there than in the last request, whatever the reason."""
+
+from collections.abc import Sequence
+
+from tasks_app.engine.draft import Draft, reminder
+
+
+def tool_list(before: Sequence[str], now: Sequence[str]) -> Draft | None:
+    """Says what came and what went; an order means nothing."""
+    gone, came = _named(set(before) - set(now)), _named(set(now) - set(before))
+    if not gone and not came:
+        return None
+    changes = [f"No longer there: {gone}."] if gone else []
+    changes += [f"New: {came}."] if came else []
+    text = (
+        f"Your tools have changed. {' '.join(changes)} Use only those that you have now; do not try to reach by other "
+        "ways what was taken away."
+    )
+    return reminder(text, "tool_list")
+
+
+def _named(names: set[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
