@@ -8,22 +8,23 @@ import re
 import sys
 from dataclasses import dataclass, field
 
+END = sys.maxsize
 SUBSTITUTION = "$(…)"  # stands in a word for what another command prints
 _MAX_DEPTH = 40
 
 _BLANK = re.compile(r"(?:[ \t\r]|#[^\n]*)+")
 _REDIRECTION = re.compile(r"(?:\d+|&)?(>>|>\||>&|>|<<<|<<-?|<&|<>|<)(?!\()[ \t]*")
 _OPERATOR = re.compile(r"\|\||&&|;;|\|&|[;&|\n()]")
-_WORD = re.compile(
+WORD = re.compile(
     r"""(?P<plain>[^\s;&|<>()\\'"$`]+) | (?P<command>[$<>]\( | `) | (?P<quote>\$?") | '(?P<literal>[^']*)'
     | \$'(?P<escaped>(?:[^'\\]|\\.)*)' | (?P<open>') | \\(?P<character>.?) | (?P<dollar>\$)""",
     re.DOTALL | re.VERBOSE,
 )
-_IN_QUOTES = re.compile(
+IN_QUOTES = re.compile(
     r"""(?P<plain>[^\\"$`]+) | (?P<end>") | (?P<command>\$\( | `) | \\(?P<character>.?) | (?P<dollar>\$)""",
     re.DOTALL | re.VERBOSE,
 )
-_IN_HERE_DOCUMENT = re.compile(
+IN_HERE_DOCUMENT = re.compile(
     r"""(?P<plain>[^\\$`]+) | (?P<command>\$\( | `) | \\(?P<character>.?) | (?P<dollar>\$)""", re.DOTALL | re.VERBOSE
 )
 
@@ -48,7 +49,7 @@ class Script:
 
 def read(text: str) -> Script:
     """All simple commands of `text`, those inside of others too."""
-    reader = _Reader(text.replace("\\\n", "").replace("${IFS}", " ").replace("$IFS", " "))
+    reader = Reader(text.replace("\\\n", "").replace("${IFS}", " ").replace("$IFS", " "))
     reader.script("")
     return reader.found
 
@@ -60,7 +61,7 @@ class _HereDocument:
     is_literal: bool
 
 
-class _Reader:
+class Reader:
     """Walks through the text once. Each method reads one construct and leaves `_at` behind it."""
 
     def __init__(self, text: str) -> None:
@@ -121,14 +122,14 @@ class _Reader:
             last_line = re.compile(rf"^\t*{re.escape(document.end)}$", re.MULTILINE).search(self._text, self._at)
             start, end = self._at, last_line.start() if last_line else len(self._text)
             document.command.text += self._text[start:end]
-            while not document.is_literal and self._at < end and (token := self._take(_IN_HERE_DOCUMENT, end)):
+            while not document.is_literal and self._at < end and (token := self._take(IN_HERE_DOCUMENT, end)):
                 self._meaning(token)
             self._at = max(self._at, last_line.end() if last_line else end)
 
     def _word(self) -> str:
         pieces: list[str] = []
         began = self._at
-        while not self._is_closed() and (token := self._take(_WORD)):
+        while not self._is_closed() and (token := self._take(WORD)):
             pieces.append(self._meaning(token))
         if self._at == began:  # a character that fits nowhere
             self._at += 1
@@ -154,7 +155,7 @@ class _Reader:
 
     def _quoted(self) -> str:
         pieces: list[str] = []
-        while token := self._take(_IN_QUOTES):
+        while token := self._take(IN_QUOTES):
             if token.lastgroup == "end":
                 return "".join(pieces)
             pieces.append(self._meaning(token))
@@ -165,7 +166,7 @@ class _Reader:
         self._at = len(self._text)
         return ""
 
-    def _take(self, pattern: re.Pattern[str], end: int = sys.maxsize) -> re.Match[str] | None:
+    def _take(self, pattern: re.Pattern[str], end: int = END) -> re.Match[str] | None:
         if found := pattern.match(self._text, self._at, end):
             self._at = found.end()
         return found

@@ -1,10 +1,12 @@
-"""One stream of text to the browser: an attempt of the LLM, or the output of a tool. Batched, in no database."""
+"""One stream of text to the browser: an attempt of the LLM, or the output of a tool. Masked, batched, in no database."""
 
 import asyncio
 import uuid
 from collections import defaultdict
 from uuid import UUID
 
+from llm_app.redaction.masker import Masker
+from llm_app.redaction.stream import StreamMasker
 from tasks_app import broadcast, event_loop, running_text
 from tasks_app.running_text import Piece
 
@@ -13,24 +15,27 @@ MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it r
 
 
 class LiveStream:
-    """`feed` is called on the event loop, the rest from any thread."""
+    """`feed` is called on the event loop, the rest from any thread. What could be the beginning of a secret waits."""
 
-    def __init__(self, group: str, task_id: UUID) -> None:
+    def __init__(self, group: str, task_id: UUID, masker: Masker) -> None:
         self.id = uuid.uuid4().hex
         self._group, self._task_id = group, task_id
+        self._maskers: dict[str, StreamMasker] = defaultdict(lambda: StreamMasker(masker))
         self._texts: dict[str, list[str]] = defaultdict(list)
         self._pending: dict[str, list[str]] = defaultdict(list)
         self._sent: dict[str, int] = defaultdict(int)
         self._pump: asyncio.Task[None] | None = None
 
     def feed(self, kind: str, text: str) -> None:
+        if not (text := self._maskers[kind].feed(text)):
+            return
         self._texts[kind].append(text)
         self._pending[kind].append(text)
         if self._pump is None or self._pump.done():
             self._pump = asyncio.get_running_loop().create_task(self._send_batches())
 
     def text(self, kind: str) -> str:
-        """All that was fed, for the record of an interrupted stream."""
+        """All that could be seen, for the record of an interrupted stream."""
         return "".join(self._texts[kind])
 
     def withdraw(self) -> None:

@@ -8,6 +8,7 @@ from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.registry import tool
 from tools_app.sandbox.base import WORKSPACE, Command, Limits, Outcome
 from tools_app.shell_judgement import judgement
+from tools_app.shell_secrets import as_variables
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
@@ -31,10 +32,13 @@ class ShellArguments(Arguments):
     judge=lambda arguments: judgement(arguments.command),
     target=Target.SANDBOX,
     compact_template="shell: {command}",
+    takes_secrets=True,
 )
 async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
+    text, environment = as_variables(arguments.command, context.secrets)
     command = Command(
-        text=arguments.command,
+        text=text,
+        environment=environment,
         workspace=context.workspace.make_root(),
         owner=context.workspace.owner,
         limits=Limits(wall_s=arguments.timeout_s, cpu_s=arguments.timeout_s),
