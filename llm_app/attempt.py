@@ -3,24 +3,25 @@
 import hashlib
 import time
 from contextlib import aclosing
+from typing import Any
 
 from django.db import transaction
 
 from llm_app import prices
-from llm_app.adapters.base import Endpoint, RouteParameters
+from llm_app.adapters.base import RouteParameters
 from llm_app.budgets import waiting
 from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import CallSize
-from llm_app.call import Completion, LLMCall, Observer, Recipient, Runner
+from llm_app.call import Completion, LLMCall, Observer, Runner
 from llm_app.errors import LLMError, ProviderTimeout
 from llm_app.meter import Meter
 from llm_app.models import LLMLog, Route
 from llm_app.models.log import CallStatus
-from llm_app.models.provider import Protocol
 from llm_app.protocols import adapter_for
 from llm_app.redaction import in_force
 from llm_app.redaction.prompt import masked_prompt
 from llm_app.redaction.turn import masked_turn
+from llm_app.routing import endpoint_of, parameters_of, recipient_of
 from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
 
 
@@ -84,6 +85,7 @@ class Attempt:
 
     def _new_log(self, call: LLMCall, number: int) -> LLMLog:
         route, references = self._route, self._stored.references
+        parameters, body = self._as_logged()
         return LLMLog(
             user_id=call.user_id,
             task_id=call.task_id,
@@ -103,11 +105,22 @@ class Attempt:
             cut_seq=references.cut_seq,
             last_seq=references.last_seq,
             estimated_tokens=references.estimated_tokens,
-            parameters=self._masker.masked_json(self._parameters.as_json()),
+            parameters=parameters,
             masked_spans=self._masked.spans,
-            request_sha256=hashlib.sha256(self._body).hexdigest(),
-            request_bytes=len(self._body),
+            request_sha256=hashlib.sha256(body).hexdigest(),
+            request_bytes=len(body),
         )
+
+    def _as_logged(self) -> tuple[dict[str, Any], bytes]:
+        """The parameters, and the bytes that are made with them: as sent, unless a route's own hold a secret.
+
+        A key that a route gives to its provider in `extra_body` must reach it, and may not stand in a log.
+        """
+        plain = self._parameters.as_json()
+        masked = self._masker.masked_json(plain)
+        if masked == plain:
+            return plain, self._body
+        return masked, self._adapter.body(self._masked.prompt, RouteParameters.from_json(masked))
 
     def _finish(self, status: CallStatus, error: str = "", error_type: str = "") -> LLMLog:
         log = self._log
@@ -148,45 +161,3 @@ class Attempt:
 
     def _elapsed_ms(self) -> int:
         return round((time.monotonic() - self._started) * 1000)
-
-
-def recipient_of(route: Route) -> Recipient:
-    return Recipient(
-        tool_mode=adapter_for(route.provider.protocol).tool_mode,
-        context_window=min(route.context_window or route.model.context_window, route.model.context_window),
-        max_tokens=_max_tokens(route),
-        takes_images=route.takes_images,
-    )
-
-
-def parameters_of(route: Route) -> RouteParameters:
-    return RouteParameters(
-        model=_name_of_model(route),
-        max_tokens=_max_tokens(route),
-        temperature=route.temperature,
-        thinking_budget=route.thinking_budget,
-        takes_images=route.takes_images or None,
-        extra_body=route.extra_body,
-        quirks=route.quirks,
-    )
-
-
-def _max_tokens(route: Route) -> int:
-    return route.max_tokens or route.model.max_output_tokens
-
-
-def _name_of_model(route: Route) -> str:
-    """As the adapter needs it: litellm tells by the name's beginning which provider it has before it."""
-    prefix = route.provider.litellm_provider if route.provider.protocol == Protocol.LITELLM else ""
-    return f"{prefix}/{route.provider_model}" if prefix else route.provider_model
-
-
-def endpoint_of(route: Route) -> Endpoint:
-    provider = route.provider
-    return Endpoint(
-        base_url=provider.base_url,
-        api_key=provider.api_key,
-        extra_headers=route.extra_headers,
-        silence_s=provider.timeout_s,
-        total_s=provider.total_timeout_s,
-    )

@@ -13,6 +13,8 @@ _ADAPTERS: dict[str, Adapter] = {
     adapter.name: adapter
     for adapter in (OpenAINative(), AnthropicNative(), AnthropicXML(), JSONSchema(), LiteLLM(), Scripted())
 }
+_EARLIER: tuple[Adapter, ...] = ()  # versions that no request is made with any more: they stay as long as logs of them
+_BY_VERSION = {(adapter.name, adapter.version): adapter for adapter in (*_ADAPTERS.values(), *_EARLIER)}
 
 
 def adapter_for(protocol: str) -> Adapter:
@@ -20,3 +22,8 @@ def adapter_for(protocol: str) -> Adapter:
     if protocol not in _ADAPTERS:
         raise BadRequest(f"the protocol {protocol!r} is not available in this version")
     return _ADAPTERS[protocol]
+
+
+def adapter_of(name: str, version: int) -> Adapter:
+    """The very one that a log names. Raises KeyError for a version that this server no longer has."""
+    return _BY_VERSION[name, version]

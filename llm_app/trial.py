@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from llm_app import errors, faults
+from llm_app import errors, faults, kept_prompt
 from llm_app.attempt import Attempt
-from llm_app.call import LLMCall, Recipient, References, Runner, StoredPrompt
+from llm_app.call import LLMCall, Recipient, Runner, StoredPrompt
 from llm_app.models import LLMLog, Provider, Route
 from llm_app.retry import Action
 from llm_app.types import Delta, Message, Prompt, Purpose, ToolSpec
@@ -65,7 +65,7 @@ def _call(route: Route, run: Runner) -> LLMLog:
 
 
 def _prompt_for(recipient: Recipient) -> StoredPrompt:
-    return StoredPrompt(prompt=_PROMPT, references=References())
+    return kept_prompt.keep(_PROMPT)
 
 
 class _Nobody:

@@ -28,6 +28,11 @@ class RouteParameters:
         """Only what was set: a parameter that a later version adds must not change an old log."""
         return {name: value for name, value in asdict(self).items() if value not in (None, {})}
 
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "RouteParameters":
+        """Names in the order of the alphabet: not every database keeps theirs, and they are part of the bytes."""
+        return cls(**orjson.loads(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)))
+
     @cached_property
     def message_key(self) -> str:
         """Tells apart what shapes the bytes of a message: the model, what it can see, and how its provider differs."""

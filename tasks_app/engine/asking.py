@@ -23,15 +23,18 @@ _SYSTEM = "A program asks you for a piece of text. Answer with that text only: n
 
 
 class ModelForTools:
-    """The capabilities of one tool call that need a model; `say` shows the person what it waits for."""
+    """The capabilities of one tool call that need a model; `say` shows the person what it waits for.
 
-    def __init__(self, context: TaskContext, say: Callable[[str], None]) -> None:
-        self._context, self._say = context, say
+    `model` answers what is asked in words; without one, the task's own.
+    """
+
+    def __init__(self, context: TaskContext, say: Callable[[str], None], *, model: str = "") -> None:
+        self._context, self._say, self._model = context, say, model
 
     async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[capabilities.Picture] = ()) -> str:
         """`capabilities.AskModel`."""
         session = self._context.session
-        model = self._context.abilities.sees if pictures else self._context.model
+        model = self._context.abilities.sees if pictures else self._model or self._context.model
         if pictures and not model:
             raise ModelFailed("No model that can see pictures is set up here.")
 

@@ -18,11 +18,27 @@ def _derived(secret: str) -> tuple[bytes, str]:
 
 def key_id() -> str:
     """The id of the key in use: the newest of FIELD_ENCRYPTION_KEY."""
-    return _derived(_newest())[1]
+    return _derived(_secrets()[0])[1]
 
 
 def link(entry: ContextEntry, predecessor: str) -> str:
-    """The hash of what was appended and its predecessor's hash, in hex. Metadata is outside: it may change.
+    """The hash of what was appended and its predecessor's hash, in hex, by the key in use."""
+    return _hash(entry, predecessor, _derived(_secrets()[0])[0])
+
+
+def holds(entry: ContextEntry, predecessor: str) -> bool:
+    """Whether an entry is what was appended behind its predecessor, by the key that it names."""
+    key = _keys().get(entry.hash_key)
+    return key is not None and _hash(entry, predecessor, key) == entry.hash
+
+
+def knows_key_of(entry: ContextEntry) -> bool:
+    """Whether the key that an entry names is one of FIELD_ENCRYPTION_KEY."""
+    return entry.hash_key in _keys()
+
+
+def _hash(entry: ContextEntry, predecessor: str, key: bytes) -> str:
+    """Metadata is outside: it may change.
 
     Pictures are a field only where there are some: without them, the hash is that of the first version.
     """
@@ -40,8 +56,13 @@ def link(entry: ContextEntry, predecessor: str) -> str:
         *([entry.images] if entry.images else []),
         predecessor,
     ]
-    return hmac.digest(_derived(_newest())[0], orjson.dumps(fields), "sha256").hex()
+    return hmac.digest(key, orjson.dumps(fields), "sha256").hex()
 
 
-def _newest() -> str:
-    return str(settings.FIELD_ENCRYPTION_KEY).split(",")[0].strip()
+def _keys() -> dict[str, bytes]:
+    return {key_id: key for key, key_id in map(_derived, _secrets())}
+
+
+def _secrets() -> list[str]:
+    """Newest first: each that was in use stays, so that what it has signed can be checked."""
+    return [key.strip() for key in str(settings.FIELD_ENCRYPTION_KEY).split(",")]

@@ -1,0 +1,50 @@
+"""What a route says of a request: who it is for, what shapes it, and where it goes."""
+
+from llm_app.adapters.base import Endpoint, RouteParameters
+from llm_app.call import Recipient
+from llm_app.models import Route
+from llm_app.models.provider import Protocol
+from llm_app.protocols import adapter_for
+
+
+def recipient_of(route: Route) -> Recipient:
+    return Recipient(
+        tool_mode=adapter_for(route.provider.protocol).tool_mode,
+        context_window=min(route.context_window or route.model.context_window, route.model.context_window),
+        max_tokens=_max_tokens(route),
+        takes_images=route.takes_images,
+    )
+
+
+def parameters_of(route: Route) -> RouteParameters:
+    parameters = RouteParameters(
+        model=_name_of_model(route),
+        max_tokens=_max_tokens(route),
+        temperature=route.temperature,
+        thinking_budget=route.thinking_budget,
+        takes_images=route.takes_images or None,
+        extra_body=route.extra_body,
+        quirks=route.quirks,
+    )
+    return RouteParameters.from_json(parameters.as_json())
+
+
+def _max_tokens(route: Route) -> int:
+    return route.max_tokens or route.model.max_output_tokens
+
+
+def _name_of_model(route: Route) -> str:
+    """As the adapter needs it: litellm tells by the name's beginning which provider it has before it."""
+    prefix = route.provider.litellm_provider if route.provider.protocol == Protocol.LITELLM else ""
+    return f"{prefix}/{route.provider_model}" if prefix else route.provider_model
+
+
+def endpoint_of(route: Route) -> Endpoint:
+    provider = route.provider
+    return Endpoint(
+        base_url=provider.base_url,
+        api_key=provider.api_key,
+        extra_headers=route.extra_headers,
+        silence_s=provider.timeout_s,
+        total_s=provider.total_timeout_s,
+    )

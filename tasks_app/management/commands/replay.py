@@ -1,0 +1,76 @@
+"""Rebuilds LLM requests from the record: one a line, in the very bytes that were sent. --verify proves that they are.
+
+The exit status is 1 if a request or a chain is not what it was, or a re-run goes another way.
+"""
+
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Iterable, Iterator
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from llm_app.models import LLMLog
+from tasks_app.models import Task
+from tasks_app.replay import verification
+from tasks_app.replay.faults import NotRebuilt
+from tasks_app.replay.requests import SessionRequests
+from tasks_app.replay.verification import Findings
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("task", nargs="?", type=_uuid, metavar="TASK")
+        which.add_argument("--all", action="store_true", help="All tasks, and the calls that belong to none.")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--verify", action="store_true", help="Compares each request with the hash of what was sent.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        tasks = Task.objects.select_related("session").order_by("created_at")
+        if options["task"] and not (tasks := tasks.filter(pk=options["task"])).exists():
+            raise CommandError(f"There is no task {options['task']}.")
+        if options["verify"]:
+            ok = self._verify(verification.of_everything() if options["all"] else _of_task(tasks.get()))
+        else:
+            ok = not sum(self._print(task) for task in tasks.iterator(chunk_size=100))
+        if not ok:
+            sys.exit(1)
+
+    def _verify(self, parts: Iterable[Findings]) -> bool:
+        total = Findings()
+        for findings in parts:
+            for fault in (*findings.broken_chains, *findings.mismatches):
+                self.stdout.write(self.style.ERROR(fault))
+            total += findings
+        self.stdout.write(str(total), self.style.SUCCESS if total.is_whole else self.style.ERROR)
+        return total.is_whole
+
+    def _print(self, task: Task) -> int:
+        """Requests on standard output, and what each is on the other one; returns how many cannot be rebuilt."""
+        requests, faults = SessionRequests.of(task.session), 0
+        logs = LLMLog.objects.filter(task_id=task.pk).order_by("created_at")
+        for number, log in enumerate(logs, 1):
+            title = f"call {number} of {len(logs)}, {log.pk}: {log}, step {log.iteration}, {log.request_bytes:,} bytes"
+            self.stderr.write(title, self.style.MIGRATE_HEADING)
+            try:
+                self.stdout.write(requests.body(log).decode())
+            except NotRebuilt as error:
+                faults += 1
+                self.stderr.write(f"It cannot be rebuilt: {error}.")
+        return faults
+
+
+def _of_task(task: Task) -> Iterator[Findings]:
+    """Its requests, and the chain of its session."""
+    yield verification.of_session(task.session, LLMLog.objects.filter(task_id=task.pk))
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no id of a task") from None

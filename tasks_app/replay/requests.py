@@ -1,0 +1,109 @@
+"""The very bytes of a request, out of what its log refers to. No secret is needed for it, and no provider."""
+
+import hashlib
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
+
+from llm_app import kept_prompt
+from llm_app.adapters.base import RouteParameters
+from llm_app.models import LLMLog
+from llm_app.protocols import adapter_of
+from llm_app.redaction.prompt import Noted, with_spans
+from llm_app.types import Message, Prompt, ToolSpec
+from tasks_app.engine import cut
+from tasks_app.models import ContextEntry, Session
+from tasks_app.replay.blobs import Blobs
+from tasks_app.replay.faults import NotRebuilt
+
+
+class SessionRequests:
+    """The requests of one session. Each entry is serialized once for all of them, as when they were sent.
+
+    `entries` are those in the context, oldest first.
+    """
+
+    def __init__(self, entries: Sequence[ContextEntry]) -> None:
+        self._entries = entries
+        self._seqs = [entry.seq for entry in entries]
+        self._blobs = Blobs()
+        self._behind_cuts: dict[tuple[int, str], list[Message]] = {}
+        self._masked: dict[tuple[int, str], tuple[Message, Message]] = {}  # with the original, whose id is the key
+
+    @classmethod
+    def of(cls, session: Session | None) -> "SessionRequests":
+        return cls(list(ContextEntry.objects.of(session).in_context()) if session else [])
+
+    def body(self, log: LLMLog) -> bytes:
+        """Raises NotRebuilt."""
+        try:
+            adapter = adapter_of(log.adapter, log.adapter_version)
+        except KeyError:
+            raise NotRebuilt(f"{log.adapter} in version {log.adapter_version} is not known here") from None
+        try:
+            return adapter.body(self.prompt(log), RouteParameters.from_json(log.parameters))
+        except (ValueError, KeyError, TypeError) as error:  # somebody has changed what it is made of
+            raise NotRebuilt(f"what it refers to cannot be read ({type(error).__name__})") from error
+
+    def prompt(self, log: LLMLog) -> Prompt:
+        """As it was sent: with placeholders where the door masked something. Raises NotRebuilt."""
+        if not log.system_blob:
+            raise NotRebuilt("its prompt was not kept")
+        return Prompt(
+            system=self._blobs.text(log.system_blob),
+            tools=_tools(self._blobs.text(log.tools_blob)),
+            messages=self._with_placeholders(self._messages(log), log.masked_spans),
+        )
+
+    def _messages(self, log: LLMLog) -> Sequence[Message]:
+        if log.messages_blob:
+            text = self._blobs.text(log.messages_blob)
+            return kept_prompt.messages_in(text, self._pictures(kept_prompt.picture_addresses(text)))
+        if log.last_seq and (not self._seqs or log.last_seq > self._seqs[-1]):
+            raise NotRebuilt(f"entry {log.last_seq} is missing")
+        behind = self._behind(log)
+        after, until = (bisect_right(self._seqs, seq) for seq in (log.cut_seq, log.last_seq))
+        return behind[: len(behind) - (len(self._seqs) - max(after, until))]
+
+    def _behind(self, log: LLMLog) -> list[Message]:
+        """All messages with this cut, up to the end of the record; what a request has is a beginning of it."""
+        key = (log.cut_seq, log.compacted_blob)
+        if key not in self._behind_cuts:
+            entries = self._entries[bisect_right(self._seqs, log.cut_seq) :]
+            pictures = self._pictures([each["sha256"] for entry in entries for each in entry.pictures])
+            at = cut.Cut.read(log.cut_seq, self._blobs.text(log.compacted_blob))
+            self._behind_cuts[key] = cut.messages_of(at, entries, pictures)
+        return self._behind_cuts[key]
+
+    def _pictures(self, addresses: Sequence[str]) -> dict[str, str]:
+        found = self._blobs.load(addresses)
+        if len(found) < len(set(addresses)):
+            raise NotRebuilt("a picture is gone")
+        return found
+
+    def _with_placeholders(self, messages: Sequence[Message], spans: Sequence[Noted]) -> Sequence[Message]:
+        if not spans:
+            return messages
+        by_seq: defaultdict[int, list[Noted]] = defaultdict(list)
+        for span in spans:
+            by_seq[span[0]].append(span)
+        return [self._masked_once(message, by_seq[message.seq]) for message in messages]
+
+    def _masked_once(self, message: Message, spans: Sequence[Noted]) -> Message:
+        """The same object for the same placeholders: its bytes are made once."""
+        if not spans:
+            return message
+        key = (id(message), repr(spans))
+        if key not in self._masked:
+            self._masked[key] = (message, with_spans(message, spans))
+        return self._masked[key][1]
+
+
+def is_as_sent(log: LLMLog, body: bytes) -> bool:
+    return hashlib.sha256(body).hexdigest() == log.request_sha256
+
+
+@lru_cache(maxsize=64)
+def _tools(text: str) -> tuple[ToolSpec, ...]:
+    return kept_prompt.tools_in(text) if text else ()
