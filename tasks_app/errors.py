@@ -15,8 +15,24 @@ class NothingToAnswer(Refusal):
     """The task does not wait for this answer: it was given already, or the task went on."""
 
 
+class MayNotDecide(Refusal):
+    """This call waits for the word of somebody else."""
+
+    status = 403
+
+
+class OnlyThisCall(Refusal):
+    """This tool needs four eyes: each of its calls is approved by itself. Approve with the scope “once”."""
+
+    status = 422
+
+
 class TaskRunning(Refusal):
     """A task is still running here. Stop it first, or send a message to it."""
+
+
+class SchemaTooLate(Refusal):
+    """The task that runs has its schema, or none. Send this message with the mode “queue”, or when the task has ended."""
 
 
 class InvalidMessage(Refusal):

@@ -47,7 +47,8 @@ class Item:
         """What a person reads of a message."""
         if self.entry.context_type == ContextType.USER_MESSAGE:
             return self._without_file_list()
-        return str(self.arguments.get("text", "")) if self.entry.tool_call else self.entry.content
+        said = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a step that is blocked
+        return str(said) if self.entry.tool_call else self.entry.content
 
     def _without_file_list(self) -> str:
         """The files of a message are shown as links, not as the lines that the model reads."""
@@ -70,6 +71,14 @@ class Item:
     @property
     def suggestions(self) -> list[str]:
         return _texts(self.arguments.get("suggestions"))
+
+    @property
+    def data(self) -> str:
+        """What a program asked for, as JSON."""
+        given = self.arguments.get("data")
+        if isinstance(given, str):  # some models write it as its text
+            return given
+        return "" if given is None else orjson.dumps(given, option=orjson.OPT_INDENT_2).decode()
 
     # --- calls --------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,10 @@ class UnknownTool(ToolError):
     """There is no such tool here."""
 
 
+class InvalidSchema(ToolError):
+    """The schema cannot be used."""
+
+
 class OutsideWorkspace(ToolError):
     """The path leads out of the workspace. Use a path below it."""
 
@@ -28,6 +32,10 @@ class AddressRefused(ToolError):
 
 class FetchFailed(ToolError):
     """The address gave no usable answer."""
+
+
+class PageLost(ToolError):
+    """The page does not respond: it is busy with itself, and was closed. Visit it again, or another."""
 
 
 class ModelFailed(ToolError):

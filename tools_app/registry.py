@@ -20,8 +20,10 @@ def tool(
     target: Target = Target.ENGINE,
     compact_template: str = "",
     loop_exempt: bool = False,
+    takes_secrets: bool = False,
     visible: Callable[[Situation], bool] = always,
     shown: Callable[[Situation], type[Arguments]] | None = None,
+    extended: Callable[[dict[str, Any], Situation], dict[str, Any]] | None = None,
 ) -> Callable[[Handler], Handler]:
     """Makes the decorated coroutine function the handler of a tool."""
 
@@ -38,8 +40,10 @@ def tool(
             target=target,
             compact_template=compact_template,
             loop_exempt=loop_exempt,
+            takes_secrets=takes_secrets,
             visible=visible,
             shown=shown,
+            extended=extended,
         )
         return handler
 

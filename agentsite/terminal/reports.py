@@ -43,6 +43,8 @@ class Plain:
     def ended(self, task: Task) -> None:
         if task.final_result:
             self._say(task.final_result["text"])
+            if task.output_schema:
+                self._say(json.dumps(task.final_result["data"], ensure_ascii=False, indent=2))
 
 
 class JsonLines:

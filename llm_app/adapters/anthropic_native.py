@@ -10,6 +10,7 @@ from llm_app.adapters.anthropic_parser import AnthropicParser
 from llm_app.adapters.anthropic_pictures import picture_blocks, result_content
 from llm_app.adapters.anthropic_thinking import signed_blocks, thinking_fits
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
+from llm_app.adapters.strict_schema import strict_form
 from llm_app.cache_boundary import split
 from llm_app.text_calls.writing import object_in
 from llm_app.types import Message, Prompt, ToolCall, ToolSpec
@@ -24,6 +25,8 @@ class AnthropicNative(Adapter):
     Quirks, as data on the route:
 
     cache_points: false where `cache_control` is refused.
+    strict_tools: true where the provider holds calls to their schemas; tools whose schema it cannot say stay as they
+        are.
     """
 
     name = "anthropic_native"
@@ -62,14 +65,15 @@ class AnthropicNative(Adapter):
         head |= extra_body.allowed(parameters.extra_body)
         if "thinking" in head and not self._may_think(prompt, parameters):
             del head["thinking"]
-        return head | {"system": _system(prompt, parameters)} | self._tools(prompt)
+        return head | {"system": _system(prompt, parameters)} | self._tools(prompt, parameters)
 
     def _may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
         return thinking_fits(prompt.messages, parameters.model)
 
-    def _tools(self, prompt: Prompt) -> dict[str, Any]:
+    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """The fields that tell the model of the tools."""
-        return {"tools": [_tool(tool) for tool in prompt.tools]} if prompt.tools else {}
+        is_strict = bool(parameters.quirks.get("strict_tools"))
+        return {"tools": [_tool(tool, is_strict=is_strict) for tool in prompt.tools]} if prompt.tools else {}
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
         headers = {
@@ -92,8 +96,10 @@ def _system(prompt: Prompt, parameters: RouteParameters) -> list[dict[str, Any]]
     return [part for part in (stable | point, dynamic) if str(part["text"]).strip()]
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+def _tool(tool: ToolSpec, *, is_strict: bool) -> dict[str, Any]:
+    strict = strict_form(tool.parameters) if is_strict else None
+    schema = {"input_schema": strict, "strict": True} if strict else {"input_schema": tool.parameters}
+    return {"name": tool.name, "description": tool.description, **schema}
 
 
 def _input(call: ToolCall) -> Any:

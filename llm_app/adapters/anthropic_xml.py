@@ -28,7 +28,7 @@ class AnthropicXML(AnthropicNative):
     def _may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
         return True  # results are words of a user, so each reply begins a turn
 
-    def _tools(self, prompt: Prompt) -> dict[str, Any]:
+    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         return {}
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> AnthropicParser:

@@ -11,6 +11,7 @@ from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.adapters.openai_merging import merged
 from llm_app.adapters.openai_parser import OpenAIParser
 from llm_app.adapters.openai_pictures import with_pictures
+from llm_app.adapters.strict_schema import strict_form
 from llm_app.cache_boundary import without_marker
 from llm_app.types import Message, Prompt, ToolSpec
 
@@ -26,6 +27,8 @@ class OpenAINative(Adapter):
     max_tokens_field: "max_tokens" (default) or "max_completion_tokens".
     stream_usage: false where `stream_options` is refused.
     merge_user_messages: true where the roles must alternate (templates of Gemma and Mistral).
+    strict_tools: true where the provider holds calls to their schemas (OpenAI); tools whose schema it cannot say stay
+        as they are.
     call_id_length: where ids of calls must have so many letters and digits (9 at Mistral); they are hashed to it.
     """
 
@@ -71,7 +74,8 @@ class OpenAINative(Adapter):
 
     def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """The fields that tell the model, or its server, of the tools."""
-        return {"tools": [_tool(tool) for tool in prompt.tools]} if prompt.tools else {}
+        is_strict = bool(parameters.quirks.get("strict_tools"))
+        return {"tools": [_tool(tool, is_strict=is_strict) for tool in prompt.tools]} if prompt.tools else {}
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
@@ -84,11 +88,11 @@ class OpenAINative(Adapter):
         return OpenAIParser(parameters.model, prompt.tool_names, open_with=parameters.quirks.get("thinking_end", ""))
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-    }
+def _tool(tool: ToolSpec, *, is_strict: bool) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    if is_strict and (strict := strict_form(tool.parameters)):
+        function |= {"parameters": strict, "strict": True}
+    return {"type": "function", "function": function}
 
 
 def _thinking(message: Message, parameters: RouteParameters) -> dict[str, Any]:

@@ -26,6 +26,10 @@ class MessageSerializer(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(Mode.choices, default=Mode.INTERJECT)
     workflow = serializers.CharField(allow_null=True, default=None, help_text="Only null for now.")
 
+    output_schema = serializers.JSONField(
+        allow_null=True, default=None, help_text="JSON Schema that `final_result.data` of the started task must fit."
+    )
+
     def validate_attachments(self, paths: list[str]) -> list[str]:
         workspace = workspace_of(self.context["session"])
         missing = [path for path in paths if not workspace.is_file(path)]
@@ -56,6 +60,6 @@ class MessageList(GenericAPIView[Session]):
         session = writable_session(request.user, session_id)
         serializer = MessageSerializer(data=request.data, context={"session": session})
         serializer.is_valid(raise_exception=True)
-        message = {name: serializer.validated_data[name] for name in ("content", "attachments", "mode")}
+        message = {name: serializer.validated_data[name] for name in ("content", "attachments", "mode", "output_schema")}
         delivered = services.post_message(session, request.user, **message)
         return Response(DeliveredSerializer(delivered).data, 202)

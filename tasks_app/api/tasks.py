@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+import orjson
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -64,19 +65,24 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     plan = PlanStepSerializer(many=True)
     usage = UsageSerializer()
     cost_usd = serializers.FloatField(allow_null=True)
+    output_schema = serializers.SerializerMethodField()
     final_result = FinalResultSerializer(allow_null=True)
 
     class Meta:
         model = Task
         fields = [
             *("id", "session", "state", "waiting_for", "failure", "stopped", "iteration", "pending", "plan"),
-            *("usage", "cost_usd", "final_result", "created_at", "ended_at"),
+            *("usage", "cost_usd", "output_schema", "final_result", "created_at", "ended_at"),
         ]
         read_only_fields = fields
 
     @extend_schema_field(FailureSerializer(allow_null=True))
     def get_failure(self, task: Task) -> dict[str, str] | None:
         return {"code": task.failure_code, "detail": task.failure_detail} if task.failure_code else None
+
+    @extend_schema_field(serializers.JSONField(allow_null=True))
+    def get_output_schema(self, task: Task) -> Any:
+        return orjson.loads(task.output_schema) if task.output_schema else None
 
     @extend_schema_field(PendingSerializer(allow_null=True))
     def get_pending(self, task: Task) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from typing import Any
 from django.db import models
 
 from llm_app.redaction.masker import Masker
+from tasks_app.engine.record import storable_json
 from tasks_app.models import TaskState
 from tools_app.effects import Effect, Finish, KeepSearch, SetPlan
 from tools_app.models import CachedSearch
@@ -20,7 +21,7 @@ def fields_of(effects: Sequence[Effect]) -> dict[str, Any]:
             fields |= {"state": TaskState.FINALIZING, "final_result": _final_result(effect)}
         elif isinstance(effect, SetPlan):
             fields["plan"] = [asdict(step) for step in effect.steps]
-    return fields
+    return {name: storable_json(value) for name, value in fields.items()}
 
 
 def rows_of(effects: Sequence[Effect], user_id: int, masker: Masker) -> list[models.Model]:

@@ -30,7 +30,13 @@ def hand_over(session: Session, task: Task, *, stopped: bool) -> None:
 
 def start(session: Session, message: InboxMessage, max_iterations: int | None = None) -> Task:
     """A new task for a message of the inbox."""
-    task = Task.objects.create(session=session, started_by=message.author, max_iterations=max_iterations)
+    task = Task.objects.create(
+        session=session,
+        started_by=message.author,
+        max_iterations=max_iterations,
+        output_schema=message.output_schema,
+        workflow=message.workflow.laid_down() if message.workflow else {},
+    )
     deliver(session, task, [message])
     transaction.on_commit(partial(broadcast.state_changed, task))
     wake(task.id)

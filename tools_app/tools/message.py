@@ -1,15 +1,19 @@
 """How the agent speaks to its person: it informs, asks, or hands over the result."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from tools_app.base import Arguments, Danger, ToolContext, ToolResult
-from tools_app.effects import Finish, WaitForReply
+from tools_app.effects import Finish, MisfitData, WaitForReply
+from tools_app.errors import InvalidArguments
+from tools_app.output_schema.checking import fitted
+from tools_app.output_schema.showing import with_data
 from tools_app.registry import tool
+from tools_app.situation import Situation
 
 
-class MessageArguments(Arguments):
+class Words(Arguments):
     type: Literal["info", "ask", "result"] = Field(
         description="info: say something, go on. ask: wait for the person's answer. result: the final answer."
     )
@@ -21,12 +25,20 @@ class MessageArguments(Arguments):
     suggestions: list[str] | None = Field(None, description="For result: up to three sensible next steps.")
 
     @model_validator(mode="after")
-    def _belong_together(self) -> "MessageArguments":
+    def _belong_together(self) -> "Words":
         if self.options and self.type != "ask":
             raise ValueError("options belong to type ask")
         if self.suggestions and self.type != "result":
             raise ValueError("suggestions belong to type result")
         return self
+
+
+class MessageArguments(Words):
+    data: Any = None  # shown to models only where a schema is asked for, and then with it
+
+
+def _with_data(parameters: dict[str, Any], situation: Situation) -> dict[str, Any]:
+    return with_data(parameters, situation.output_schema) if situation.output_schema else parameters
 
 
 @tool(
@@ -37,6 +49,8 @@ class MessageArguments(Arguments):
     arguments=MessageArguments,
     danger=Danger.SAFE,
     compact_template="message ({type}): {text}",
+    shown=lambda situation: Words,
+    extended=_with_data,
 )
 async def message(arguments: MessageArguments, context: ToolContext) -> ToolResult:
     missing = [path for path in arguments.attachments or () if not context.workspace.is_file(path)]
@@ -45,8 +59,22 @@ async def message(arguments: MessageArguments, context: ToolContext) -> ToolResu
     if arguments.type == "ask":
         return ToolResult(content="", effects=[WaitForReply(options=arguments.options or ())])
     if arguments.type == "result":
-        finish = Finish(
-            text=arguments.text, attachments=arguments.attachments or (), suggestions=arguments.suggestions or ()
-        )
-        return ToolResult(content="Delivered.", effects=[finish])
+        return await _result(arguments, context)
     return ToolResult(content="Shown to the person. Go on with the task.")
+
+
+async def _result(arguments: MessageArguments, context: ToolContext) -> ToolResult:
+    if arguments.data is not None and not context.output_schema:
+        return ToolResult(content="Not delivered: nobody asked for data. Say it in the text.", status="failed")
+    try:
+        data = await fitted(arguments.data, context.output_schema) if context.output_schema else None
+    except InvalidArguments as misfit:
+        content = f"Not delivered: data does not fit its schema. {misfit}. Send the whole result again, corrected."
+        return ToolResult(content=content, status="failed", effects=[MisfitData()])
+    finish = Finish(
+        text=arguments.text,
+        data=data,
+        attachments=arguments.attachments or (),
+        suggestions=arguments.suggestions or (),
+    )
+    return ToolResult(content="Delivered.", effects=[finish])

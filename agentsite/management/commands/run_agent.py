@@ -1,5 +1,6 @@
 """Runs one task in the terminal. Exit status: 0 done, 1 failed, 2 wrong use."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ class Command(BaseCommand):
         parser.add_argument("--workdir", type=Path, help="A folder to work in, instead of a new workspace.")
         parser.add_argument("--jsonl", action="store_true", help="JSON lines instead of text.")
         parser.add_argument("--max-iterations", type=int, help="Instead of the limit for all tasks.")
+        parser.add_argument("--output-schema", type=Path, help="A JSON Schema that the data of the result must fit.")
 
     def handle(self, *args: Any, instruction: str, jsonl: bool, **options: Any) -> None:
         from agentsite.serving import first_start
@@ -37,8 +39,9 @@ class Command(BaseCommand):
         session = services.create_session(
             user, model=self._model(options["model"], user), workdir=self._folder(options["workdir"])
         )
+        wishes = {"max_iterations": options["max_iterations"], "output_schema": self._schema(options["output_schema"])}
         try:
-            task = services.post_message(session, user, instruction, max_iterations=options["max_iterations"]).task
+            task = services.post_message(session, user, instruction, **wishes).task
         except Refusal as refusal:
             raise CommandError(str(refusal), returncode=USAGE) from refusal
         assert task is not None
@@ -66,6 +69,14 @@ class Command(BaseCommand):
             known = ", ".join(models.values_list("name", flat=True))
             raise CommandError(f"There is no model called {name!r}. There are: {known}.", returncode=USAGE)
         return model
+
+    def _schema(self, path: Path | None) -> Any:
+        try:
+            return json.loads(path.read_bytes()) if path else None
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.", returncode=USAGE) from error
+        except (ValueError, RecursionError) as error:
+            raise CommandError(f"{path} is not JSON: {error}.", returncode=USAGE) from error
 
     def _folder(self, path: Path | None) -> str:
         if path is None:

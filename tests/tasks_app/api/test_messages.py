@@ -52,6 +52,24 @@ def test_files_are_attached_by_their_paths(send, session):
     assert ContextEntry.objects.get(session=session).metadata["attachments"] == ["in/data.csv"]
 
 
+def test_a_schema_of_the_result_is_kept_with_the_task(send, alices):
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    answer = send({"content": "Count.", "output_schema": schema}).json()
+    assert alices.call("GET", f"tasks/{answer['task']}/").json()["output_schema"] == schema
+
+
+def test_a_schema_that_is_none_is_refused(send):
+    answer = send({"content": "Count.", "output_schema": {"type": "numbr"}})
+    assert answer.status_code == 422
+    assert "no JSON Schema" in answer.json()["errors"]["output_schema"][0]
+
+
+def test_a_schema_for_a_task_that_runs_already_is_refused(send, task):
+    answer = send({"content": "Count.", "output_schema": {"type": "integer"}})
+    assert (answer.status_code, "queue" in answer.json()["detail"]) == (409, True)
+    assert send({"content": "Count.", "output_schema": {"type": "integer"}, "mode": "queue"}).status_code == 202
+
+
 def test_an_attached_picture_stands_in_the_entry(send, session, alices):
     workspace_of(session).write_bytes("photo.png", picture(4000, 1000))
     assert send({"content": "Look.", "attachments": ["photo.png"]}).status_code == 202

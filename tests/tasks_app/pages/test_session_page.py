@@ -52,6 +52,11 @@ def test_a_result_has_its_files_its_steps_and_what_to_do_next(show, called):
     assert "no such file" in page
 
 
+def test_the_data_of_a_result_is_shown(show, called):
+    called("message", SAY({"type": "result", "text": "Done.", "data": {"city": "<Ulm>"}}))
+    assert "&quot;city&quot;: &quot;&lt;Ulm&gt;&quot;" in show()
+
+
 @pytest.mark.parametrize(
     ("status", "words"),
     [

@@ -1,0 +1,20 @@
+"""The JSON Schema that a message may ask the data of its result to fit."""
+
+import json
+from typing import Any
+
+from tasks_app.errors import InvalidMessage
+from tasks_app.models import Session
+from tasks_app.session_secrets import masker_of
+from tools_app.errors import InvalidSchema
+from tools_app.output_schema import reading
+
+
+def text_of(schema: Any, session: Session) -> str:
+    """As a task keeps it: JSON text, masked; empty for None. Raises InvalidMessage."""
+    if schema is None:
+        return ""
+    try:
+        return json.dumps(masker_of(session).masked_json(json.loads(reading.read(schema))), ensure_ascii=False)
+    except InvalidSchema as error:
+        raise InvalidMessage(str(error), field="output_schema") from error

@@ -1,0 +1,44 @@
+"""`run_agent --output-schema`: data that fits, after the words; a file that is no schema is wrong use."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests import factories
+from tests.tasks_app.engine.conftest import call, script
+
+DATA = {"n": 3}
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.fixture
+def run(transactional_db, tmp_path, capsys):
+    factories.UserFactory(username="olga")
+    model = factories.scripted_model("script")
+
+    def start(schema: str, *options: str) -> str:
+        (tmp_path / "schema.json").write_text(schema)
+        words = script(call("message", type="result", text="Three.", data=DATA))
+        where = ("--user", "olga", "--model", model.name, "--output-schema", str(tmp_path / "schema.json"))
+        call_command("run_agent", words, *where, *options)
+        return capsys.readouterr().out
+
+    return start
+
+
+def test_the_data_comes_after_the_words(run):
+    words, _, data = run(json.dumps(SCHEMA)).partition("\n")
+    assert (words, json.loads(data)) == ("Three.", DATA)
+
+
+def test_the_data_is_part_of_the_last_line_of_json(run):
+    *_, last = run(json.dumps(SCHEMA), "--jsonl").strip().splitlines()
+    assert json.loads(last)["final_result"]["data"] == DATA
+
+
+@pytest.mark.parametrize("schema", ["{", '{"type": "numbr"}'], ids=["no JSON", "no schema"])
+def test_a_file_that_is_no_schema_is_wrong_use(run, schema):
+    with pytest.raises(CommandError) as refused:
+        run(schema)
+    assert refused.value.returncode == 2

@@ -1,0 +1,64 @@
+"""Strict calls: what fits the strict form fits the schema itself, and what has no such form stays as it is."""
+
+import json
+
+import jsonschema
+import pytest
+
+from llm_app.adapters.strict_schema import strict_form
+from llm_app.protocols import adapter_for
+from llm_app.types import Prompt, ToolSpec
+from tests.llm_app.test_requests import parameters
+
+NULLABLE = {"anyOf": [{"type": "integer", "minimum": 3}, {"type": "null"}], "default": None}
+FITS = {"type": "object", "properties": {"a": {"type": "string", "minLength": 1}, "b": NULLABLE}, "required": ["a"]}
+
+
+def test_every_field_is_required_and_no_other_is_allowed():
+    assert strict_form(FITS) == {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"anyOf": [{"type": "integer"}, {"type": "null"}]}},
+        "required": ["a", "b"],
+        "additionalProperties": False,
+    }
+
+
+def test_what_fits_it_fits_the_schema():
+    shared = {"$defs": {"x": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}}}
+    given = {"type": "object", "properties": {"x": {"$ref": "#/$defs/x"}}, "required": ["x"], **shared}
+    strict = strict_form(given)
+    for value in ({"x": {"n": 1}}, {"x": {}}, {"x": {"n": "1"}}, {}):
+        assert not jsonschema.Draft202012Validator(strict).is_valid(value) or (
+            jsonschema.Draft202012Validator(given).is_valid(value)
+        )
+    assert jsonschema.Draft202012Validator(strict).is_valid({"x": {"n": 1}})
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "object"},
+        {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": {"type": "string"}},
+        {"type": "object", "properties": {"a": {"type": "string"}}},
+        {"oneOf": [{"type": "string"}]},
+        {"type": "array"},
+        {},
+        True,
+    ],
+    ids=["any object", "any names", "a field that may lack", "oneOf", "any items", "anything", "true"],
+)
+def test_what_strict_mode_cannot_say_has_no_strict_form(part):
+    assert strict_form({"type": "object", "properties": {"p": part}, "required": ["p"]}) is None
+
+
+@pytest.mark.parametrize("protocol", ["openai_native", "anthropic_native"])
+def test_only_where_the_route_says_so_and_only_tools_that_have_such_a_form(protocol):
+    tools = [ToolSpec(name=name, description="", parameters=p) for name, p in (("a", FITS), ("b", {"type": "object"}))]
+    prompt = Prompt(system="s", tools=tools, messages=())
+
+    def sent(**fields):
+        body = json.loads(adapter_for(protocol).body(prompt, parameters(**fields)))
+        return [tool.get("function", tool).get("strict", False) for tool in body["tools"]]
+
+    assert sent(quirks={"strict_tools": True}) == [True, False]
+    assert sent() == [False, False]
