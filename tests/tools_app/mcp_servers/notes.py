@@ -1,0 +1,79 @@
+"""A server of the SDK's own, with good tools and bad ones. `stdio`, or a port to serve HTTP on."""
+
+import os
+import sys
+import time
+
+from mcp.server.mcpserver import Image, MCPServer
+
+server = MCPServer("notes")
+kept: list[str] = []
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    """Adds two numbers."""
+    return a + b
+
+
+@server.tool()
+def keep(text: str) -> str:
+    """Keeps a note and says how many there are."""
+    kept.append(text)
+    return f"{len(kept)} notes"
+
+
+@server.tool()
+def fail() -> str:
+    """Fails."""
+    raise ValueError("no such note")
+
+
+@server.tool()
+def hang() -> str:
+    """Never answers."""
+    time.sleep(3600)
+    return ""
+
+
+@server.tool()
+def die() -> str:
+    """Ends the server."""
+    os._exit(3)
+
+
+@server.tool()
+def flood() -> str:
+    """Answers with fifty megabytes."""
+    return "x" * 50_000_000
+
+
+@server.tool()
+def environment() -> str:
+    """Names what it was started with."""
+    return " ".join(sorted(os.environ))
+
+
+@server.tool()
+def pid() -> int:
+    """Its process."""
+    return os.getpid()
+
+
+@server.tool()
+def picture() -> Image:
+    """A red dot."""
+    from io import BytesIO
+
+    from PIL import Image as Pillow
+
+    out = BytesIO()
+    Pillow.new("RGB", (4, 4), "red").save(out, "PNG")
+    return Image(data=out.getvalue(), format="png")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "stdio":
+        server.run(transport="stdio")
+    else:
+        server.run(transport="streamable-http", host="127.0.0.1", port=int(sys.argv[1]))

@@ -1,0 +1,106 @@
+"""The child's side: it holds one connection to one server, and answers requests, a line of JSON each.
+
+`{"do": "list"}` and `{"do": "call", "name", "arguments"}` are answered by `{"tools"}`, `{"result"}` or `{"error"}`, with
+`"ended"` if no more answers will come. Large answers of a server stop here.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from shutil import which
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED
+
+MOST_TOOLS = 200
+LONGEST = 2 * 1000**2  # bytes of an answer
+
+
+async def serve(target: dict[str, Any], requests: asyncio.StreamReader) -> None:
+    async with _client(target) as client:
+        while line := await requests.readline():
+            _send(await _answer(client, json.loads(line)))
+
+
+@asynccontextmanager
+async def _client(target: dict[str, Any]) -> AsyncIterator[Client]:
+    seconds = target["timeout_s"]
+    if target["transport"] == "stdio":
+        program, *arguments = [*_dies_with_us(), *map(str, target["command"])]
+        server = StdioServerParameters(command=program, args=arguments, env=dict(target["environment"]))
+        async with Client(server, read_timeout_seconds=seconds, cache=None) as client:
+            yield client
+        return
+    async with create_mcp_http_client(headers=dict(target["headers"])) as http:
+        transport = streamable_http_client(target["url"], http_client=http)
+        async with Client(transport, read_timeout_seconds=seconds, cache=None) as client:
+            yield client
+
+
+def _dies_with_us() -> list[str]:
+    """Also a server that hangs shall not outlive this process; where util-linux is missing, it only loses its input."""
+    setpriv = which("setpriv", path="/usr/local/bin:/usr/bin:/bin")
+    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
+
+
+async def _answer(client: Client, request: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        if request["do"] == "list":
+            return {"tools": await _tools(client)}
+        result = await client.call_tool(request["name"], request["arguments"])
+        return {"result": result.model_dump(mode="json", by_alias=True, exclude_none=True)}
+    except MCPError as error:
+        if error.code == CONNECTION_CLOSED:
+            raise  # the server has ended, and so does this process: the next request starts both anew
+        return {"error": str(error)[:2000]}
+
+
+async def _tools(client: Client) -> list[dict[str, Any]]:
+    tools: list[dict[str, Any]] = []
+    cursor = None
+    while len(tools) < MOST_TOOLS:
+        page = await client.list_tools(cursor=cursor)
+        tools += [
+            {"name": tool.name, "description": tool.description or "", "schema": tool.input_schema}
+            for tool in page.tools
+        ]
+        if not (cursor := page.next_cursor):
+            break
+    return tools[:MOST_TOOLS]
+
+
+def _send(answer: Mapping[str, Any]) -> None:
+    line = json.dumps(answer).encode()
+    if len(line) > LONGEST:
+        line = json.dumps({"error": f"its answer has {len(line)} bytes; at most {LONGEST} are taken"}).encode()
+    data = line + b"\n"
+    while data:
+        data = data[os.write(_channel, data) :]
+
+
+async def main() -> None:
+    reader = asyncio.StreamReader(limit=LONGEST * 2)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    target = json.loads(await reader.readline())
+    try:
+        await serve(target, reader)
+    except* (OSError, MCPError, ValueError) as group:
+        _send({"error": str(_first(group))[:2000], "ended": True})
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+_channel = os.dup(1)  # whatever else writes to stdout shall not be taken for an answer
+os.dup2(2, 1)

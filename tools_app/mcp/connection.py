@@ -1,0 +1,129 @@
+"""A connection to an MCP server, held by a child process. It hangs, dies or floods alone."""
+
+import asyncio
+import json
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tools_app.errors import ToolError
+from tools_app.mcp.target import Target
+from tools_app.sandbox import group
+from tools_app.sandbox.base import Started
+
+_START = """
+import ctypes, resource, signal, sys
+house, memory = sys.argv[1:]
+sys.path.append(house)
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with the server
+ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+for limit, most in ((resource.RLIMIT_DATA, int(memory)), (resource.RLIMIT_CORE, 0)):
+    resource.setrlimit(limit, (most, most))
+import asyncio
+from tools_app.mcp.child import main
+asyncio.run(main())
+"""
+_HOUSE = str(Path(__file__).resolve().parents[2])
+_MEMORY = 2 * 1024**3  # bytes, of each of its processes
+_LONGEST = 4 * 1000**2  # bytes of an answer; the child sends less
+_REMEMBERED = 2000  # bytes of what it last said on stderr
+
+
+class ServerFailed(ToolError):
+    """The MCP server did not answer."""
+
+
+class Connection:
+    """One request at a time. After a failure it is closed: what the server knew of the session is lost."""
+
+    def __init__(self, target: Target, started: Callable[[Started], None]) -> None:
+        self._target, self._started = target, started
+        self._process: Process | None = None
+        self._errors = b""
+        self._draining: asyncio.Task[None] | None = None
+        self._one_at_a_time = asyncio.Lock()
+        self.used_at = time.monotonic()
+
+    @property
+    def is_open(self) -> bool:
+        return self._process is not None and self._process.returncode is None
+
+    async def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """The server's answer. Raises ServerFailed. Cancelled, or out of time, it ends the server's child."""
+        async with self._one_at_a_time:
+            try:
+                async with asyncio.timeout(self._target.timeout_s):
+                    answer = await self._exchange(request)
+            except TimeoutError as error:
+                await self.close()
+                raise ServerFailed(
+                    f"The MCP server {self._target.name} did not answer within {self._target.timeout_s:.0f} s. "
+                    "Whether the call had an effect is unknown."
+                ) from error
+            except BaseException:
+                await self.close()
+                raise
+            self.used_at = time.monotonic()
+        if answer.get("ended"):
+            await self.close()
+        if "error" in answer:
+            raise ServerFailed(f"The MCP server {self._target.name} says: {answer['error']}")
+        return answer
+
+    async def _exchange(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        process = self._process if self.is_open and self._process else await self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(ConnectionError):  # it has ended; reading says so
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            await process.stdin.drain()
+        try:
+            line = await process.stdout.readline()
+            answer = json.loads(line)
+        except ValueError as error:
+            said = self._errors.decode(errors="replace").strip().splitlines()
+            why = f" Its last words were: {said[-1]}" if said else ""
+            raise ServerFailed(f"The MCP server {self._target.name} ended without an answer.{why}") from error
+        if not isinstance(answer, dict):
+            raise ServerFailed(f"The MCP server {self._target.name} gave an answer that cannot be read.")
+        return answer
+
+    async def _start(self) -> Process:
+        await self.close()
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-c", _START, _HOUSE, str(_MEMORY)),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"},  # noqa: S108  nobody's home
+            limit=_LONGEST,
+            start_new_session=True,
+        )
+        self._process, self._errors = process, b""
+        self._started(group.of(process.pid))
+        self._draining = asyncio.create_task(self._drain(process))
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(self._target.as_json()).encode() + b"\n")
+        return process
+
+    async def _drain(self, process: Process) -> None:
+        """What the server says on stderr is read, so that it never waits, and its end kept for the error."""
+        assert process.stderr is not None
+        while part := await process.stderr.read(65536):
+            self._errors = (self._errors + part)[-_REMEMBERED:]
+
+    async def close(self) -> None:
+        """Ends the child. A program that it started loses its input, and dies with it where the system can do that."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+        await process.wait()
+        if self._draining is not None:
+            self._draining.cancel()
