@@ -14,6 +14,7 @@ from channels.layers import get_channel_layer
 
 from tasks_app import broadcast, running_text
 from tasks_app.models import ContextEntry, Session, Task
+from tasks_app.shown import shown
 
 _in_thread = partial(database_sync_to_async, thread_sensitive=False)  # many follow: none holds a thread of its own
 CHECK_SECONDS = 3.0  # how long a lost broadcast can cost
@@ -127,7 +128,8 @@ class Follower:
 
     @_in_thread
     def _entries_after(self, seq: int) -> list[ContextEntry]:
-        return list(ContextEntry.objects.of(self._visible()).after(seq).select_related("task"))
+        session = self._visible()
+        return shown(session, ContextEntry.objects.of(session).after(seq).select_related("task"))
 
     @_in_thread
     def _newest_task(self) -> Task | None:

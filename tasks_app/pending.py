@@ -7,6 +7,8 @@ import orjson
 from tasks_app.entry_json import call_json
 from tasks_app.models import ContextEntry, Task, ToolCallLog
 from tasks_app.models.task import WaitingFor
+from tasks_app.session_secrets import masker_of
+from tasks_app.shown import masked_entry
 
 ASKED = "The agent asks, and goes on when you answer."
 
@@ -17,7 +19,7 @@ def pending_of(task: Task) -> dict[str, Any] | None:
     `text` and `options` belong to a question, `danger` to an approval, and are None for the other kind.
     """
     entry = ContextEntry.objects.of(task.session).in_context().last() if task.waiting_for else None
-    call = call_json(entry) if entry else None
+    call = call_json(masked_entry(entry, masker_of(task.session))) if entry else None
     if call is None:  # it does not wait, or was answered in this instant
         return None
     log = ToolCallLog.objects.select_related("approval").get(session_id=task.session_id, call_id=call["id"])
@@ -27,7 +29,8 @@ def pending_of(task: Task) -> dict[str, Any] | None:
 
 def _question(log: ToolCallLog) -> dict[str, Any]:
     arguments = orjson.loads(log.arguments)
-    return {"reason": ASKED, "text": arguments["text"], "options": arguments.get("options", [])}
+    text = arguments.get("text") or arguments["note"]  # of a step that is blocked
+    return {"reason": ASKED, "text": text, "options": arguments.get("options", [])}
 
 
 def _approval(log: ToolCallLog) -> dict[str, Any]:

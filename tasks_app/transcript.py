@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tasks_app.item import Item
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog
+from tasks_app.shown import shown
 
 PAGE = 200  # entries
 
@@ -32,7 +33,7 @@ def newest(session: Session, before: int | None = None, size: int = PAGE) -> Pag
 
 def items_of(session: Session, entries: Iterable[ContextEntry]) -> list[Item]:
     """One item for each entry, except for results whose call is among the entries."""
-    entries = list(entries)
+    entries = shown(session, entries)
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
     calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
     logs = _logs(session, calls.values())

@@ -4,9 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tasks_app import services
+from tasks_app.errors import MayNotDecide
 from tasks_app.models import ContextEntry, Task
 from tasks_app.models.approval import Decision
 from tasks_app.models.task import WaitingFor
+from tasks_app.session_secrets import masker_of
+from tasks_app.shown import masked_entry
 
 NOBODY = "No one is there. Decide yourself."
 Ask = Callable[[str], str]
@@ -14,7 +17,8 @@ Ask = Callable[[str], str]
 
 def answer(task: Task, user: Any, ask: Ask | None) -> None:
     """Answers what `task` waits for. Without a person: questions with “decide yourself”, approvals with no."""
-    call = ContextEntry.objects.of(task.session).in_context().last()
+    newest = ContextEntry.objects.of(task.session).in_context().last()
+    call = newest and masked_entry(newest, masker_of(task.session))
     arguments = call.arguments if call else {}
     if task.waiting_for == WaitingFor.REPLY:
         services.reply(task, user, ask(_question(arguments)) if ask else NOBODY)
@@ -23,7 +27,15 @@ def answer(task: Task, user: Any, ask: Ask | None) -> None:
     else:
         name = call.call["name"] if call and call.call else "?"
         said = ask(f"Run {name} {arguments}? [y/N] ").strip().lower()
-        services.decide(task, user, Decision.APPROVED if said in ("y", "yes") else Decision.REJECTED)
+        _decide(task, user, Decision.APPROVED if said in ("y", "yes") else Decision.REJECTED)
+
+
+def _decide(task: Task, user: Any, decision: Decision) -> None:
+    """Where somebody else must approve, nobody in this terminal can."""
+    try:
+        services.decide(task, user, decision)
+    except MayNotDecide as error:
+        services.decide(task, user, Decision.REJECTED, note=str(error))
 
 
 def _question(arguments: Any) -> str:

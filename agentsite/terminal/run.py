@@ -11,6 +11,7 @@ from agentsite.terminal.reports import Report
 from tasks_app import jobs, services
 from tasks_app.keeper import Keeper
 from tasks_app.models import ContextEntry, Task
+from tasks_app.shown import shown
 
 POLL_SECONDS = 0.05
 
@@ -41,7 +42,7 @@ def _watch(task: Task, report: Report, seq: int) -> int:
     while True:
         running = worker.is_alive()
         task.refresh_from_db()
-        for entry in ContextEntry.objects.filter(task=task).of(task.session).after(seq):
+        for entry in shown(task.session, ContextEntry.objects.filter(task=task).of(task.session).after(seq)):
             report.entry(entry)
             seq = entry.seq
         if task.waiting_for or not task.is_active:

@@ -14,6 +14,7 @@ from tasks_app.api.fields import Seq
 from tasks_app.api.pagination import BySeq
 from tasks_app.entry_json import entry_json
 from tasks_app.models import ContextEntry, ContextType
+from tasks_app.shown import shown
 
 
 class ToolCallSerializer(serializers.Serializer[Any]):
@@ -64,10 +65,13 @@ class EntryList(ListAPIView[ContextEntry]):
     pagination_class = BySeq
 
     def get_queryset(self) -> QuerySet[ContextEntry]:
-        session = visible_session(self.request.user, self.kwargs["session_id"])
+        self._session = visible_session(self.request.user, self.kwargs["session_id"])
         query = EntryQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
-        return ContextEntry.objects.of(session).after(query.validated_data["after"])
+        return ContextEntry.objects.of(self._session).after(query.validated_data["after"])
+
+    def paginate_queryset(self, queryset: Any) -> Any:
+        return shown(self._session, super().paginate_queryset(queryset) or [])
 
     @extend_schema(parameters=[EntryQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
