@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from tools_app import beneath
+from tools_app import beneath, disk_use
 from tools_app.errors import ToolError
 from tools_app.listing import Entry, in_units, overview, read_entries
 from tools_app.paths import parts
@@ -23,12 +23,13 @@ class Workspace:
 
     Every operation raises OutsideWorkspace for a path that leads out, and ToolError, with a sentence for the model,
     for what cannot be done. All of them may block: call them in a thread. `owner` is the (uid, gid) that programs
-    of the sandbox run as; what is created belongs to it.
+    of the sandbox run as; what is created belongs to it. `most` bounds the bytes that all files together may hold.
     """
 
-    def __init__(self, root: Path, owner: Owner | None = None) -> None:
+    def __init__(self, root: Path, owner: Owner | None = None, most: int | None = None) -> None:
         self.root = root
         self.owner = owner
+        self.most = most
 
     def make_root(self) -> Path:
         """The root, which exists from now on."""
@@ -65,6 +66,7 @@ class Workspace:
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Creates or replaces a file, as a whole or not at all; parent folders are made, its mode is kept."""
+        self._require_room(path, len(data))
         with self._place(path, make=True) as (parent, name):
             mode = beneath.mode_to_keep(parent, name)
             temporary = f".{secrets.token_hex(8)}.tmp"
@@ -80,6 +82,7 @@ class Workspace:
 
     def append(self, path: str, data: bytes) -> None:
         """Adds to the end of a file, which is made if it does not exist."""
+        self._require_room(path, len(data))
         with self._place(path, make=True) as (parent, name):
             try:
                 descriptor = beneath.open_file(parent, name, os.O_WRONLY | os.O_APPEND)
@@ -111,6 +114,13 @@ class Workspace:
     def listing(self, limit: int = 50) -> str:
         """An overview of the first two levels, a line an entry."""
         return overview(self.entries(), self.entries, limit)
+
+    def _require_room(self, path: str, size: int) -> None:
+        if self.most is not None and disk_use.held(self.root, self.most) + size > self.most:
+            raise ToolError(
+                f"{path} was not written: the workspace would hold more than its {in_units(self.most)}. "
+                "Delete what is not needed."
+            )
 
     @contextmanager
     def _place(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:

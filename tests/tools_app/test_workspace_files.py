@@ -190,3 +190,14 @@ def test_what_it_creates_belongs_to_the_owner_of_the_workspace(tmp_path: Path) -
     created = [workspace.root, *workspace.root.rglob("*")]
     assert len(created) == 6
     assert {(path.stat().st_uid, path.stat().st_gid) for path in created} == {(65_531, 65_530)}
+
+
+def test_a_workspace_that_is_full_takes_no_more_until_something_is_deleted(tmp_path: Path) -> None:
+    small = Workspace(tmp_path / "small", most=100_000)
+    small.write_bytes("a", b"x" * 60_000)
+    for write in (small.write_bytes, small.append):
+        with pytest.raises(ToolError, match="would hold more than its 100"):
+            write("b", b"x" * 60_000)
+    assert not small.is_file("b")
+    small.delete("a")
+    small.write_bytes("b", b"x" * 60_000)

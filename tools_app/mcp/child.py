@@ -1,7 +1,7 @@
 """The child's side: it holds one connection to one server, and answers requests, a line of JSON each.
 
-`{"do": "list"}` and `{"do": "call", "name", "arguments"}` are answered by `{"tools"}`, `{"result"}` or `{"error"}`, with
-`"ended"` if no more answers will come. Large answers of a server stop here.
+`{"do": "list"}` and `{"do": "call", "name", "arguments"}` are answered by `{"tools"}`, `{"result"}` or `{"error"}`,
+with `"ended"` if no more answers will come. Large answers of a server stop here.
 """
 
 import asyncio

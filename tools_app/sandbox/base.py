@@ -17,7 +17,8 @@ class Limits:
     """Bounds of one command. Sizes in bytes, times in seconds.
 
     `cpu_s`, `open_files` and `file_size` hold for each process, `memory` for each and for all together,
-    `temporary` for what it may write outside of its workspace.
+    `temporary` for what it may write outside of its workspace, `workspace` for what that may hold in all, with what is
+    there already; None bounds it by the disk alone.
     """
 
     wall_s: float = 120
@@ -27,6 +28,7 @@ class Limits:
     open_files: int = 1024
     file_size: int = 1024**3
     temporary: int = 512 * 1024**2
+    workspace: int | None = None
     output: int = 1024**2
 
 
@@ -39,6 +41,7 @@ class Outcome:
     truncated: bool = False
     timed_out: bool = False
     out_of_memory: bool = False
+    out_of_space: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

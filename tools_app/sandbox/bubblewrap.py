@@ -47,7 +47,9 @@ class Bubblewrap:
         with MemoryFiles() as files:
             words = self._words(command, files)
             program = Program(words=words, environment={"PATH": PATH}, files=files.descriptors)
-            return await supervise(program, command.limits, on_output=on_output, on_start=on_start)
+            return await supervise(
+                program, command.limits, workspace=command.workspace, on_output=on_output, on_start=on_start
+            )
 
     def _words(self, command: Command, files: MemoryFiles) -> list[str]:
         owner = command.owner

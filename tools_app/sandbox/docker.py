@@ -48,7 +48,9 @@ class Docker:
             words = ["run", f"--name={container}", *_ISOLATION, *_options(command), self._image, "sh"]
             program = _client(*words, stdin=files.add(_script(command)))
             try:
-                return await supervise(program, command.limits, on_output=on_output, on_start=on_start)
+                return await supervise(
+                    program, command.limits, workspace=command.workspace, on_output=on_output, on_start=on_start
+                )
             finally:  # ending the client does not end the container
                 await asyncio.shield(_remove(container))
 

@@ -41,4 +41,6 @@ class Local:
                 directory=command.workspace,
                 owner=owner,
             )
-            return await supervise(program, command.limits, on_output=on_output, on_start=on_start)
+            return await supervise(
+                program, command.limits, workspace=command.workspace, on_output=on_output, on_start=on_start
+            )

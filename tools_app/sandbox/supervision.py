@@ -4,8 +4,10 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from subprocess import Popen
 
+from tools_app import disk_use
 from tools_app.sandbox import group, memory
 from tools_app.sandbox.base import Limits, Outcome, Started
 from tools_app.sandbox.output import Output
@@ -15,7 +17,12 @@ _GRACE_S = 0.5  # between the request to end and the kill
 
 
 async def supervise(
-    program: Program, limits: Limits, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
+    program: Program,
+    limits: Limits,
+    *,
+    workspace: Path | None = None,
+    on_output: Callable[[str], None],
+    on_start: Callable[[Started], None],
 ) -> Outcome:
     """Runs `program` to its end, to a limit, or until cancelled. Raises OSError if it cannot be started.
 
@@ -28,11 +35,15 @@ async def supervise(
     reading = asyncio.create_task(output.read_from(process.stdout))
     exited = asyncio.create_task(_exit_of(process.pid))
     greedy = asyncio.create_task(memory.exceeded(process.pid, limits.memory))
+    filling = asyncio.create_task(_overflow(workspace, limits.workspace))
     try:
         on_start(group.of(process.pid))
-        done, _ = await asyncio.wait({exited, greedy}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(
+            {exited, greedy, filling}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED
+        )
     finally:
         greedy.cancel()
+        filling.cancel()
         await asyncio.shield(_end(process, exited, reading))
     for task in (*done, reading):
         if not task.cancelled():
@@ -43,7 +54,16 @@ async def supervise(
         truncated=output.truncated,
         timed_out=not done,
         out_of_memory=greedy in done and exited not in done,
+        out_of_space=filling in done and exited not in done,
     )
+
+
+async def _overflow(workspace: Path | None, most: int | None) -> None:
+    """Returns when the workspace holds more than it may; never, if there is no bound."""
+    if workspace is None or most is None:
+        await asyncio.Event().wait()
+    else:
+        await disk_use.exceeded(workspace, most)
 
 
 async def _exit_of(pid: int) -> None:

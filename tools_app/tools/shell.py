@@ -5,6 +5,7 @@ import time
 from pydantic import Field
 
 from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.listing import in_units
 from tools_app.registry import tool
 from tools_app.sandbox.base import WORKSPACE, Command, Limits, Outcome
 from tools_app.shell_judgement import judgement
@@ -41,7 +42,7 @@ async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
         environment=environment,
         workspace=context.workspace.make_root(),
         owner=context.workspace.owner,
-        limits=Limits(wall_s=arguments.timeout_s, cpu_s=arguments.timeout_s),
+        limits=Limits(wall_s=arguments.timeout_s, cpu_s=arguments.timeout_s, workspace=context.workspace.most),
     )
     began = time.monotonic()
     outcome = await context.sandbox.run(command, on_output=context.report, on_start=context.started)
@@ -49,7 +50,7 @@ async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
     ended = _ending(outcome, command.limits, seconds)
     return ToolResult(
         content="\n".join(filter(None, [outcome.output.rstrip("\n"), f"[{ended}]"])),
-        status="failed" if outcome.timed_out or outcome.out_of_memory else "succeeded",
+        status="failed" if outcome.timed_out or outcome.out_of_memory or outcome.out_of_space else "succeeded",
         metadata={"exit_code": outcome.exit_code, "seconds": round(seconds, 3), "truncated": outcome.truncated},
     )
 
@@ -59,4 +60,6 @@ def _ending(outcome: Outcome, limits: Limits, seconds: float) -> str:
         return f"killed after {limits.wall_s:.0f} s"
     if outcome.out_of_memory:
         return f"killed: it took more than {limits.memory / 1024**3:.0f} GiB of memory"
+    if outcome.out_of_space:
+        return f"killed: the workspace held more than its {in_units(limits.workspace or 0)}; delete what is not needed"
     return f"exit code {outcome.exit_code}, {seconds:.1f} s"

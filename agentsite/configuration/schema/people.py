@@ -48,4 +48,5 @@ class Limits(Section):
     tool_loop_window: Count = 20
     tool_loop_refusals: Count = 3
     no_tool_call_retries: CountOrNone = 3
+    workspace_bytes: Count = 2 * 1000**3
     budget: Budget = Budget()

@@ -1,8 +1,11 @@
 """What a command under bubblewrap may use up, whoever runs the server."""
 
+import time
+
 import pytest
 
 from tests.tools_app.sandbox.conftest import Server
+from tools_app.disk_use import held
 
 MIB = 1024**2
 
@@ -89,3 +92,17 @@ def test_a_command_that_prints_without_end_is_ended_in_time(server: Server) -> N
 
 def test_no_descriptor_of_the_server_is_inherited(server: Server) -> None:
     assert server.run("ls /proc/self/fd")["output"].split() == ["0", "1", "2", "3"]  # 3 is the listing itself
+
+
+def test_a_command_that_fills_its_workspace_is_killed_within_a_second(server: Server) -> None:
+    server.write("fill.sh", "for n in $(seq 400); do head -c 1000000 /dev/zero > part-$n; done; sleep 20")
+    began = time.monotonic()
+    outcome = server.run("mkdir hidden; touch hidden/x; chmod 000 hidden; sh fill.sh", limits={"workspace": 20 * MIB})
+    assert outcome["out_of_space"]
+    assert time.monotonic() - began < 10  # not the 20 s that it would sleep
+    assert held(server.workspace) < 400 * MIB
+
+
+def test_a_file_with_holes_counts_what_it_takes(server: Server) -> None:
+    outcome = server.run("truncate -s 500M holes; sleep 0.5; echo fine", limits={"workspace": 20 * MIB})
+    assert outcome["output"] == "fine\n"
