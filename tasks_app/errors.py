@@ -32,7 +32,11 @@ class TaskRunning(Refusal):
 
 
 class SchemaTooLate(Refusal):
-    """The task that runs has its schema, or none. Send this message with the mode “queue”, or when the task has ended."""
+    """The task that runs has its schema, or none. Send this with the mode “queue”, or when the task has ended."""
+
+
+class WorkflowTooLate(Refusal):
+    """A workflow starts with a task of its own. Send this message with the mode “queue”, or when the task has ended."""
 
 
 class InvalidMessage(Refusal):
@@ -45,3 +49,13 @@ class MessageTooLong(Refusal):
     """The message is longer than 1 MiB. Attach it as a file instead."""
 
     status = 413
+
+
+class SecretRefused(Refusal):
+    """This value cannot be kept secret."""
+
+    status = 422
+
+
+class SecretNameTaken(Refusal):
+    """There is a secret of this name already. Delete it first."""

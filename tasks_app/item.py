@@ -40,6 +40,12 @@ class Item:
         """The live bubble that the item replaces."""
         return str(self.entry.metadata.get("stream", ""))
 
+    @property
+    def can_branch(self) -> bool:
+        """Whether it is a place from which people would go another way."""
+        kinds = (ContextType.USER_MESSAGE, ContextType.AI_MESSAGE, ContextType.TOOL_CALL)
+        return self.entry.context_type in kinds and self.entry.in_context
+
     # --- messages -----------------------------------------------------------------------------------------------
 
     @property

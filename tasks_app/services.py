@@ -9,21 +9,20 @@ from typing import Any, Literal
 from django.db import transaction
 from django.utils import timezone
 
-from llm_app.models import LogicalModel
-from tasks_app import broadcast
-from tasks_app.engine import pictures, record, succession, wakeup
+from llm_app.redaction import in_force
+from tasks_app import broadcast, message_text, who_decides
+from tasks_app import output_schema as schema_text
+from tasks_app.engine import decisions, pictures, record, succession, waits, wakeup
 from tasks_app.engine.capabilities import workspace_of
-from tasks_app.engine.draft import Draft
-from tasks_app.engine.open_call import OpenCall, pending_call
 from tasks_app.engine.pictures import KeptPicture
-from tasks_app.errors import InvalidMessage, MessageTooLong, NothingToAnswer, TaskRunning
-from tasks_app.models import Approval, ContextEntry, InboxMessage, Session, Task
-from tasks_app.models.approval import Decision, Scope
+from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall, SchemaTooLate, TaskRunning, WorkflowTooLate
+from tasks_app.models import Agent, Approval, InboxMessage, Session, Task, Workflow, file_version
+from tasks_app.models.approval import Scope
 from tasks_app.models.inbox import Mode
 from tasks_app.models.task import WaitingFor
 from tasks_app.models.tool_call import CallStatus
+from tasks_app.session_secrets import masker_of
 
-LONGEST_MESSAGE = 1024 * 1024  # bytes
 Delivery = Literal["started", "reply", "interjected", "queued"]
 
 
@@ -35,18 +34,22 @@ class Delivered:
     delivered_as: Delivery
 
 
-def create_session(owner: Any, *, title: str = "", model: LogicalModel | None = None, workdir: str = "") -> Session:
-    return Session.objects.create(owner=owner, title=title, model=model, workdir=workdir)
+def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
+    """`fields`: model, agent, workdir. Where no agent is named, the default one is taken, if there is one."""
+    title = in_force.of_people([owner.pk]).masker.masked(title)[:200]
+    return Session.objects.create(owner=owner, title=title, **{"agent": Agent.objects.default(), **fields})
 
 
 def change_session(session: Session, **fields: Any) -> None:
-    """Sets `title` or `model`, and no other column: those belong to whoever appends."""
+    """Sets `title`, `model` or `agent`, and no other column: those belong to whoever appends."""
+    if "title" in fields:
+        fields["title"] = masker_of(session).masked(fields["title"])[:200]
     Session.objects.filter(pk=session.pk).update(**fields, updated_at=timezone.now())
 
 
 def delete_session(session: Session) -> None:
     """Deletes a session with its record and, after the commit, its workspace. Raises TaskRunning."""
-    folder = session.workspace_path
+    folder, versions = session.workspace_path, file_version.folder_of(session.pk)
     with transaction.atomic():
         record.lock(session)
         if session.tasks.active().exists():
@@ -54,6 +57,7 @@ def delete_session(session: Session) -> None:
         session.delete()
         if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
             transaction.on_commit(partial(shutil.rmtree, folder), robust=True)
+        transaction.on_commit(partial(shutil.rmtree, versions, ignore_errors=True), robust=True)
 
 
 def post_message(
@@ -64,13 +68,23 @@ def post_message(
     attachments: Sequence[str] = (),
     mode: str = Mode.INTERJECT,
     max_iterations: int | None = None,
+    output_schema: Any = None,
+    workflow: Workflow | None = None,
 ) -> Delivered:
-    """Starts a task, answers its question, or waits in the inbox. Raises InvalidMessage or MessageTooLong."""
-    content = _checked(content, attachments)
+    """Starts a task, answers its question, or waits in the inbox.
+
+    `output_schema` is what the data of the task's result must fit, `workflow` the steps that it goes through. Raises
+    InvalidMessage, MessageTooLong, SchemaTooLate or WorkflowTooLate.
+    """
+    content, schema = message_text.checked(session, content, attachments), schema_text.text_of(output_schema, session)
     images = pictures.of_attachments(workspace_of(session), attachments)  # before the lock: it takes its time
     with transaction.atomic():
         record.lock(session)
         task = session.tasks.active().first()
+        if task is not None and schema and mode == Mode.INTERJECT:
+            raise SchemaTooLate(field="output_schema")
+        if task is not None and workflow and mode == Mode.INTERJECT:
+            raise WorkflowTooLate(field="workflow")
         if task is not None and task.waiting_for == WaitingFor.REPLY and mode == Mode.INTERJECT:
             _answer(task, author, succession.with_files(content, attachments), images=images)
             return Delivered(task=task, delivered_as="reply")
@@ -81,6 +95,8 @@ def post_message(
             content=content,
             attachments=list(attachments),
             images=[asdict(image) for image in images],
+            output_schema=schema,
+            workflow=workflow,
         )
         transaction.on_commit(lambda: broadcast.inbox_changed(session))
         if task is not None:
@@ -99,7 +115,7 @@ def _keep(task: Task, mode: str) -> Delivered:
 
 def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:
     """Answers the question that a task waits with; a `call_id` says which one. Raises NothingToAnswer."""
-    content = _checked(content, ())
+    content = message_text.checked(task.session, content, ())
     with transaction.atomic():
         record.lock(task.session)
         task.refresh_from_db()
@@ -108,8 +124,8 @@ def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:
 
 def _answer(task: Task, author: Any, content: str, call_id: str = "", images: Sequence[KeptPicture] = ()) -> None:
     """The answer is the result of the open call, written by a person."""
-    _resume(task, WaitingFor.REPLY)
-    call = _open_call(task, call_id)
+    waits.resume(task, WaitingFor.REPLY)
+    call = waits.open_call(task, call_id)
     call.log.status = CallStatus.SUCCEEDED
     call.log.save(update_fields=["status"])
     drafts = call.result(content, CallStatus.SUCCEEDED, images=images, author=author.get_username())
@@ -119,27 +135,23 @@ def _answer(task: Task, author: Any, content: str, call_id: str = "", images: Se
 def decide(
     task: Task, author: Any, decision: str, *, note: str = "", scope: str = Scope.ONCE, call_id: str = ""
 ) -> None:
-    """A person's word on the call that waits; a `call_id` says which one they saw. Raises NothingToAnswer."""
+    """A person's word on the call that waits; a `call_id` says which one they saw.
+
+    Raises NothingToAnswer, MayNotDecide or OnlyThisCall.
+    """
+    note = masker_of(task.session).masked(note)
     with transaction.atomic():
         record.lock(task.session)
         task.refresh_from_db()
-        _resume(task, WaitingFor.APPROVAL)
-        call = _open_call(task, call_id)
-        decided = Approval.objects.filter(tool_call=call.log, decision=Decision.PENDING).update(
-            decision=decision, note=note, scope=scope, decided_by=author, decided_at=timezone.now()
-        )
-        if not decided:
+        call = waits.open_call(task, call_id)
+        approval = Approval.objects.waiting().filter(tool_call=call.log).first()
+        if approval is None:
             raise NothingToAnswer()
-        if decision == Decision.REJECTED:
-            call.log.status = CallStatus.REJECTED
-            call.log.save(update_fields=["status"])
-            record.append(task.session, task, _rejection(call, author, note))
-
-
-def _rejection(call: Any, author: Any, note: str) -> list[Draft]:
-    words = f"Not run: {author} rejected this call." + (f" They say: {note}" if note else "")
-    drafts: list[Draft] = call.result(words, CallStatus.REJECTED, author=author.get_username())
-    return drafts
+        if objection := who_decides.objection(approval, author, decision):
+            raise MayNotDecide(objection)
+        if scope == Scope.TASK and who_decides.is_single(approval):
+            raise OnlyThisCall(field="scope")
+        decisions.settle(task, call, decision, by=author, note=note, scope=scope)
 
 
 def stop(task: Task) -> Task:
@@ -161,35 +173,9 @@ def _rouse(task: Task) -> None:
     wakeup.interrupt(task.pk)
 
 
-def _resume(task: Task, waiting_for: WaitingFor) -> None:
-    """Exactly one answer ends a wait."""
-    if not Task.objects.filter(pk=task.pk, waiting_for=waiting_for).update(waiting_for=None):
-        raise NothingToAnswer()
-    task.waiting_for = None
-    transaction.on_commit(lambda: broadcast.state_changed(task))
-    wakeup.wake(task.pk)
-
-
-def _open_call(task: Task, call_id: str) -> OpenCall:
-    """The call that waits. Whoever names another one saw an older page: what they meant is no longer asked."""
-    entry = ContextEntry.objects.of(task.session).in_context().last()
-    if entry is None or entry.call is None or call_id not in ("", entry.call["id"]):
-        raise NothingToAnswer()
-    return pending_call(entry)
-
-
 def _name(session: Session, content: str) -> None:
     """A session without a title takes the beginning of its first message."""
     if not session.title:
         line = " ".join(content.split())
         session.title = line if len(line) <= 60 else line[:59] + "…"
         Session.objects.filter(pk=session.pk).update(title=session.title)
-
-
-def _checked(content: str, attachments: Sequence[str]) -> str:
-    content = record.storable(content)
-    if len(content.encode()) > LONGEST_MESSAGE:
-        raise MessageTooLong()
-    if not content.strip() and not attachments:
-        raise InvalidMessage(field="content")
-    return content

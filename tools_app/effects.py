@@ -43,6 +43,11 @@ class SetPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EndStep:
+    """The current step of the workflow is done."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class KeepSearch:
     """What a search has found is kept for some minutes, for the same search of the same person."""
 
@@ -58,4 +63,4 @@ class KeepVersion:
     data: bytes = field(repr=False)
 
 
-Effect = Finish | MisfitData | WaitForReply | SetPlan | KeepSearch | KeepVersion
+Effect = Finish | MisfitData | WaitForReply | SetPlan | EndStep | KeepSearch | KeepVersion

@@ -8,8 +8,9 @@ class Situation:
     """Compared by value: the tool list is rebuilt only when something of this changes.
 
     `makes_images`, `makes_audio` and `sees_pictures` say that a model which can is open to the task's person;
-    `has_open_page`, that the session's browser shows a page; `answers_only`, that only `message` is left.
-    `output_schema` is the JSON Schema, as text, that the data of the result must fit; empty if none was asked for.
+    `has_open_page`, that the session's browser shows a page; `answers_only`, that only `message` is left;
+    `in_workflow`, that the task has the steps of one in place of a plan. `output_schema` is the JSON Schema, as text,
+    that the data of the result must fit; empty if none was asked for.
     """
 
     makes_images: bool = False
@@ -17,4 +18,5 @@ class Situation:
     sees_pictures: bool = False
     has_open_page: bool = False
     answers_only: bool = False
+    in_workflow: bool = False
     output_schema: str = ""

@@ -14,7 +14,7 @@ from tasks_app.api.access import writable_session
 from tasks_app.api.fields import Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.engine.capabilities import workspace_of
-from tasks_app.models import Session
+from tasks_app.models import Session, Workflow
 from tasks_app.models.inbox import Mode
 
 
@@ -24,8 +24,14 @@ class MessageSerializer(serializers.Serializer[Any]):
     content = Text(allow_blank=True, help_text="At most 1 MiB.")
     attachments = serializers.ListField(child=Text(max_length=4096), default=list, max_length=100)
     mode = serializers.ChoiceField(Mode.choices, default=Mode.INTERJECT)
-    workflow = serializers.CharField(allow_null=True, default=None, help_text="Only null for now.")
-
+    workflow = serializers.SlugRelatedField(
+        slug_field="name",
+        queryset=Workflow.objects.usable(),
+        allow_null=True,
+        default=None,
+        error_messages={"does_not_exist": "There is no workflow called {value}. GET workflows/ lists them."},
+        help_text="The name of the workflow that the started task goes through.",
+    )
     output_schema = serializers.JSONField(
         allow_null=True, default=None, help_text="JSON Schema that `final_result.data` of the started task must fit."
     )
@@ -36,10 +42,6 @@ class MessageSerializer(serializers.Serializer[Any]):
         if missing:
             raise serializers.ValidationError(f"No such file in the workspace: {', '.join(missing)}.")
         return paths
-
-    def validate_workflow(self, workflow: str | None) -> None:
-        if workflow is not None:
-            raise serializers.ValidationError("There is no such workflow here.")
 
 
 class DeliveredSerializer(serializers.Serializer[Any]):
@@ -60,6 +62,7 @@ class MessageList(GenericAPIView[Session]):
         session = writable_session(request.user, session_id)
         serializer = MessageSerializer(data=request.data, context={"session": session})
         serializer.is_valid(raise_exception=True)
-        message = {name: serializer.validated_data[name] for name in ("content", "attachments", "mode", "output_schema")}
+        names = ("content", "attachments", "mode", "output_schema", "workflow")
+        message = {name: serializer.validated_data[name] for name in names}
         delivered = services.post_message(session, request.user, **message)
         return Response(DeliveredSerializer(delivered).data, 202)

@@ -16,7 +16,7 @@ from tasks_app import services
 from tasks_app.api.access import visible_session, writable_session
 from tasks_app.api.fields import Text
 from tasks_app.api.idempotency import idempotent
-from tasks_app.models import ContextEntry, Session, Task
+from tasks_app.models import Agent, ContextEntry, Session, Task
 
 
 class TaskBriefSerializer(serializers.ModelSerializer[Task]):
@@ -36,18 +36,26 @@ class ModelName(serializers.SlugRelatedField[LogicalModel]):
 
 
 class SessionSerializer(serializers.ModelSerializer[Session]):
-    """`model` is the name of a logical model, null for the default; `task` is the newest one."""
+    """`model` and `agent` are names, null for the default model and the agent as it ships; `task` is the newest one."""
 
     title = Text(required=False, allow_blank=True, max_length=200)
     model: Any = ModelName(slug_field="name", queryset=LogicalModel.objects.all(), required=False, allow_null=True)
+    agent: Any = serializers.SlugRelatedField(
+        slug_field="name",
+        queryset=Agent.objects.all(),
+        required=False,
+        allow_null=True,
+        error_messages={"does_not_exist": "There is no agent called {value}. GET agents/ lists them."},
+    )
     next_steps = serializers.ListField(child=serializers.CharField(), read_only=True)
     owner: Any = serializers.SlugRelatedField(slug_field="username", read_only=True)
     task = serializers.SerializerMethodField()
 
     class Meta:
         model = Session
-        fields = ["id", "title", "model", "summary", "next_steps", "owner", "task", "created_at", "updated_at"]
-        read_only_fields = ["summary"]
+        fields = ["id", "title", "model", "agent", "summary", "next_steps", "owner", "task", "parent", "parent_seq"]
+        fields += ["created_at", "updated_at"]
+        read_only_fields = ["summary", "parent", "parent_seq"]
 
     @extend_schema_field(TaskBriefSerializer(allow_null=True))
     def get_task(self, session: Session) -> dict[str, Any] | None:
@@ -81,7 +89,7 @@ class SessionList(ListCreateAPIView[Session]):
 
     def perform_create(self, serializer: serializers.BaseSerializer[Session]) -> None:
         created = services.create_session(self.request.user, **serializer.validated_data)
-        serializer.instance = _row(created)
+        serializer.instance = row(created)
 
 
 class SessionDetail(GenericAPIView[Session]):
@@ -108,13 +116,13 @@ class SessionDetail(GenericAPIView[Session]):
         return Response(status=204)
 
     def _answer(self, session: Session) -> Response:
-        return Response(self.get_serializer(_row(session)).data)
+        return Response(self.get_serializer(row(session)).data)
 
 
 def rows(sessions: QuerySet[Session]) -> QuerySet[Session]:
     """With all that their JSON needs, in three queries for any number of them."""
     newest = Prefetch("tasks", Task.objects.order_by("-created_at")[:1], to_attr="newest_tasks")
-    return sessions.select_related("owner", "model").prefetch_related(newest)
+    return sessions.select_related("owner", "model", "agent").prefetch_related(newest)
 
 
 def found(sessions: QuerySet[Session], words: str) -> QuerySet[Session]:
@@ -122,5 +130,6 @@ def found(sessions: QuerySet[Session], words: str) -> QuerySet[Session]:
     return sessions.filter(Q(title__icontains=words) | Exists(entries))
 
 
-def _row(session: Session) -> Session:
+def row(session: Session) -> Session:
+    """One session as `rows` has them."""
     return rows(Session.objects.all()).get(pk=session.pk)

@@ -62,6 +62,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     session = serializers.UUIDField(source="session_id")
     failure = serializers.SerializerMethodField()
     pending = serializers.SerializerMethodField()
+    workflow = serializers.CharField(source="workflow.name", default=None, allow_null=True)
     plan = PlanStepSerializer(many=True)
     usage = UsageSerializer()
     cost_usd = serializers.FloatField(allow_null=True)
@@ -71,8 +72,8 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     class Meta:
         model = Task
         fields = [
-            *("id", "session", "state", "waiting_for", "failure", "stopped", "iteration", "pending", "plan"),
-            *("usage", "cost_usd", "output_schema", "final_result", "created_at", "ended_at"),
+            *("id", "session", "state", "waiting_for", "failure", "stopped", "iteration", "pending"),
+            *("workflow", "plan", "usage", "cost_usd", "output_schema", "final_result", "created_at", "ended_at"),
         ]
         read_only_fields = fields
 

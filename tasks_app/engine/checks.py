@@ -1,4 +1,4 @@
-"""Before a tool runs: is it known and allowed, are its arguments valid, does it repeat itself, must a person approve?
+"""Before a tool runs: is it known, valid and allowed, does it repeat itself, what do the hooks say, who must approve?
 
 A refusal is a visible result. Nothing here changes what the model wrote, beyond the types of its arguments.
 """
@@ -10,30 +10,39 @@ from llm_app.redaction.masker import Masker
 from tasks_app.engine import reminders
 from tasks_app.engine.approvals import approved
 from tasks_app.engine.closing import UNKNOWN
-from tasks_app.engine.interrupts import Interrupt, LoopDetected, Refused, ReplyNeeded
+from tasks_app.engine.hooks import Opinion, consult
+from tasks_app.engine.interruption import WorkAborted
+from tasks_app.engine.interrupts import Aborted, Interrupt, LoopDetected, Refused, ReplyNeeded
 from tasks_app.engine.loop_detector import fingerprint
 from tasks_app.engine.open_call import OpenCall
 from tasks_app.engine.reminders.due import after_result
 from tasks_app.engine.task_context import TaskContext
+from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.models.task import FailureCode
 from tasks_app.models.tool_call import CallStatus
 from tools_app import coerce, registry
 from tools_app.base import Arguments, Danger, ToolDefinition
 from tools_app.errors import ToolError, UnknownTool
+from tools_app.hooks.base import Call
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClearedCall:
-    """A call that may run now. `note` is said with its result: by whose approval it runs."""
+    """A call that may run now. `note` is said with its result: by whose approval it runs, and what hooks remark."""
 
     open: OpenCall
     definition: ToolDefinition
     arguments: Arguments
     note: str = ""
 
+    @property
+    def described(self) -> Call:
+        """As hooks see it."""
+        return _described(self.open, self.definition, self.arguments)
+
 
 def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
-    """Raises Refused, LoopDetected, ReplyNeeded or ApprovalNeeded."""
+    """Raises Refused, Aborted, LoopDetected, ReplyNeeded or ApprovalNeeded."""
     if call.log.status == CallStatus.WAITING:
         raise ReplyNeeded()
     if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
@@ -48,10 +57,43 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
         _check_repetition(context, call)
     if not context.policy.shows(definition, context.situation):
         raise _refusal(context, call, CallStatus.BLOCKED, f"The tool {definition.name} is not available here.")
+    if why := _too_early(context, definition, arguments):
+        raise _refusal(context, call, CallStatus.BLOCKED, why)
     judgement = context.policy.judge(definition, arguments)
     call.log.danger = judgement.danger.word
-    note = approved(context, call, judgement) if context.policy.needs_approval(definition.name, judgement) else ""
+    opinion = _opinion(context, call, _described(call, definition, arguments))
+    reasons = [judgement.rule] if context.policy.needs_approval(definition.name, judgement) else []
+    reasons += [opinion.ask] if opinion.ask else []
+    approval = approved(context, call, judgement.danger, "; ".join(filter(None, reasons))) if reasons else ""
+    note = " ".join(filter(None, [approval, *opinion.notes]))
     return ClearedCall(open=call, definition=definition, arguments=arguments, note=note)
+
+
+def _described(call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Call:
+    given = arguments.model_dump(mode="json", exclude_none=True)
+    return Call(tool=definition.name, arguments=given, danger=call.log.danger)
+
+
+def _opinion(context: TaskContext, call: OpenCall, described: Call) -> Opinion:
+    """What the hooks say of a call, and of the end of the task where it would be that. Raises Refused or Aborted."""
+    try:
+        opinion = consult(context, "before_execution", described)
+        if not opinion.refusal and described.tool == "message" and described.arguments["type"] == "result":
+            opinion = opinion.and_then(consult(context, "before_completion", described))
+    except WorkAborted:
+        call.log.status = CallStatus.INTERRUPTED
+        context.stage(rows=[call.log])
+        raise Aborted(*call.result("Not run: the user interrupted.", CallStatus.INTERRUPTED)) from None
+    if opinion.refusal:
+        about = {"refused_by": opinion.refused_by, "code": opinion.code}
+        raise _refusal(context, call, CallStatus.BLOCKED, f"Refused by {opinion.words}", **about)
+    return opinion
+
+
+def _too_early(context: TaskContext, definition: ToolDefinition, arguments: Arguments) -> str:
+    """Why a result is not taken yet. Who has no tools left may end a workflow before its end."""
+    is_result = definition.name == "message" and getattr(arguments, "type", "") == "result"
+    return refusal_of_result(context.task) if is_result and not context.has_made_all_calls else ""
 
 
 def _read(call: OpenCall, masker: Masker) -> tuple[ToolDefinition, Arguments]:
@@ -94,9 +136,9 @@ def _check_repetition(context: TaskContext, call: OpenCall) -> None:
     raise Refused(*entries)
 
 
-def _refusal(context: TaskContext, call: OpenCall, status: CallStatus, text: str) -> Interrupt:
+def _refusal(context: TaskContext, call: OpenCall, status: CallStatus, text: str, **metadata: str) -> Interrupt:
     """The result that says why a call does not run. What was streamed of it is withdrawn."""
     call.log.status = status
     context.stage(rows=[call.log])
     context.withdraw_stream()
-    return Refused(*call.result(text, status), *after_result(context, call))
+    return Refused(*call.result(text, status, images=(), **metadata), *after_result(context, call))

@@ -3,7 +3,7 @@
 import logging
 import time
 
-from tasks_app.engine import pictures, versions
+from tasks_app.engine import pictures, versions, workflow
 from tasks_app.engine.capabilities import tool_context
 from tasks_app.engine.checks import ClearedCall
 from tasks_app.engine.effects import fields_of, rows_of
@@ -63,15 +63,18 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     text = "\n".join([content, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
     stream = {"stream": context.streamed.id} if context.streamed else {}
     context.stage(crashes=0, state=TaskState.THINKING)
+    step, moved = workflow.after(context.task, result.effects)
     drafts = [
         *call.result(text, result.status, images=images, **stream, **result.metadata),
         *after_result(context, call),
+        *step,
     ]
     rows = rows_of(result.effects, context.task.started_by_id, masker)
     context.stage(
         *drafts,
         rows=[*rows, *versions.keep(context.session, context.task, result.effects)],
         **fields_of(result.effects),
+        **moved,
     )
     count_misfits(context, result.effects)
     context.commit(also=context.reserve_next_call)

@@ -3,17 +3,18 @@
 from django.utils import timezone
 
 from llm_app import abilities
-from tasks_app.engine import reminders
+from tasks_app.engine import reminders, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.engine.draft import Draft
+from tasks_app.engine.hooks import hooks_of
 from tasks_app.engine.interrupts import LimitExceeded, Stopped
 from tasks_app.engine.reminders.due import before_thinking
 from tasks_app.engine.task_context import TaskContext
-from tasks_app.models import Agent, ContextType, Limits, TaskState
+from tasks_app.models import Agent, ContextType, Limits, Session, TaskState
 from tasks_app.models.task import FailureCode
 from tasks_app.models.tool_call import CallStatus
 from tools_app.errors import ToolError
-from tools_app.policy import policy_for
+from tools_app.policy import Policy, policy_for
 
 
 def check(context: TaskContext) -> None:
@@ -30,10 +31,18 @@ def check(context: TaskContext) -> None:
     context.limits = Limits.current()
     context.agent = Agent.objects.of_session(context.session.pk)
     context.allowance.refresh()
-    context.policy = policy_for(context.task.started_by_id)
+    context.policy, context.hooks = _policy(context), hooks_of(context.agent)
     context.abilities = abilities.of_user(context.task.started_by_id, preferred=context.model)
     _check_iterations(context)
     before_thinking(context)
+
+
+def _policy(context: TaskContext) -> Policy:
+    """What the task's person may use, in this session, by its agent."""
+    agent = context.agent
+    in_session = Session.objects.filter(pk=context.session.pk).values_list("denied_tools", flat=True).first() or []
+    denied = [*in_session, *(agent.denied_tools if agent else ())]
+    return policy_for(context.task.started_by_id, denied=denied, safe_only=bool(agent and agent.safe_mode))
 
 
 def _begin(context: TaskContext) -> None:
@@ -41,7 +50,9 @@ def _begin(context: TaskContext) -> None:
     start = reminders.task_start(timezone.now(), context.workspace.listing(), _instructions(context))
     earlier = context.session.tasks.exclude(pk=context.task.pk).order_by("-created_at").values_list("shown_tools")
     shown = earlier.first()
-    context.commit(start, state=TaskState.THINKING, shown_tools=shown[0] if shown else [])
+    first_step, plan = workflow.beginning(context.task)
+    fields = {"state": TaskState.THINKING, "shown_tools": shown[0] if shown else [], **plan}
+    context.commit(start, *first_step, **fields)
 
 
 def _instructions(context: TaskContext) -> str:

@@ -13,6 +13,7 @@ from llm_app.budgets.allowance import Allowance
 from llm_app.models import Blob
 from tasks_app import broadcast
 from tasks_app.engine import lease, record, succession
+from tasks_app.engine.calibration import Calibration
 from tasks_app.engine.calls import Calls
 from tasks_app.engine.draft import Draft
 from tasks_app.engine.holding import Holding
@@ -26,6 +27,7 @@ from tasks_app.models.inbox import Mode
 from tasks_app.models.task import ENDED
 from tasks_app.session_secrets import SessionSecrets
 from tools_app.holding import PAGE
+from tools_app.hooks.base import Hook
 from tools_app.policy import Policy
 from tools_app.sandbox.base import Sandbox
 from tools_app.situation import Situation
@@ -44,9 +46,11 @@ class TaskContext:
         self._holding = Holding(task.session)
         self.secrets = SessionSecrets(task.session)
         self.history = SessionContext.load(task.session)
+        self.calibration = Calibration(task.session.pk)
         self.workspace, self.sandbox = workspace, sandbox
         self.limits = Limits.current()
         self.agent: Agent | None = None  # as it is set up at this step
+        self.hooks: Sequence[Hook] = ()
         self.policy = Policy()
         self.abilities = Abilities()
         self.allowance = Allowance(task.started_by_id, task.id)
@@ -158,6 +162,7 @@ class TaskContext:
             sees_pictures=bool(self.abilities.sees),
             has_open_page=self._holding.has(PAGE),
             answers_only=self.has_made_all_calls,
+            in_workflow=bool(self.task.workflow),
             output_schema=self.task.output_schema,
         )
 
@@ -165,6 +170,11 @@ class TaskContext:
     def has_made_all_calls(self) -> bool:
         """Whether the task has reached the limit on its tool calls, where there is one."""
         return self.task.calls_made >= (self.limits.tool_call_limit or math.inf)
+
+    @property
+    def filters_output(self) -> bool:
+        """Whether nothing may be streamed, because a hook looks at what is said before anyone sees it."""
+        return any(hook.filters_output for hook in self.hooks)
 
     def open_call(self) -> OpenCall | None:
         """The call that still waits for its result: after an approval, a crash or a restart it goes first."""

@@ -9,9 +9,11 @@ from tasks_app.models.file_version import FileVersion
 from tasks_app.models.idempotency import IdempotencyKey
 from tasks_app.models.inbox import InboxMessage
 from tasks_app.models.limits import Limits
+from tasks_app.models.prompt_section import PromptSection
 from tasks_app.models.session import Session, SessionMember
 from tasks_app.models.task import Task, TaskState
 from tasks_app.models.tool_call import ToolCallLog
+from tasks_app.models.workflow import Workflow, WorkflowStep
 
 __all__ = [
     "Agent",
@@ -24,9 +26,12 @@ __all__ = [
     "IdempotencyKey",
     "InboxMessage",
     "Limits",
+    "PromptSection",
     "Session",
     "SessionMember",
     "Task",
     "TaskState",
     "ToolCallLog",
+    "Workflow",
+    "WorkflowStep",
 ]

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from tasks_app.models.session import Session
+from tasks_app.models.workflow import Workflow
 
 
 class Mode(models.TextChoices):
@@ -24,6 +25,10 @@ class InboxMessage(models.Model):
     content = models.TextField()
     attachments = models.JSONField(default=list, blank=True)
     images = models.JSONField(default=list, blank=True, help_text="The attached pictures, as entries name them.")
+    output_schema = models.TextField(blank=True, help_text="Of the task that the message starts.")
+    workflow = models.ForeignKey(
+        Workflow, models.SET_NULL, null=True, blank=True, related_name="+", help_text="Of the task that it starts."
+    )
     delivered_seq = models.PositiveIntegerField(null=True, blank=True, help_text="The entry that it became.")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -79,6 +79,7 @@ class Task(models.Model):
     calls_made = models.PositiveIntegerField(default=0, help_text="Tool calls, those of message not counted.")
     shown_tools = models.JSONField(default=list, blank=True, help_text="The tools of its last request, by name.")
     reminded = models.JSONField(default=dict, blank=True, help_text="The iteration of each kind's last reminder.")
+    workflow = models.JSONField(default=dict, blank=True, help_text="Its name and steps, as they were at the start.")
     plan = models.JSONField(default=list, blank=True)
     output_schema = models.TextField(blank=True, help_text="JSON Schema that the data of the result must fit.")
     misfits = models.PositiveSmallIntegerField(default=0, help_text="Results whose data did not fit the schema.")

@@ -1,6 +1,7 @@
 """What a person says in a session: messages, answers, decisions, stop."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
@@ -9,10 +10,11 @@ from django.views.decorators.http import require_POST
 
 from tasks_app import fragments, services, transcript, uploads
 from tasks_app.errors import NothingToAnswer, Refusal
-from tasks_app.models import Session, Task
+from tasks_app.models import Approval, Session, Task
 from tasks_app.models.approval import Decision, Scope
 from tasks_app.models.inbox import Mode
-from tasks_app.views.access import Request, posted, signed_in, writable
+from tasks_app.views import choices
+from tasks_app.views.access import Request, posted, signed_in, visible, writable
 from tasks_app.views.answers import done, refused
 from tools_app.errors import ToolError
 
@@ -24,7 +26,8 @@ def post_message(request: Request, session_id: UUID) -> HttpResponse:
     try:
         attachments = uploads.store(session, request.FILES.getlist("files"))
         mode = Mode.QUEUE if posted(request, "mode") == Mode.QUEUE else Mode.INTERJECT
-        services.post_message(session, request.user, posted(request, "content"), attachments=attachments, mode=mode)
+        content, workflow = posted(request, "content"), choices.workflow(request)
+        services.post_message(session, request.user, content, attachments=attachments, mode=mode, workflow=workflow)
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
     return done(request, f"{session.get_absolute_url()}#end")
@@ -43,28 +46,39 @@ def stop(request: Request, session_id: UUID) -> HttpResponse:
 @require_POST
 def reply(request: Request, session_id: UUID) -> HttpResponse:
     """The answer to the question that the form was about."""
-    content, call_id = posted(request, "content"), posted(request, "call")
-    return _answered(request, session_id, lambda task: services.reply(task, request.user, content, call_id=call_id))
+    session, content, call_id = writable(request, session_id), posted(request, "content"), posted(request, "call")
+    return _answered(request, session, lambda task: services.reply(task, request.user, content, call_id=call_id))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Word:
+    """What the form of an approval says."""
+
+    decision: str
+    note: str
+    scope: str
+
+    @classmethod
+    def of(cls, request: Request) -> "Word":
+        """Raises Http404 for a form that we did not make."""
+        decision, scope = posted(request, "decision"), posted(request, "scope") or Scope.ONCE
+        if decision not in (Decision.APPROVED, Decision.REJECTED) or scope not in Scope.values:
+            raise Http404()
+        return cls(decision=decision, note=posted(request, "note"), scope=scope)
 
 
 @signed_in
 @require_POST
 def decide(request: Request, session_id: UUID) -> HttpResponse:
-    """The word on the very call that the form showed."""
-    decision, scope = posted(request, "decision"), posted(request, "scope") or Scope.ONCE
-    if decision not in (Decision.APPROVED, Decision.REJECTED) or scope not in Scope.values:
-        raise Http404()
-    note, call_id = posted(request, "note"), posted(request, "call")
-    return _answered(
-        request,
-        session_id,
-        lambda task: services.decide(task, request.user, decision, note=note, scope=scope, call_id=call_id),
-    )
+    """The word on the very call that the form showed. Who has the role for it may only read otherwise."""
+    word, call_id = Word.of(request), posted(request, "call")
+    decidable = Approval.objects.decidable_by(request.user).filter(tool_call__task__session=session_id)
+    session = visible(request, session_id) if decidable.exists() else writable(request, session_id)
+    return _answered(request, session, lambda task: services.decide(task, request.user, call_id=call_id, **vars(word)))
 
 
-def _answered(request: Request, session_id: UUID, answer: Callable[[Task], None]) -> HttpResponse:
+def _answered(request: Request, session: Session, answer: Callable[[Task], None]) -> HttpResponse:
     """Answers, once; htmx gets the call's item as it looks from now on."""
-    session = writable(request, session_id)
     try:
         if (task := session.tasks.active().first()) is None or not posted(request, "call"):
             raise NothingToAnswer()

@@ -10,8 +10,8 @@ from llm_app.models import Route
 from llm_app.models.provider import Protocol
 from tasks_app import services, uploads
 from tasks_app.errors import Refusal
-from tasks_app.models import ContextEntry, Session, Task
-from tasks_app.views import models
+from tasks_app.models import Agent, ContextEntry, Session, Task, Workflow
+from tasks_app.views import choices, models
 from tasks_app.views.access import Request, posted, signed_in
 from tasks_app.views.answers import refused
 from tools_app.errors import ToolError
@@ -38,10 +38,12 @@ def home(request: Request) -> HttpResponse:
 
 def _start(request: Request) -> HttpResponse:
     """A new session; none is left behind if its message cannot be taken."""
-    session = services.create_session(request.user, model=models.chosen(request))
+    agent = {"agent": choices.agent(request)} if "agent" in request.POST else {}
+    session = services.create_session(request.user, model=models.chosen(request), **agent)
     try:
         attachments = uploads.store(session, request.FILES.getlist("files"))
-        services.post_message(session, request.user, posted(request, "content"), attachments=attachments)
+        content, workflow = posted(request, "content"), choices.workflow(request)
+        services.post_message(session, request.user, content, attachments=attachments, workflow=workflow)
     except (Refusal, ToolError) as error:
         services.delete_session(session)
         return refused(request, "home", error)
@@ -67,6 +69,8 @@ def _start_context(user: Any) -> dict[str, Any]:
     return {
         "examples": EXAMPLES,
         "models": models.choices(user),
+        "agents": Agent.objects.all(),
+        "workflows": Workflow.objects.usable(),
         "is_demo": route is not None and route.provider.protocol == Protocol.SCRIPTED,
         "has_no_model": route is None,
     }

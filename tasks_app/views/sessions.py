@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST
 
 from tasks_app import services
 from tasks_app.errors import Refusal
-from tasks_app.views import models
+from tasks_app.views import choices, models
 from tasks_app.views.access import Request, owned, posted, signed_in, writable
 from tasks_app.views.answers import done, refused
 
@@ -16,13 +16,15 @@ from tasks_app.views.answers import done, refused
 @signed_in
 @require_POST
 def change(request: Request, session_id: UUID) -> HttpResponse:
-    """Takes `title` and `model`, of which either may be missing; no model means the default one."""
+    """Takes `title`, `model` and `agent`, of which each may be missing; no model means the default one."""
     session = writable(request, session_id)
     changes: dict[str, object] = {}
     if title := " ".join(posted(request, "title").split()):
         changes["title"] = title[:200]
     if "model" in request.POST:
         changes["model"] = models.chosen(request, session)
+    if "agent" in request.POST:
+        changes["agent"] = choices.agent(request)
     services.change_session(session, **changes)
     return done(request, session)
 

@@ -35,6 +35,7 @@ class PlanArguments(Arguments):
     arguments=PlanArguments,
     danger=Danger.SAFE,
     compact_template="plan ({action})",
+    visible=lambda situation: not situation.in_workflow,
 )
 async def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:
     if arguments.steps:

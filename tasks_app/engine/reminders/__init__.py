@@ -4,10 +4,11 @@ Some come with what they are about (a result, a retry, the start of a task); `du
 """
 
 from tasks_app.engine.reminders.deferred import deferred
+from tasks_app.engine.reminders.forked import forked
 from tasks_app.engine.reminders.interruption import interruption
 from tasks_app.engine.reminders.missing_call import missing_call
 from tasks_app.engine.reminders.repetition import cycle, loop
 from tasks_app.engine.reminders.task_start import task_start
 from tasks_app.engine.reminders.unreadable_call import unreadable_call
 
-__all__ = ["cycle", "deferred", "interruption", "loop", "missing_call", "task_start", "unreadable_call"]
+__all__ = ["cycle", "deferred", "forked", "interruption", "loop", "missing_call", "task_start", "unreadable_call"]

@@ -16,6 +16,7 @@ from tasks_app.engine.reminders.stale_plan import stale_plan
 from tasks_app.engine.reminders.tool_limit import tool_limit
 from tasks_app.engine.reminders.tool_list import tool_list
 from tasks_app.engine.task_context import TaskContext
+from tasks_app.engine.workflow import current_step
 from tasks_app.models import ContextEntry, ContextType, ToolCallLog
 
 Trigger = Callable[[TaskContext, Sequence[str]], Draft | None]
@@ -36,7 +37,7 @@ def before_thinking(context: TaskContext) -> None:
         return
     shown = sorted(tool.name for tool in context.policy.visible(context.situation))
     if drafts := [draft for trigger in _TRIGGERS if (draft := trigger(context, shown)) is not None]:
-        said = {draft.metadata["kind"]: context.task.iteration for draft in drafts}
+        said = {draft.metadata.get("kind", "step"): context.task.iteration for draft in drafts}
         context.commit(*drafts, reminded=context.task.reminded | said, shown_tools=shown)
     elif shown != context.task.shown_tools:
         context.stage(shown_tools=shown)
@@ -88,4 +89,10 @@ def _is_plan(reply: ContextEntry) -> bool:
     return reply.call is not None and reply.call["name"] == "plan"
 
 
-_TRIGGERS: Sequence[Trigger] = (_budget, _tool_limit, _tool_list, _stale_plan, _language)
+def _workflow_step(context: TaskContext, shown: Sequence[str]) -> Draft | None:
+    """The current step again, when the entry that named it has gone out of sight."""
+    types = (entry.context_type for entry in reversed(context.history.entries))
+    return None if not context.task.workflow or ContextType.WORKFLOW_STEP in types else current_step(context.task)
+
+
+_TRIGGERS: Sequence[Trigger] = (_workflow_step, _budget, _tool_limit, _tool_list, _stale_plan, _language)

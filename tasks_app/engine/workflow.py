@@ -1,0 +1,55 @@
+"""A task with a workflow: its steps stand where the plan of another task stands, and the engine moves them on."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tasks_app.engine.draft import Draft
+from tasks_app.engine.reminders.workflow_step import workflow_step
+from tasks_app.models import Task
+from tools_app.effects import Effect, EndStep
+
+
+def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:
+    """The first step, and the task's plan; nothing for a task without a workflow."""
+    if not task.workflow:
+        return [], {}
+    plan = [{"title": step["title"], "status": "pending"} for step in task.workflow["steps"]]
+    return _moved(task, plan, 0)
+
+
+def after(task: Task, effects: Sequence[Effect]) -> tuple[list[Draft], dict[str, Any]]:
+    """What follows the result of a call with these effects: if it has ended the current step, the next one."""
+    here = _current(task)
+    if here is None or not any(isinstance(effect, EndStep) for effect in effects):
+        return [], {}
+    plan = [{**step, "status": "done"} if place == here else step for place, step in enumerate(task.plan)]
+    return _moved(task, plan, here + 1)
+
+
+def current_step(task: Task) -> Draft | None:
+    """What is said of the current step."""
+    here = _current(task)
+    return None if here is None else workflow_step(task.workflow, here)
+
+
+def refusal_of_result(task: Task) -> str:
+    """Why a result is not taken yet: the steps that are open. Empty if it is."""
+    open_steps = [step["title"] for step in task.plan if step["status"] != "done"] if task.workflow else []
+    if not open_steps:
+        return ""
+    return (
+        f"Not sent: the workflow “{task.workflow['name']}” is not at its end. Open steps: {', '.join(open_steps)}. "
+        'Do the current one and call `step` with action "done"; if it cannot be done, call it with action "blocked" '
+        "and say in `note` what is in the way."
+    )
+
+
+def _current(task: Task) -> int | None:
+    return next((place for place, step in enumerate(task.plan) if step["status"] == "in_progress"), None)
+
+
+def _moved(task: Task, plan: list[dict[str, str]], to: int) -> tuple[list[Draft], dict[str, Any]]:
+    if to == len(plan):
+        return [], {"plan": plan}
+    plan[to] = {**plan[to], "status": "in_progress"}
+    return [workflow_step(task.workflow, to)], {"plan": plan}

@@ -1,0 +1,47 @@
+"""How the agent moves on in a workflow: the current step is done, or it is blocked."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.effects import EndStep, WaitForReply
+from tools_app.registry import tool
+
+
+class StepArguments(Arguments):
+    action: Literal["done", "blocked"] = Field(
+        description="done: the current step is finished and checked. blocked: it cannot be done; the person is asked."
+    )
+    note: str | None = Field(
+        None,
+        min_length=1,
+        max_length=4000,
+        description="For done: what came of it, in a sentence. For blocked: what is in the way, and what you need.",
+    )
+
+    @model_validator(mode="after")
+    def _blocked_says_why(self) -> "StepArguments":
+        if self.action == "blocked" and not self.note:
+            raise ValueError("note is required for blocked: the person reads it")
+        return self
+
+
+@tool(
+    name="step",
+    description="""Moves on in the workflow of this task, which the person sees beside the chat. Call it when the
+    current step is done and checked, or when it is blocked; the next step then comes by itself.""",
+    arguments=StepArguments,
+    danger=Danger.SAFE,
+    compact_template="step ({action}): {note}",
+    loop_exempt=True,
+    visible=lambda situation: situation.in_workflow,
+)
+async def step(arguments: StepArguments, context: ToolContext) -> ToolResult:
+    if arguments.action == "blocked":
+        return ToolResult(content="", effects=[WaitForReply()])
+    left = sum(one.status != "done" for one in context.plan) - 1
+    if left < 0:
+        return ToolResult(content="All steps are done already: hand over the result.", status="failed")
+    said = f"{left} more to go." if left else "It was the last one: check the whole, then hand over the result."
+    return ToolResult(content=f"The step is done. {said}", effects=[EndStep()])
