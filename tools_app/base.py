@@ -34,6 +34,7 @@ class Target(StrEnum):
     ENGINE = "engine"
     SANDBOX = "sandbox"
     NETWORK = "network"
+    BROWSER = "browser"
 
 
 class Arguments(BaseModel):

@@ -35,7 +35,7 @@ def sandbox() -> Sandbox:
 
 
 def tool_context(context: TaskContext, definition: ToolDefinition, stream: LiveStream) -> ToolContext:
-    needs_network = definition.target is Target.NETWORK
+    needs_network = definition.target in (Target.NETWORK, Target.BROWSER)
     report = partial(stream.feed, "tool_output")
     return ToolContext(
         session=str(context.session.pk),

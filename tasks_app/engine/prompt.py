@@ -24,6 +24,7 @@ STABLE = (
     "tool_use",
     "error_handling",
     "environment",
+    "browser",
     "secrets",
     "prompt_injection",
 )
@@ -46,6 +47,7 @@ class PromptInputs:
     person: str
     preferences: str
     has_shell: bool
+    has_browser: bool
     sandbox: str
     cli_tools: str
     mode: ToolMode = ToolMode.NATIVE
@@ -61,6 +63,7 @@ def build(context: TaskContext, mode: ToolMode) -> Prompt:
         person=user.get_username(),
         preferences=user.preferences,
         has_shell="shell" in names,
+        has_browser="browser" in names,
         sandbox=context.sandbox.name,
         cli_tools=", ".join(_installed()),
         mode=mode,
@@ -102,7 +105,7 @@ def tools_text(tools: Sequence[ToolSpec]) -> str:
 def _render(names: tuple[str, ...], inputs: PromptInputs) -> str:
     chosen = (PROTOCOLS[inputs.mode] if name == "tool_protocol" else name for name in names)
     sections = (render_to_string(f"prompt/{name}.xml", vars(inputs)) for name in chosen)
-    return "\n".join(section.strip() for section in sections)
+    return "\n".join(filter(None, (section.strip() for section in sections)))
 
 
 @cache

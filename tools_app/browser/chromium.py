@@ -1,0 +1,132 @@
+"""The Chromium process: started, held to its limits, and ended as a whole."""
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+from playwright.async_api import Browser, BrowserContext, Error, async_playwright
+
+from tools_app.browser.program import installed
+from tools_app.errors import ToolError
+from tools_app.filtering_proxy.passage import Passage
+from tools_app.filtering_proxy.server import FilteringProxy
+from tools_app.network import NetworkPolicy
+from tools_app.sandbox import group, memory
+from tools_app.sandbox.base import Started
+
+MEMORY = 3 * 1024**3  # bytes of all its processes together
+_LAUNCHER = Path(__file__).with_name("launcher.sh")
+_UID = 65_530  # as root; nobody else's (see sandbox/owner.py), so that a page which broke out owns no workspace
+_STOP_S = 3  # for an orderly end; then it is killed
+_FLAGS = (
+    "--disable-dev-shm-usage",  # containers have little of it
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # names are resolved by our proxy, and nowhere else
+    *("--force-webrtc-ip-handling-policy", "--webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-quic"),
+    *("--disable-domain-reliability", "--disable-sync", "--no-pings", "--disable-breakpad"),
+    "--js-flags=--max-old-space-size=1024",  # MB, for each page
+)
+
+
+class Chromium:
+    """`on_end` is called when it has ended by itself, or was killed for its hunger."""
+
+    def __init__(self, on_end: Callable[[], None]) -> None:
+        self._on_end = on_end
+        self._proxy = FilteringProxy()
+        self._ends = AsyncExitStack()
+        self._browser: Browser | None = None
+
+    async def start(self, on_start: Callable[[Started], None]) -> "Chromium":
+        """Raises ToolError if it does not start."""
+        async with AsyncExitStack() as ends:
+            folder = Path(
+                ends.enter_context(tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True))
+            )
+            await self._proxy.start()
+            ends.push_async_callback(self._proxy.stop)
+            playwright = await async_playwright().start()
+            ends.push_async_callback(playwright.stop)
+            try:
+                self._browser = await playwright.chromium.launch(
+                    executable_path=_LAUNCHER,
+                    env=_environment(folder),
+                    args=_FLAGS,
+                    chromium_sandbox=True,
+                    proxy={"server": self._proxy.address},  # without a credential: what is no page's passes nowhere
+                    handle_sigint=False,
+                    handle_sigterm=False,
+                    handle_sighup=False,
+                )
+            except Error as error:
+                raise ToolError(f"The browser does not start here: {_reason(error)}") from error
+            started = group.of(int((folder / "pid").read_text()))
+            on_start(started)
+            ends.callback(_kill, started)
+            watch = asyncio.create_task(self._watch(started.pid))
+            ends.callback(watch.cancel)
+            self._browser.on("disconnected", lambda _: self._on_end())
+            self._ends = ends.pop_all()
+        return self
+
+    async def stop(self) -> None:
+        self._on_end = lambda: None
+        with suppress(TimeoutError, Error):
+            async with asyncio.timeout(_STOP_S):
+                assert self._browser is not None
+                await self._browser.close()
+        await self._ends.aclose()
+
+    async def context(self, policy: NetworkPolicy) -> tuple[BrowserContext, Passage]:
+        """A browser within the browser: its own cookies and storage, and its own way through the proxy."""
+        assert self._browser is not None
+        passage = self._proxy.open(policy)
+        context = await self._browser.new_context(
+            proxy={"server": self._proxy.address, "username": passage.user, "password": passage.password},
+            accept_downloads=False,
+            service_workers="block",  # their requests would not be seen
+            viewport={"width": 1280, "height": 900},
+        )
+        return context, passage
+
+    def end_passage(self, passage: Passage) -> None:
+        self._proxy.close(passage)
+
+    async def _watch(self, pid: int) -> None:
+        await memory.exceeded(pid, MEMORY)
+        group.send(pid, signal.SIGKILL)
+
+
+def _environment(folder: Path) -> dict[str, str | float | bool]:
+    """Nothing of the server's. What it writes, it writes into a folder that is gone with it."""
+    home = folder / "home"
+    home.mkdir(mode=0o700)
+    environment: dict[str, str | float | bool] = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LANG": "C.UTF-8",
+        "BROWSER_PROGRAM": installed(),
+        "BROWSER_PID_FILE": str(folder / "pid"),
+    }
+    if os.geteuid() == 0:
+        folder.chmod(0o711)
+        os.chown(home, _UID, _UID)
+        environment["BROWSER_UID"] = str(_UID)
+    return environment
+
+
+def _kill(started: Started) -> None:
+    """After an orderly end there is nobody left to kill."""
+    with suppress(ProcessLookupError):
+        if group.of(started.pid) == started:
+            group.send(started.pid, signal.SIGKILL)
+
+
+def _reason(error: Error) -> str:
+    """What of Playwright's report a person can use."""
+    lines = [line.strip() for line in error.message.splitlines() if "sandbox" in line.lower() or "rror" in line]
+    return (lines or error.message.splitlines() or ["no reason given"])[0][:300]

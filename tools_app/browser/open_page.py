@@ -1,0 +1,173 @@
+"""What a session sees in its browser: one page at a time, and what can be done on it."""
+
+import asyncio
+import re
+from collections.abc import Awaitable
+from contextlib import suppress
+from typing import Literal
+
+from playwright.async_api import BrowserContext, Error, Locator, Page, Response, Route
+
+from tools_app.browser.chromium import Chromium
+from tools_app.browser.faults import not_done, not_loaded
+from tools_app.browser.guard import guard
+from tools_app.browser.happenings import Happenings
+from tools_app.errors import AddressRefused, PageLost, ToolError
+from tools_app.filtering_proxy.passage import Passage
+from tools_app.network import NetworkPolicy, check_url
+from tools_app.web_page.enclosure import enclose
+from tools_app.web_page.visible import visible
+
+ACTION_S = 8  # for a click and the like
+LOAD_S = 30  # for the page itself
+_REST_S = 3  # for what it loads then
+_CLOSE_S = 2
+_MOST_VIEW = 60_000  # characters
+_MOST_WINDOWS = 5
+_REF = re.compile(r"(f\d+)?e\d+")
+
+
+class OpenPage:
+    """A window that a page opens is followed; when it closes, the one before it is seen again."""
+
+    def __init__(self, chromium: Chromium, context: BrowserContext, passage: Passage) -> None:
+        self._chromium, self._context, self._passage = chromium, context, passage
+        self._happenings = Happenings(context)
+
+    @classmethod
+    async def open(cls, chromium: Chromium, policy: NetworkPolicy) -> "OpenPage":
+        context, passage = await chromium.context(policy)
+        page = cls(chromium, context, passage)
+        context.set_default_timeout(ACTION_S * 1000)
+        context.on("page", page._follow)
+        try:
+            await context.route("**/*", page._guard)
+            await context.new_page()
+        except Error as error:
+            raise not_done(error) from error
+        return page
+
+    async def close(self) -> None:
+        self._chromium.end_passage(self._passage)
+        with suppress(Error, TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await self._context.close()
+
+    def begin(self, policy: NetworkPolicy) -> None:
+        """Before each action: what holds for it."""
+        self._passage.renew(policy)
+        self._happenings.take()
+
+    # --- actions ------------------------------------------------------------------------------------------------
+
+    async def visit(self, url: str) -> None:
+        """Raises AddressRefused, FetchFailed."""
+        checked = check_url(url, self._passage.policy)
+        try:
+            response = await self._page.goto(str(checked), wait_until="domcontentloaded", timeout=LOAD_S * 1000)
+        except Error as error:
+            await self.stop_loading()
+            raise self._passage.fault or not_loaded(error, LOAD_S) from error
+        if response and _is_from_proxy(response):
+            raise self._passage.fault or AddressRefused()
+        await self._rest()
+
+    async def click(self, ref: str) -> None:
+        element = await self._element(ref)
+        await self._acted(element.click())
+
+    async def input(self, ref: str, text: str, *, submit: bool) -> None:
+        """Into a field, or the choice of an option by its words."""
+        element = await self._element(ref)
+        is_choice = await element.evaluate("element => element.tagName === 'SELECT'", timeout=ACTION_S * 1000)
+        await self._acted(element.select_option(text) if is_choice else element.fill(text))
+        if submit:
+            await self._acted(element.press("Enter"))
+
+    async def scroll(self, ref: str, direction: Literal["up", "down"]) -> None:
+        """To an element, or by most of a screen."""
+        if ref:
+            await self._acted((await self._element(ref)).scroll_into_view_if_needed())
+        else:
+            await self._acted(self._page.mouse.wheel(0, 800 if direction == "down" else -800))
+
+    async def screenshot(self, ref: str) -> bytes:
+        """A PNG of an element, or of what stands on the screen."""
+        try:
+            if ref:
+                return await (await self._element(ref)).screenshot()
+            return await self._page.screenshot()
+        except Error as error:
+            raise not_done(error) from error
+
+    async def view(self) -> str:
+        """The page as a model reads it: its elements with references, and what happened beside."""
+        try:
+            async with asyncio.timeout(ACTION_S):
+                title, tree = await self._page.title(), await self._page.aria_snapshot(mode="ai")
+        except TimeoutError as error:
+            raise PageLost() from error
+        except Error as error:
+            raise not_done(error) from error
+        cut = f"\n… {len(tree) - _MOST_VIEW} more characters are not shown" if len(tree) > _MOST_VIEW else ""
+        words = visible(f"Title: {title[:300]}\n\n{tree[:_MOST_VIEW]}{cut}")
+        told = [f"Note: {visible(note)}" for note in self._happenings.take()]
+        return enclose(self.url, "\n".join([words, *told]))
+
+    async def stop_loading(self) -> None:
+        """A page that loads without end would keep every view waiting."""
+        with suppress(Error, ToolError, TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                devtools = await self._context.new_cdp_session(self._page)
+                await devtools.send("Page.stopLoading")
+                await devtools.detach()
+
+    @property
+    def url(self) -> str:
+        return self._page.url
+
+    # --- within -------------------------------------------------------------------------------------------------
+
+    @property
+    def _page(self) -> Page:
+        if not self._context.pages:
+            raise ToolError("The page has closed itself. Visit another one.")
+        return self._context.pages[-1]
+
+    async def _element(self, ref: str) -> Locator:
+        element = self._page.locator(f"aria-ref={ref}")
+        try:
+            is_there = bool(_REF.fullmatch(ref)) and await element.count() == 1
+        except Error:  # references are those of the newest view
+            is_there = False
+        if not is_there:
+            raise ToolError(f"There is no element {ref} on the page now. Look at the newest view, or view it again.")
+        return element
+
+    async def _acted(self, action: Awaitable[object]) -> None:
+        try:
+            await action
+        except Error as error:
+            raise not_done(error) from error
+        await self._rest()
+
+    async def _rest(self) -> None:
+        """Until the page has come to rest, or for some seconds: it may never do so."""
+        await asyncio.sleep(0.2)  # a click starts what it starts a moment later
+        with suppress(Error):
+            await self._page.wait_for_load_state("domcontentloaded", timeout=ACTION_S * 1000)
+            await self._page.wait_for_load_state("networkidle", timeout=_REST_S * 1000)
+
+    async def _guard(self, route: Route) -> None:
+        with suppress(Error):  # the page is gone meanwhile
+            if reason := await guard(route, self._passage.policy):
+                self._happenings.note(f"{route.request.url[:200]} was not loaded: {reason}")
+
+    async def _follow(self, page: Page) -> None:
+        if len(self._context.pages) > _MOST_WINDOWS:
+            with suppress(Error):
+                await page.close()
+
+
+def _is_from_proxy(response: Response) -> bool:
+    return response.headers.get("proxy-status", "").startswith("agentsite")

@@ -1,0 +1,109 @@
+"""Which sessions have a page open. The browser runs while one of them has: it starts with the first page and ends
+with the last."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+from tools_app import holding
+from tools_app.browser.chromium import Chromium
+from tools_app.browser.open_page import OpenPage
+from tools_app.errors import ToolError
+from tools_app.network import NetworkPolicy
+from tools_app.sandbox.base import Started
+
+IDLE_S = 300.0
+MOST = 20  # pages of one process; each takes about 80 MB
+_WORDS = "the page that was open in the browser"
+
+
+class Pages:
+    """All of it runs on one event loop."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, OpenPage] = {}
+        self._idle: dict[str, asyncio.TimerHandle] = {}
+        self._chromium: asyncio.Task[Chromium] | None = None
+        self._background: set[asyncio.Task[None]] = set()
+        self._changing = asyncio.Lock()  # no page is opened in a browser that is about to end
+
+    def of(self, session: str) -> OpenPage:
+        """Raises ToolError."""
+        if session not in self._open:
+            raise ToolError("No page is open: it was closed, or none was visited. Use visit first.")
+        return self._open[session]
+
+    def has(self, session: str) -> bool:
+        return session in self._open
+
+    async def open(self, session: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> OpenPage:
+        """The session's page, which is empty if it is new. Raises ToolError."""
+        if session in self._open:
+            return self._open[session]
+        if len(self._open) >= MOST:
+            raise ToolError("Too many pages are open on this server. Try again in some minutes, or use fetch_url.")
+        try:
+            async with self._changing:
+                page = self._open[session] = await OpenPage.open(await self._running(started), policy)
+        except BaseException:
+            self._beside(self._stop_if_unused())
+            raise
+        holding.hold(session, holding.PAGE, _WORDS)
+        return page
+
+    async def close(self, session: str) -> None:
+        holding.let_go(session, holding.PAGE)
+        self.used(session, over=True)
+        if page := self._open.pop(session, None):
+            await page.close()
+        await self._stop_if_unused()
+
+    def used(self, session: str, *, over: bool = False) -> None:
+        """Begins the time anew after which the page is closed."""
+        if timer := self._idle.pop(session, None):
+            timer.cancel()
+        if not over and session in self._open:
+            loop = asyncio.get_running_loop()
+            self._idle[session] = loop.call_later(IDLE_S, lambda: self._beside(self.close(session)))
+
+    def leave(self, session: str, *, close: bool) -> None:
+        """For a caller who cannot wait: the page loads nothing any more, or is closed."""
+        if page := self._open.get(session):
+            self._beside(self.close(session) if close else page.stop_loading())
+
+    async def _running(self, started: Callable[[Started], None]) -> Chromium:
+        """The browser; an interrupt does not cut its start in two."""
+        if self._chromium is None:
+            self._chromium = asyncio.create_task(Chromium(self._lost).start(started))
+        try:
+            return await asyncio.shield(self._chromium)
+        except ToolError:
+            self._chromium = None
+            raise
+
+    async def _stop_if_unused(self) -> None:
+        async with self._changing:
+            running = self._chromium
+            if running is not None and not self._open:
+                self._chromium = None
+                with suppress(ToolError):  # it did not even start
+                    await (await running).stop()
+
+    def _lost(self) -> None:
+        """The browser has ended by itself: so have all pages."""
+        sessions, self._open = list(self._open), {}
+        running, self._chromium = self._chromium, None
+        for session in sessions:
+            holding.let_go(session, holding.PAGE)
+            self.used(session, over=True)
+        if running is not None:
+            self._beside(running.result().stop())
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+
+pages = Pages()
