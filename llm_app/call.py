@@ -35,8 +35,9 @@ class References:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipient:
-    """Who a prompt is for: what of a route decides what it may be. Figures are tokens."""
+    """Who a prompt is for: what of a route decides what it may be. Figures are tokens, `model` the provider's name."""
 
+    model: str
     tool_mode: ToolMode
     context_window: int
     max_tokens: int

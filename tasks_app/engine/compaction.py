@@ -10,14 +10,25 @@ from tasks_app.engine.turns import Turn
 from tasks_app.models import ContextEntry
 
 Size = Callable[[str], int]
+ABOUT = (
+    "<about>The beginning of this conversation, cut to its outline: people's words, your results, and a line for each "
+    "step. `recall` gives back a whole result by its number n.</about>"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compacted:
-    """`block` stands for all turns up to the entry `cut_seq`; what follows stays as it is."""
+    """`block` stands for all turns up to the entry `cut_seq`; what follows stays as it is.
+
+    `size` is that of both in tokens, `tail` that of what follows; `has_dropped`: of the oldest turns not even a line
+    is left.
+    """
 
     block: str
     cut_seq: int
+    size: int = 0
+    tail: int = 0
+    has_dropped: bool = False
 
 
 def compact(
@@ -28,19 +39,23 @@ def compact(
     room: int,
     size: Size,
     template: Template,
+    is_summed_up: bool = False,
 ) -> Compacted:
     """Keeps the newest turns within `tail_room` tokens (the last one in any case); the older ones become the block.
 
     `sizes` are the turns' tokens. `room` is what block and tail may take together; to get there, first the lines of
     steps become few, then people's words lose their middle, then the oldest lines go. The block alone never
-    takes more than what the tail leaves of `room`.
+    takes more than what the tail leaves of `room`. Steps that a model has summed up are counted only.
     """
     kept = _tail(sizes, tail_room)
     old = turns[: len(turns) - kept]
     lines = [line_of(turn, template) for turn in old]
-    block_room = max(0, room - sum(sizes[len(old) :]))
-    text = _fit(lines, lambda block: size(block) <= block_room)
-    return Compacted(block=text, cut_seq=old[-1].entries[-1].seq if old else 0)
+    if is_summed_up:
+        lines = _with_merged(lines, len(lines))
+    tail = sum(sizes[len(old) :])
+    block, has_dropped = _fit(lines, lambda block: size(block) <= max(0, room - tail))
+    cut_seq = old[-1].entries[-1].seq if old else 0
+    return Compacted(block=block, cut_seq=cut_seq, size=size(block) + tail, tail=tail, has_dropped=has_dropped)
 
 
 def _tail(sizes: Sequence[int], room: int) -> int:
@@ -54,13 +69,13 @@ def _tail(sizes: Sequence[int], room: int) -> int:
     return kept
 
 
-def _fit(lines: Sequence[Line], fits: Callable[[str], bool]) -> str:
-    """The richest block that fits: each way gives up no more than it must, oldest first."""
+def _fit(lines: Sequence[Line], fits: Callable[[str], bool]) -> tuple[str, bool]:
+    """The richest block that fits, and whether lines are gone: each way gives up no more than it must, oldest first."""
     for give_up in (_with_merged, _with_shortened, _with_dropped):
         least = _least(len(lines), lambda count: fits(_block(give_up(lines, count))))  # noqa: B023  used at once
         if least is not None:
-            return _block(give_up(lines, least))
-    return _block(_with_dropped(lines, len(lines)))
+            return _block(give_up(lines, least)), give_up is _with_dropped and least > 0
+    return _block(_with_dropped(lines, len(lines))), bool(lines)
 
 
 def _least(most: int, enough: Callable[[int], bool]) -> int | None:
@@ -98,4 +113,4 @@ def _with_dropped(lines: Sequence[Line], count: int) -> list[Line]:
 
 def _block(lines: Sequence[Line]) -> str:
     inside = "\n".join(line.text for line in lines)
-    return f"<compacted_history>\n{inside}\n</compacted_history>" if lines else ""
+    return f"<compacted_history>\n{ABOUT}\n{inside}\n</compacted_history>" if lines else ""

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 
+from llm_app.redaction.masker import Masker
 from llm_app.types import Message
 from tasks_app.engine.serialize import message_of
 from tasks_app.models import ContextEntry
@@ -24,6 +26,7 @@ class Cut:
     views: Mapping[int, str] = field(default_factory=dict)
     masked_with: str = ""
 
+    @cached_property
     def text(self) -> str:
         """As it is kept: JSON of {block, views}; empty where nothing is cut."""
         if not self.block and not self.views:
@@ -40,24 +43,29 @@ class Cut:
         views = {int(number): view for number, view in kept["views"].items()}
         return cls(seq=seq, block=kept["block"], views=views, masked_with=masked_with)
 
+    def masked(self, masker: Masker) -> "Cut":
+        """Without the secrets of this moment."""
+        views = {seq: masker.masked(view) for seq, view in self.views.items()}
+        return replace(self, block=masker.masked(self.block), views=views, masked_with=masker.version)
+
     def messages(self) -> list[Message]:
         """How a request begins: the block is words of a user; its `seq` is 0."""
         return [Message(role="user", content=self.block, masked_with=self.masked_with)] if self.block else []
 
-    def message_of(self, entry: ContextEntry, blobs: Mapping[str, str] = _NONE) -> Message:
-        """The message of an entry behind the cut, by its view where it has one; then without its pictures."""
-        message = message_of(entry, blobs)
-        if entry.seq not in self.views:
+    def seen(self, message: Message) -> Message:
+        """The message of an entry behind the cut: by its view where it has one, then without its pictures."""
+        view = self.views.get(message.seq)
+        if view is None:
             return message
-        return _seen(message, self.views[entry.seq], self.masked_with)
+        return Message(
+            role=message.role,
+            content=view,
+            tool_call_id=message.tool_call_id,
+            seq=message.seq,
+            masked_with=self.masked_with,
+        )
 
 
 def messages_of(cut: Cut, entries: Iterable[ContextEntry], blobs: Mapping[str, str] = _NONE) -> list[Message]:
     """The messages of a request. `entries` are those in the context, behind the cut, oldest first."""
-    return cut.messages() + [cut.message_of(entry, blobs) for entry in entries]
-
-
-def _seen(message: Message, view: str, masked_with: str) -> Message:
-    return Message(
-        role=message.role, content=view, tool_call_id=message.tool_call_id, seq=message.seq, masked_with=masked_with
-    )
+    return cut.messages() + [cut.seen(message_of(entry, blobs)) for entry in entries]

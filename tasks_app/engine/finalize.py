@@ -23,14 +23,11 @@ def finalize(context: TaskContext) -> None:
 
 
 def steps_of(context: TaskContext) -> list[dict[str, Any]]:
-    """Each call of the task with one line of its outcome."""
-    calls = [entry for entry in context.history.entries if entry.task_id == context.task.id and entry.call]
-    results = {entry.tool_call_id: entry for entry in context.history.entries if entry.tool_call_id}
-    return [
-        _step(entry, results.get((entry.call or {})["id"]), context.secrets.masker)
-        for entry in calls
-        if entry.context_type != ContextType.AI_MESSAGE
-    ]
+    """Each call of the task with one line of its outcome; also those from before the cut."""
+    entries = ContextEntry.objects.of(context.session).filter(task=context.task).in_context().defer("thinking")
+    calls = [entry for entry in entries if entry.context_type == ContextType.TOOL_CALL]
+    results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
+    return [_step(entry, results.get((entry.call or {})["id"]), context.secrets.masker) for entry in calls]
 
 
 def _step(call: ContextEntry, result: ContextEntry | None, masker: Masker) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class PromptInputs:
 
 
 def build(context: TaskContext, mode: ToolMode) -> Prompt:
-    """What the model sees in the next turn, in a tool mode."""
+    """What the model sees in the next turn beside the conversation, in a tool mode."""
     situation = context.situation
     visible = context.policy.visible(situation)
     names, user = tuple(tool.name for tool in visible), context.task.started_by
@@ -69,7 +69,7 @@ def build(context: TaskContext, mode: ToolMode) -> Prompt:
         mode=mode,
         functions="" if mode is ToolMode.NATIVE else _functions(names, situation),
     )
-    return Prompt(system=system_prompt(inputs), tools=_specs(names, situation), messages=context.history.messages())
+    return Prompt(system=system_prompt(inputs), tools=_specs(names, situation), messages=())
 
 
 @lru_cache(maxsize=64)

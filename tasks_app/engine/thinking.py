@@ -1,19 +1,19 @@
 """One turn of the LLM: from the context to the one call that shall run."""
 
 import re
-from functools import partial
 from uuid import uuid4
 
 from llm_app import client, errors
-from llm_app.call import LLMCall, Recipient, References, StoredPrompt
+from llm_app.call import Completion, LLMCall
 from llm_app.types import LLMTurnResult, Purpose, ToolCall
-from tasks_app.engine import prompt, reminders
+from tasks_app.engine import reminders
 from tasks_app.engine.draft import Draft
 from tasks_app.engine.failures import failure_of
 from tasks_app.engine.interruption import WorkAborted
 from tasks_app.engine.interrupts import Aborted, Failed, LimitExceeded, NoToolCall
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.open_call import OpenCall
+from tasks_app.engine.requests import Requests
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import ContextType, ToolCallLog
 from tasks_app.models.task import FailureCode
@@ -26,7 +26,7 @@ def think(context: TaskContext) -> OpenCall:
     """Asks the LLM. Raises NoToolCall, Aborted, LimitExceeded or Failed."""
     observer = LLMObserver(context)
     try:
-        completion = client.complete(_call(context), observer=observer, run=context.interruption.unless_aborted)
+        completion = _complete(context, observer)
     except WorkAborted:
         observer.stream.withdraw()
         raise Aborted(*observer.interrupted()) from None
@@ -35,14 +35,27 @@ def think(context: TaskContext) -> OpenCall:
     except errors.BudgetExceeded as error:
         raise LimitExceeded(FailureCode.BUDGET_EXCEEDED, str(error)) from error
     context.calls.answered(completion)
+    context.calibration.learn(completion.log)
     context.stage(iteration=context.task.iteration + 1)
     return _first_call(context, completion.result, observer, str(completion.log.id))
 
 
-def _call(context: TaskContext) -> LLMCall:
+def _complete(context: TaskContext, observer: LLMObserver) -> Completion:
+    """A prompt that a provider finds too long is shortened, once."""
+    requests = Requests(context)
+    call, run = _call(context, requests), context.interruption.unless_aborted
+    try:
+        return client.complete(call, observer=observer, run=run)
+    except errors.ContextTooLong:
+        if not requests.shorten():
+            raise
+        return client.complete(call, observer=observer, run=run)
+
+
+def _call(context: TaskContext, requests: Requests) -> LLMCall:
     return LLMCall(
         purpose=Purpose.STEP,
-        prompt_for=partial(_stored, context),
+        prompt_for=requests.prompt_for,
         masker=context.secrets.masker,
         model=context.model,
         user_id=context.task.started_by_id,
@@ -51,17 +64,6 @@ def _call(context: TaskContext) -> LLMCall:
         iteration=context.task.iteration + 1,
         allowance=context.allowance,
     )
-
-
-def _stored(context: TaskContext, recipient: Recipient) -> StoredPrompt:
-    """What the model sees: kept before it is sent."""
-    request = prompt.build(context, recipient.tool_mode)
-    references = References(
-        system_blob=context.blob(request.system),
-        tools_blob=context.blob(prompt.tools_text(request.tools)),
-        last_seq=context.history.last_seq,
-    )
-    return StoredPrompt(prompt=request, references=references)
 
 
 def _first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> OpenCall:

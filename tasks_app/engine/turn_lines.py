@@ -10,7 +10,7 @@ from tasks_app.models import ContextEntry, ContextType
 
 LONGEST_STEP = 160  # characters of what a step did, and again of what came of it
 LONGEST_WORDS = 600  # characters that stay of a person's words when nothing else helps: head and tail
-_OURS = re.compile(r"</(?=(user|agent|asked|step|turns|omitted|note|compacted_history)>)")
+_OURS = re.compile(r"</(?=(about|user|agent|asked|step|turns|omitted|note|compacted_history)>)")
 Template = Callable[[str, Mapping[str, Any]], str]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks_app.engine.compaction import Compacted, compact
+from tasks_app.engine.compaction import ABOUT, Compacted, compact
 from tasks_app.engine.turn_lines import line_of, shortened
 from tasks_app.engine.turns import group
 from tasks_app.models import ContextEntry
@@ -73,6 +73,7 @@ def test_each_old_turn_becomes_one_line():
     block = history.compact().block
     assert block.splitlines() == [
         "<compacted_history>",
+        ABOUT,
         '<user n="1" date="2026-11-22">Fix it</user>',
         '<step n="3" status="succeeded">file a.py → def f(): ...</step>',
         '<step n="5" status="succeeded">shell → ok</step>',

@@ -1,0 +1,44 @@
+"""The prompts of one step: for each route that is tried, one that fits its window. Kept before they are sent."""
+
+from llm_app.call import Recipient, References, StoredPrompt
+from llm_app.types import Prompt
+from tasks_app.engine import prompt
+from tasks_app.engine.cutting import make_room
+from tasks_app.engine.measuring import Measured, measure
+from tasks_app.engine.task_context import TaskContext
+from tasks_app.models.context_cut import Cause
+
+
+class Requests:
+    """`prompt_for` is that of the step's call; `shorten` is for a provider that finds its prompt too long."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+        self._latest: Recipient | None = None
+
+    def prompt_for(self, recipient: Recipient) -> StoredPrompt:
+        """Moves the cut if it must. Raises Failed where that does not help."""
+        self._latest = recipient
+        measured = measure(self._context, recipient)
+        if measured.is_full:
+            make_room(self._context, recipient, Cause.FILLED)
+            measured = measure(self._context, recipient)
+        return self._stored(measured)
+
+    def shorten(self) -> bool:
+        """Moves the cut of the newest prompt, whatever we had counted; whether it did. Raises Failed."""
+        assert self._latest is not None
+        return make_room(self._context, self._latest, Cause.REFUSED)
+
+    def _stored(self, measured: Measured) -> StoredPrompt:
+        context, head, cut = self._context, measured.prompt, measured.conversation.cut
+        references = References(
+            system_blob=context.blob(head.system),
+            tools_blob=context.blob(prompt.tools_text(head.tools)),
+            compacted_blob=context.blob(cut.text) if cut.text else "",
+            cut_seq=cut.seq,
+            last_seq=context.history.last_seq,
+            estimated_tokens=measured.estimated,
+        )
+        whole = Prompt(system=head.system, tools=head.tools, messages=measured.conversation.messages)
+        return StoredPrompt(prompt=whole, references=references)
