@@ -9,6 +9,7 @@ from tasks_app.admin import (
     limits,
     llm_calls,
     people,
+    secrets,
     sessions,
     tasks,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "limits",
     "llm_calls",
     "people",
+    "secrets",
     "sessions",
     "tasks",
 ]

@@ -1,33 +1,53 @@
 """A user's secrets: a value goes in and never comes out."""
 
+from typing import Any
+
 from django.db.models import QuerySet
 from django.http import Http404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.generics import GenericAPIView, ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from llm_app.models import Secret
+from tasks_app import secret_keeping
 from tasks_app.api.fields import Text
 from tasks_app.api.pagination import Whole
-from tasks_app.api.problems import Conflict
 
-SHORTEST = 8  # characters; shorter ones stand in too many words that are none
-TOO_SHORT = f"A value under {SHORTEST} characters cannot be kept secret: masking it would mask ordinary words as well."
+MOST_PLACES = 100
 
 
 class SecretSerializer(serializers.ModelSerializer[Secret]):
-    name = serializers.RegexField(
-        r"\A[A-Za-z_][A-Za-z0-9_.-]*\Z",
-        max_length=64,
-        error_messages={"invalid": "A name begins with a letter; digits, dots, dashes and underscores may follow."},
-    )
-    value = Text(write_only=True, min_length=SHORTEST, max_length=100_000, error_messages={"min_length": TOO_SHORT})
+    name = Text(help_text="A letter first; digits, dots, dashes and underscores may follow.")
+    value = Text(write_only=True)
 
     class Meta:
         model = Secret
         fields = ["name", "value", "created_at"]
+
+
+class PlaceSerializer(serializers.Serializer[Any]):
+    """An entry of the record that says the value already. It is masked whenever it is read from now on."""
+
+    session = serializers.UUIDField()
+    seq = serializers.IntegerField()
+
+
+class KeptSerializer(serializers.Serializer[Any]):
+    """`found_in` has the newest hundred places, `found` says how many there are."""
+
+    name = serializers.CharField(source="secret.name")
+    created_at = serializers.DateTimeField(source="secret.created_at")
+    found = serializers.SerializerMethodField()
+    found_in = serializers.SerializerMethodField()
+
+    def get_found(self, kept: secret_keeping.Kept) -> int:
+        return len(kept.found)
+
+    @extend_schema_field(PlaceSerializer(many=True))
+    def get_found_in(self, kept: secret_keeping.Kept) -> Any:
+        return PlaceSerializer(kept.found[:MOST_PLACES], many=True).data
 
 
 class SecretList(ListAPIView[Secret]):
@@ -40,18 +60,13 @@ class SecretList(ListAPIView[Secret]):
     def get_queryset(self) -> QuerySet[Secret]:
         return Secret.objects.filter(owner=self.request.user.pk)
 
-    @extend_schema(responses={201: SecretSerializer})
+    @extend_schema(responses={201: KeptSerializer})
     def post(self, request: Request) -> Response:
         serializer = self.get_serializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        secret, is_new = Secret.objects.get_or_create(
-            owner_id=request.user.pk,
-            name=serializer.validated_data["name"],
-            defaults={"value": serializer.validated_data["value"]},
-        )
-        if not is_new:
-            raise Conflict("You have a secret of this name already. Delete it first.")
-        return Response(self.get_serializer(secret).data, 201)
+        given = serializer.validated_data
+        kept = secret_keeping.keep(request.user, given["name"], given["value"])
+        return Response(KeptSerializer(kept).data, 201)
 
 
 class SecretDetail(GenericAPIView[Secret]):

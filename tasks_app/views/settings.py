@@ -9,6 +9,8 @@ from django.views.decorators.http import require_POST
 from knox.models import get_token_model
 
 from llm_app.models import Secret
+from tasks_app import secret_keeping
+from tasks_app.errors import Refusal
 from tasks_app.views.access import Request, posted, signed_in
 from tasks_app.views.answers import done
 
@@ -28,18 +30,8 @@ class TokenForm(forms.Form):
 
 
 class SecretForm(forms.Form):
-    name = forms.RegexField(
-        r"\A[A-Za-z_][A-Za-z0-9_.-]*\Z",
-        max_length=64,
-        error_messages={"invalid": "Letters, digits, dots, dashes and underscores, and a letter first."},
-    )
-    value = forms.CharField(
-        min_length=8,  # shorter ones stand in too many words that are none
-        max_length=100_000,
-        strip=False,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        error_messages={"min_length": "Under 8 characters a value cannot be masked without masking ordinary words."},
-    )
+    name = forms.CharField(help_text="Tools get the value where the agent writes [secret:NAME].")
+    value = forms.CharField(strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "off"}))
 
 
 @signed_in
@@ -79,14 +71,16 @@ def delete_token(request: Request) -> HttpResponse:
 @signed_in
 @require_POST
 def save_secret(request: Request) -> HttpResponse:
-    """A value goes in and never comes out."""
+    """A value goes in and never comes out; the answer says where it stands already."""
     form = SecretForm(request.POST)
-    if form.is_valid() and Secret.objects.filter(owner=request.user, name=form.cleaned_data["name"]).exists():
-        form.add_error("name", "You have a secret of this name already. Delete it first.")
     if not form.is_valid():
         return _page(request, secret=form)
-    Secret.objects.create(owner=request.user, **form.cleaned_data)
-    return done(request, "settings", "The secret is saved. Its value is never shown again.")
+    try:
+        kept = secret_keeping.keep(request.user, form.cleaned_data["name"], form.cleaned_data["value"])
+    except Refusal as error:
+        form.add_error(error.field, str(error))
+        return _page(request, secret=form)
+    return _page(request, kept=kept)
 
 
 @signed_in

@@ -9,7 +9,7 @@ VALUE = "a-secret-value-nobody-sees"
 
 def test_a_secret_is_kept_and_only_its_name_is_told(alices, alice):
     answer = alices.call("POST", "secrets/", {"name": "GITHUB_TOKEN", "value": VALUE})
-    assert (answer.status_code, set(answer.json())) == (201, {"name", "created_at"})
+    assert (answer.status_code, set(answer.json())) == (201, {"name", "created_at", "found", "found_in"})
     assert Secret.objects.get(owner=alice).value == VALUE
     listed = alices.call("GET", "secrets/")
     assert [secret["name"] for secret in listed.json()["results"]] == ["GITHUB_TOKEN"]
@@ -23,7 +23,7 @@ def test_a_value_is_kept_as_it_is(alices):
 
 def test_a_name_is_given_once(alices):
     alices.call("POST", "secrets/", {"name": "KEY", "value": VALUE})
-    assert alices.call("POST", "secrets/", {"name": "KEY", "value": "another value"}).status_code == 409
+    assert alices.call("POST", "secrets/", {"name": "KEY", "value": "another value 1"}).status_code == 409
     assert Secret.objects.get().value == VALUE
 
 
@@ -46,6 +46,12 @@ def test_the_teams_secrets_are_not_listed(alices):
     ("body", "field"),
     [
         ({"name": "KEY", "value": "short"}, "value"),
+        ({"name": "KEY", "value": "password"}, "value"),
+        ({"name": "KEY", "value": "20261122"}, "value"),
+        ({"name": "KEY", "value": "aaaaaaaaaaaa"}, "value"),
+        ({"name": "KEY", "value": "Use the placeholder as it is"}, "value"),
+        ({"name": "GITHUB_TOKEN", "value": "GITHUB_TOKEN"}, "value"),
+        ({"name": "KEY", "value": "x y" * 6000}, "value"),
         ({"name": "KEY"}, "value"),
         ({"name": "KEY", "value": 12345678}, "value"),
         ({"value": VALUE}, "name"),

@@ -50,7 +50,7 @@ def test_a_secret_goes_in_and_never_comes_out(alices, alice):
     ("form", "complaint"),
     [
         ({"name": "A B", "value": "long enough"}, "a letter first"),
-        ({"name": "KEY", "value": "short"}, "Under 8 characters"),
+        ({"name": "KEY", "value": "short"}, "under 8 characters"),
         ({"name": "", "value": ""}, "required"),
         ({"name": "TAKEN", "value": "long enough"}, "already"),
     ],

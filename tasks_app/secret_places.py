@@ -1,0 +1,33 @@
+"""Where a value that became a secret stands already: in the record, which is masked on reading, and in its copies."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from llm_app.redaction.masker import Masker
+from tasks_app.models import ContextEntry, Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """An entry of a session."""
+
+    session: UUID
+    seq: int
+
+
+def places(sessions: QuerySet[Session], masker: Masker) -> list[Place]:
+    """The entries that say what `masker` knows, newest first."""
+    entries = ContextEntry.objects.filter(session__in=sessions.order_by().values("pk")).order_by("-created_at", "-seq")
+    rows = entries.values_list("session_id", "seq", "content", "thinking", "tool_call", "images", "metadata")
+    return list(_saying(rows.iterator(chunk_size=500), masker))
+
+
+def _saying(rows: Iterable[tuple[Any, ...]], masker: Masker) -> Iterator[Place]:
+    for session, seq, *texts, metadata in rows:
+        if any(masker.mask(text).spans for text in (*texts, json.dumps(metadata, ensure_ascii=False)) if text):
+            yield Place(session=session, seq=seq)

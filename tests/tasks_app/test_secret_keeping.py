@@ -1,0 +1,122 @@
+"""Saving a secret: where it stands already is said, its copies are masked, and the record shows it no more."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
+
+from llm_app.models import Secret
+from tasks_app import secret_keeping, services
+from tasks_app.engine import record
+from tasks_app.engine.draft import Draft
+from tasks_app.errors import SecretNameTaken
+from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
+from tests import factories
+
+VALUE = "hunter2-hunter2"
+
+
+@pytest.fixture
+def task(session, alice):
+    return factories.TaskFactory(session=session, started_by=alice)
+
+
+def said(session, task, *texts):
+    from django.db import transaction
+
+    drafts = [Draft(context_type=ContextType.USER_MESSAGE, content=text) for text in texts]
+    with transaction.atomic():
+        return record.append(session, task, drafts)
+
+
+def test_the_places_are_the_owners_newest_first(session, task, alice, charlie):
+    said(session, task, f"It is {VALUE}.", "Nothing.", "aHVudGVyMi1odW50ZXIy in base64")
+    others = factories.SessionFactory(owner=charlie)
+    said(others, factories.TaskFactory(session=others, started_by=charlie), VALUE)
+    kept = secret_keeping.keep(alice, "PASSWORD", VALUE)
+    assert [(place.session, place.seq) for place in kept.found] == [(session.pk, 3), (session.pk, 1)]
+    assert "in 2 entries" in kept.sentence
+
+
+def test_who_may_write_is_an_owner_of_the_record_and_who_may_read_is_not(session, task, bob, carol):
+    said(session, task, VALUE)
+    assert len(secret_keeping.keep(carol, "A", VALUE).found) == 1
+    assert secret_keeping.keep(bob, "A", VALUE).found == []
+
+
+def test_a_secret_of_the_team_is_sought_everywhere(session, task, alice):
+    said(session, task, VALUE)
+    assert len(secret_keeping.keep(None, "TEAM", VALUE).found) == 1
+    with pytest.raises(SecretNameTaken):
+        secret_keeping.keep(None, "TEAM", "another-value-1")
+    assert Secret.objects.count() == 1
+
+
+def test_the_record_stays_as_it_is_and_its_copies_are_masked(session, task, alice):
+    (entry,) = said(session, task, VALUE)
+    result = {"text": VALUE, "data": {VALUE: [VALUE]}, "attachments": [], "suggestions": [VALUE]}
+    Task.objects.filter(pk=task.pk).update(
+        plan=[{"title": VALUE, "status": "done"}], final_result=result, failure_detail=VALUE
+    )
+    Session.objects.filter(pk=session.pk).update(title=f"On {VALUE}", summary=VALUE, next_steps=[VALUE])
+    waiting = InboxMessage.objects.create(session=session, author=alice, mode="queue", content=VALUE)
+    kind = ContentType.objects.get_for_model(Session)
+    LogEntry.objects.create(user=alice, content_type=kind, object_repr=VALUE, action_flag=CHANGE)
+    alice.preferences = f"My key is {VALUE}"
+    alice.save()
+    secret_keeping.keep(alice, "PASSWORD", VALUE)
+    for row in (task, session, waiting, alice, LogEntry.objects.get()):
+        row.refresh_from_db()
+        assert VALUE not in repr(vars(row))
+    assert session.title == "On [secret:PASSWORD]"
+    assert task.final_result["data"] == {"[secret:PASSWORD]": ["[secret:PASSWORD]"]}
+    entry.refresh_from_db()
+    assert entry.content == VALUE
+
+
+def test_pages_and_programs_read_older_entries_masked(session, task, alice, client):
+    said(session, task, f"It is {VALUE}.")
+    secret_keeping.keep(alice, "PASSWORD", VALUE)
+    client.force_login(alice)
+    for path in (f"/s/{session.pk}/", f"/api/v1/sessions/{session.pk}/entries/"):
+        shown = client.get(path).content.decode()
+        assert "It is [secret:PASSWORD]." in shown
+        assert VALUE not in shown
+
+
+def test_what_people_write_is_masked_before_it_is_stored_anywhere(session, alice):
+    secret_keeping.keep(alice, "PASSWORD", VALUE)
+    services.post_message(session, alice, f"Use {VALUE} there.")
+    session.refresh_from_db()
+    assert session.title == "Use [secret:PASSWORD] there."
+    assert ContextEntry.objects.get(session=session).content == "Use [secret:PASSWORD] there."
+    assert InboxMessage.objects.get(session=session).content == "Use [secret:PASSWORD] there."
+
+
+def test_the_answers_name_the_places(session, task, alice, client):
+    said(session, task, VALUE)
+    client.force_login(alice)
+    page = client.post("/settings/secrets/", {"name": "PASSWORD", "value": VALUE}).content.decode()
+    assert f"/s/{session.pk}/#e1" in page
+    assert VALUE not in page
+    Secret.objects.all().delete()
+    answer = client.post("/api/v1/secrets/", {"name": "B", "value": VALUE}, content_type="application/json")
+    assert answer.json()["found_in"] == [{"session": str(session.pk), "seq": 1}]
+
+
+def test_the_admin_refuses_and_tells_like_the_others(session, task, client, alice):
+    said(session, task, VALUE)
+    alice.is_staff = alice.is_superuser = True
+    alice.save()
+    client.force_login(alice)
+    short = client.post("/admin/llm_app/secret/add/", {"name": "A", "owner": "", "value": "short"})
+    assert "under 8 characters" in short.content.decode()
+    page = client.post("/admin/llm_app/secret/add/", {"name": "A", "owner": "", "value": VALUE}, follow=True)
+    assert f"{session.pk} entry 1" in page.content.decode()
+
+
+def test_time_of_the_record_does_not_matter(session, task, alice):
+    said(session, task, VALUE)
+    ContextEntry.objects.update(created_at=datetime(2020, 1, 1, tzinfo=UTC))
+    assert len(secret_keeping.keep(alice, "A", VALUE).found) == 1
