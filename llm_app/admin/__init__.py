@@ -1,5 +1,5 @@
-"""The admin of providers, models, routes and secrets."""
+"""The admin of providers, models and routes."""
 
-from llm_app.admin import breakers, models, providers, routes, secrets
+from llm_app.admin import breakers, models, providers, routes
 
-__all__ = ["breakers", "models", "providers", "routes", "secrets"]
+__all__ = ["breakers", "models", "providers", "routes"]
