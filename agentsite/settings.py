@@ -183,11 +183,29 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 SANDBOX = env.str("AGENTSITE_SANDBOX", default="")
+READER_SERVICE: dict[str, str] = {  # reads pages that need JavaScript; empty: the browser does
+    "base_url": env.str("AGENTSITE_READER_URL", default=""),
+    "key": env.str("AGENTSITE_READER_KEY", default=""),
+}
+if not READER_SERVICE["base_url"]:
+    READER_SERVICE = {}
+HOOKS: list[str] = env.list("AGENTSITE_HOOKS", default=[])  # "package.module.Class", beside those of entry points
 LEASE_SECONDS = env.int("AGENTSITE_LEASE_SECONDS", default=30)
+LOG_LEVEL = env.str("LOG_LEVEL", default="WARNING")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="WARNING")},
+    "formatters": {  # both mask secrets, so whoever logs needs not
+        "line": {
+            "()": "llm_app.redaction.logs.MaskingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        },
+        "json": {"()": "llm_app.redaction.logs.JSONFormatter"},
+    },
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": env.str("LOG_FORMAT", default="line")},
+    },
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    # Django would give them handlers of their own, which do not mask.
+    "loggers": {name: {"handlers": [], "propagate": True, "level": LOG_LEVEL} for name in ("django", "django.server")},
 }

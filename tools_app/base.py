@@ -13,6 +13,7 @@ from tools_app.effects import Effect, PlanStep
 from tools_app.network import NetworkPolicy
 from tools_app.sandbox.base import Sandbox, Started
 from tools_app.situation import Situation
+from tools_app.web_page.reader_service import ReaderService
 from tools_app.workspace import Workspace
 
 
@@ -58,7 +59,7 @@ class ToolResult:
     """
 
     content: str
-    status: Literal["succeeded", "failed"] = "succeeded"
+    status: Literal["succeeded", "failed", "blocked"] = "succeeded"  # blocked: withheld by a hook
     images: Sequence[str] = ()
     effects: Sequence[Effect] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -69,7 +70,8 @@ class ToolContext:
     """What a handler may use: places, the stored data it needs, and capabilities.
 
     `session` names whose call it is, for what outlives it. `report` shows output while the tool runs, `started` tells
-    of a process group that now exists; both are called on the event loop.
+    of a process group that now exists; both are called on the event loop. `output_schema` is that of the situation.
+    `secrets` are the values for the placeholders in the arguments, only for a tool that takes secrets.
     """
 
     session: str
@@ -77,8 +79,11 @@ class ToolContext:
     sandbox: Sandbox
     network: NetworkPolicy
     plan: Sequence[PlanStep] = ()
+    output_schema: str = ""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     ask_model: AskModel = no_model
     searches: Searches = field(default_factory=NoSearches)
+    reader: ReaderService | None = None
     report: Callable[[str], None]
     started: Callable[[Started], None]
 
@@ -95,8 +100,9 @@ class ToolDefinition:
     """`judge` may only raise `danger`, never lower it. `compact_template` is the line that stays of an old call.
 
     `visible` says whether models see the tool in a situation; `shown` which of its arguments they see then, as a model
-    of fewer actions or kinds. Calls are validated by `arguments` all the same: what is not possible now, the handler
-    says in a sentence of its own.
+    of fewer actions or kinds, and `extended` what a situation adds to their schema. Calls are validated by `arguments`
+    all the same: what is not possible now, the handler says in a sentence of its own. A tool that `takes_secrets` finds
+    the values of placeholders in its context and puts them in itself, where they cannot do harm.
     """
 
     name: str
@@ -108,8 +114,10 @@ class ToolDefinition:
     target: Target = Target.ENGINE
     compact_template: str = ""
     loop_exempt: bool = False
+    takes_secrets: bool = False
     visible: Callable[[Situation], bool] = always
     shown: Callable[[Situation], type[Arguments]] | None = None
+    extended: Callable[[dict[str, Any], Situation], dict[str, Any]] | None = None
 
     def judgement(self, arguments: Arguments) -> Judgement:
         floor = Judgement(danger=self.danger)
@@ -123,7 +131,8 @@ class ToolDefinition:
 
     def parameters_in(self, situation: Situation) -> dict[str, Any]:
         """The JSON Schema that models see."""
-        return schema_of(self.shown(situation)) if self.shown else self.parameters
+        schema = schema_of(self.shown(situation)) if self.shown else self.parameters
+        return self.extended(schema, situation) if self.extended else schema
 
 
 @cache

@@ -29,6 +29,17 @@ class ToolSetting(models.Model):
     enabled = models.BooleanField(default=True)
     danger = models.CharField(max_length=10, choices=DangerLevel, blank=True, help_text="Instead of the tool's own.")
     approval = models.CharField(max_length=10, choices=Approval, default=Approval.BY_DANGER)
+    approvers = models.ForeignKey(
+        Group,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The role whose members approve its calls. Empty: whoever may write in the session.",
+    )
+    four_eyes = models.BooleanField(
+        default=False, help_text="Whoever started the task may not approve, and each call is approved by itself."
+    )
 
     class Meta:
         db_table = "tool_settings"
@@ -43,11 +54,15 @@ class ToolSetting(models.Model):
 
 
 class RolePolicy(models.Model):
-    """Which tools a role may use. An empty allow list means all; a denial by any role of a user wins."""
+    """Which tools a role may use. An empty allow list means all; a denial by any role of a user wins.
+
+    `approvals` says by name of a tool when its calls ask, in place of the tool's own setting: {"shell": "always"}.
+    """
 
     role = models.OneToOneField(Group, models.CASCADE, related_name="tool_policy")
     allow = models.JSONField(default=list, blank=True, help_text="Names of tools; empty for all.")
     deny = models.JSONField(default=list, blank=True, help_text="Names of tools.")
+    approvals = models.JSONField(default=dict, blank=True)
 
     class Meta:
         db_table = "role_policies"
@@ -55,6 +70,20 @@ class RolePolicy(models.Model):
 
     def __str__(self) -> str:
         return f"Tools of {self.role}"
+
+
+class UserPolicy(models.Model):
+    """Tools that one person does not have, whatever their roles say."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tool_policy")
+    deny = models.JSONField(default=list, blank=True, help_text="Names of tools.")
+
+    class Meta:
+        db_table = "user_policies"
+        verbose_name_plural = "user policies"
+
+    def __str__(self) -> str:
+        return f"Tools of {self.user}"
 
 
 class AllowedAddress(models.Model):

@@ -8,6 +8,7 @@ from tools_app.base import Arguments, Danger, Judgement, ToolDefinition
 from tools_app.models import Approval, RolePolicy, ToolSetting, UserPolicy
 from tools_app.situation import Situation
 
+ALWAYS_THERE = "message"  # without it no task could come to an end
 _STRICTNESS = (Approval.NEVER, Approval.BY_DANGER, Approval.ALWAYS)
 
 
@@ -34,7 +35,9 @@ class Policy:
     safe_only: bool = False
 
     def allows(self, name: str) -> bool:
-        """Allowed if any role allows, denied if any blacklist denies; without a role, all tools."""
+        """Allowed if any role allows, denied if any blacklist denies; without a role, all. `message` always is."""
+        if name == ALWAYS_THERE:
+            return True
         setting = self.settings.get(name)
         if (setting is not None and not setting.enabled) or name in self.denied:
             return False

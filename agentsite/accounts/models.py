@@ -28,9 +28,12 @@ class ApiTokenManager(AuthTokenManager):
 
 
 class ApiToken(AbstractAuthToken):
-    """A bearer token for the REST interface. Only its digest is stored."""
+    """A bearer token for the REST interface; only its digest is stored. What an agent may hold shall not approve."""
 
     name: "models.CharField[str, str]" = models.CharField(max_length=100, blank=True)
+    may_approve: "models.BooleanField[bool, bool]" = models.BooleanField(
+        default=True, help_text="Whether it may say yes or no to calls that wait for approval."
+    )
 
     objects = ApiTokenManager()
 

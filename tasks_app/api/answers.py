@@ -5,12 +5,14 @@ from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tasks_app import services
 from tasks_app.api.access import writable_task
+from tasks_app.api.authentication import may_approve
 from tasks_app.api.fields import Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.api.tasks import TaskSerializer
@@ -22,12 +24,21 @@ class ReplySerializer(serializers.Serializer[Any]):
     content = Text(help_text="At most 1 MiB.")
 
 
-class ApprovalSerializer(serializers.Serializer[Any]):
-    """`scope: task` covers later calls of the same tool in this task, raised by the same rule."""
+class WordSerializer(serializers.Serializer[Any]):
+    """`scope: task` covers later calls of the same tool in this task, raised by the same rule at no higher level."""
 
     decision = serializers.ChoiceField(["approve", "reject"])
     note = Text(default="", allow_blank=True, max_length=10_000, help_text="With a rejection, the agent reads it.")
     scope = serializers.ChoiceField(Scope.choices, default=Scope.ONCE)
+
+    def validate_decision(self, word: str) -> Decision:
+        return Decision.APPROVED if word == "approve" else Decision.REJECTED
+
+
+def require_may_approve(request: Request) -> None:
+    """A token that an agent or its programs may hold says neither yes nor no. Raises PermissionDenied."""
+    if request.auth is not None and not may_approve(request.auth):
+        raise PermissionDenied("This token may not approve. Sign in, or use a token of yours that may.")
 
 
 class Stop(GenericAPIView[Task]):
@@ -60,15 +71,14 @@ class Reply(GenericAPIView[Task]):
 class Approve(GenericAPIView[Task]):
     """Decides on the call that waits for approval, once; a second decision is 409."""
 
-    serializer_class = ApprovalSerializer
+    serializer_class = WordSerializer
 
     @extend_schema(operation_id="tasks_approve", responses=TaskSerializer)
     @idempotent
     def post(self, request: Request, task_id: UUID) -> Response:
         task = writable_task(request.user, task_id)
-        serializer = ApprovalSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        word = serializer.validated_data
-        decision = Decision.APPROVED if word["decision"] == "approve" else Decision.REJECTED
-        services.decide(task, request.user, decision, note=word["note"], scope=word["scope"])
+        require_may_approve(request)
+        word = WordSerializer(data=request.data)
+        word.is_valid(raise_exception=True)
+        services.decide(task, request.user, **word.validated_data)
         return Response(TaskSerializer(task).data)

@@ -9,6 +9,7 @@ from knox.models import get_token_model
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from llm_app.models import Secret
 from tasks_app.signed_in import require_signed_in
 
 
@@ -28,6 +29,12 @@ class BearerTokenScheme(KnoxTokenScheme):  # type: ignore[no-untyped-call]  # re
 
     target_class = "tasks_app.api.authentication.BearerToken"
     name = "BearerToken"
+
+
+def may_approve(token: Any) -> bool:
+    """Whether this token's word counts. What is kept as a secret here is in the hands of agents, whoever made it."""
+    kept = (secret.value for secret in Secret.objects.all())
+    return token.may_approve and all(hash_token(value) != token.digest for value in kept)
 
 
 def require_admitted(request: Request) -> None:

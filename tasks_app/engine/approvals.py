@@ -1,5 +1,7 @@
 """The approval that a call needs: asked for once, bound to the exact call, used once."""
 
+from datetime import timedelta
+
 from django.utils import timezone
 
 from tasks_app.engine.interrupts import ApprovalNeeded
@@ -7,44 +9,56 @@ from tasks_app.engine.open_call import OpenCall
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import Approval
 from tasks_app.models.approval import Decision, Scope
-from tools_app.base import Danger, Judgement
+from tasks_app.models.tool_call import CallStatus
+from tools_app.base import Danger
+
+EVERY_CALL = "every call of this tool needs an approval"
 
 
-def approved(context: TaskContext, call: OpenCall, judgement: Judgement) -> str:
-    """By whose word the call runs. Raises ApprovalNeeded until there is one.
+def approved(context: TaskContext, call: OpenCall, danger: Danger, rule: str) -> str:
+    """By whose word the call runs; `rule` is why it needs one. Raises ApprovalNeeded until there is one.
 
     A rejection never comes here: it is the result of the call from the moment it is given.
     """
+    reason = (rule or EVERY_CALL)[:300]
     approval = getattr(call.log, "approval", None)
     if approval is None:
-        return _covered(context, call, judgement) or _ask(context, call, judgement)
-    usable = approval.decision == Decision.APPROVED and approval.consumed_at is None
-    if not usable or approval.fingerprint != call.log.fingerprint:
+        covered = _covered(context, call, danger, reason)
+        return covered or _ask(context, call, Approval(tool_call=call.log, reason=reason))
+    if approval.fingerprint != call.log.fingerprint:  # what was approved is not what would run
+        return _ask(context, call, approval)
+    if approval.decision == Decision.PENDING:
         raise ApprovalNeeded()
+    if approval.consumed_at is not None and call.log.status != CallStatus.STARTED:  # a crash cut its one run short
+        return _ask(context, call, approval)
     approval.consumed_at = timezone.now()
     context.stage(rows=[approval])
-    return f"Approved by {approval.decided_by}."
+    said = f" They say: {approval.note}" if approval.note else ""
+    return f"Approved by {approval.decided_by}.{said}"
 
 
-def _ask(context: TaskContext, call: OpenCall, judgement: Judgement) -> str:
-    approval = Approval(tool_call=call.log, fingerprint=call.log.fingerprint, reason=_reason(judgement))
+def _ask(context: TaskContext, call: OpenCall, approval: Approval) -> str:
+    approval.fingerprint, approval.decision = call.log.fingerprint, Decision.PENDING
+    approval.decided_by = approval.decided_at = approval.consumed_at = None
+    approval.expires_at = timezone.now() + timedelta(hours=context.limits.approval_hours)
     context.stage(rows=[call.log, approval])
     raise ApprovalNeeded()
 
 
-def _covered(context: TaskContext, call: OpenCall, judgement: Judgement) -> str:
-    """An approval for the task covers later calls of the same tool, raised by the same rule at no higher level."""
-    levels = [level.word for level in Danger if level >= judgement.danger]
+def _covered(context: TaskContext, call: OpenCall, danger: Danger, reason: str) -> str:
+    """An approval for the task covers later calls of the same tool, raised by the same rule at no higher level.
+
+    Never those of a tool with four eyes: each of its calls is looked at by somebody.
+    """
+    setting = context.policy.settings.get(call.call.name)
+    if setting is not None and setting.four_eyes:
+        return ""
     earlier = Approval.objects.filter(
         tool_call__task=context.task,
         tool_call__name=call.call.name,
-        tool_call__danger__in=levels,
-        reason=_reason(judgement),
+        tool_call__danger__in=[level.word for level in Danger if level >= danger],
+        reason=reason,
         decision=Decision.APPROVED,
         scope=Scope.TASK,
     ).select_related("decided_by")
     return f"Approved for this task by {earlier[0].decided_by}." if earlier else ""
-
-
-def _reason(judgement: Judgement) -> str:
-    return judgement.rule or "every call of this tool needs an approval"

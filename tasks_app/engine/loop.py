@@ -1,12 +1,12 @@
 """The loop. An iteration has nine steps:
 
 1 preflight · 2 open call, or think · 3 no call: remind · 4 several calls: the first · 5 record the assistant's entry ·
-6 before execution · 7 run the tool · 8 record its result and effects · 9 a result ends the task
+6 before execution · 7 run the tool, let the hooks see its result · 8 record it and its effects · 9 a result ends the task
 """
 
 import time
 
-from tasks_app.engine import execution, preflight, thinking
+from tasks_app.engine import execution, preflight, thinking, withholding
 from tasks_app.engine.checks import before_execution
 from tasks_app.engine.finalize import finalize
 from tasks_app.engine.interrupts import Interrupt
@@ -43,5 +43,5 @@ def step(context: TaskContext) -> None:
     preflight.check(context)
     call = context.open_call() or thinking.think(context)
     cleared = before_execution(context, call)
-    result = execution.run(context, cleared)
+    result = withholding.passed(context, cleared, execution.run(context, cleared))
     execution.record(context, cleared, result)

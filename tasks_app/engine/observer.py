@@ -24,7 +24,8 @@ class LLMObserver:
         self.stream = self._new_stream()
 
     def delta(self, delta: Delta) -> None:
-        if delta.kind is not DeltaKind.CONTENT:
+        is_held = delta.kind is DeltaKind.TEXT and self._context.filters_output
+        if delta.kind is not DeltaKind.CONTENT and not is_held:
             self.stream.feed(delta.kind, delta.text)
 
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
@@ -62,7 +63,7 @@ class LLMObserver:
         return [partial]
 
     def _new_stream(self) -> LiveStream:
-        return LiveStream(self._context.session.group, self._context.task.id)
+        return LiveStream(self._context.session.group, self._context.task.id, self._context.secrets.masker)
 
 
 def _is_worth_saying(error: LLMError, then: Action) -> bool:

@@ -10,7 +10,7 @@ from tasks_app.engine.hooks import hooks_of
 from tasks_app.engine.interrupts import LimitExceeded, Stopped
 from tasks_app.engine.reminders.due import before_thinking
 from tasks_app.engine.task_context import TaskContext
-from tasks_app.models import Agent, ContextType, Limits, Session, TaskState
+from tasks_app.models import Agent, ContextType, Limits, PromptSection, Session, TaskState
 from tasks_app.models.task import FailureCode
 from tasks_app.models.tool_call import CallStatus
 from tools_app.errors import ToolError
@@ -30,6 +30,7 @@ def check(context: TaskContext) -> None:
     context.secrets.refresh()
     context.limits = Limits.current()
     context.agent = Agent.objects.of_session(context.session.pk)
+    context.own_sections = PromptSection.objects.texts_of(context.agent)
     context.allowance.refresh()
     context.policy, context.hooks = _policy(context), hooks_of(context.agent)
     context.abilities = abilities.of_user(context.task.started_by_id, preferred=context.model)

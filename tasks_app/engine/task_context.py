@@ -49,7 +49,8 @@ class TaskContext:
         self.calibration = Calibration(task.session.pk)
         self.workspace, self.sandbox = workspace, sandbox
         self.limits = Limits.current()
-        self.agent: Agent | None = None  # as it is set up at this step
+        self.agent: Agent | None = None  # as it is set up at this step, with its sections of the prompt
+        self.own_sections: tuple[tuple[str, str], ...] = ()
         self.hooks: Sequence[Hook] = ()
         self.policy = Policy()
         self.abilities = Abilities()

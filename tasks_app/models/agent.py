@@ -13,8 +13,8 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         return self.filter(is_default=True).first()
 
     def of_session(self, session_id: UUID) -> "Agent | None":
-        """With its model: one query, whatever the session's row said when it was read."""
-        return self.filter(sessions=session_id).select_related("model").first()
+        """With its models: one query, whatever the session's row said when it was read."""
+        return self.filter(sessions=session_id).select_related("model", "review_model").first()
 
 
 class Agent(models.Model):
@@ -30,7 +30,8 @@ class Agent(models.Model):
     safe_mode = models.BooleanField(default=False, help_text="It has only safe tools, and of those only safe calls.")
     autopilot = models.BooleanField(default=False, help_text="It asks nothing back: its questions are refused.")
     self_verification = models.BooleanField(
-        default=False, help_text="Before it hands over a result it is asked once to check it, and again after more work."
+        default=False,
+        help_text="Before it hands over a result it is asked once to check it, and again after more work.",
     )
     termination_review = models.BooleanField(
         default=False, help_text="A result that says nothing, or hides what failed, is sent back, twice a task at most."

@@ -1,10 +1,17 @@
 """An approval: a person's word on one exact call, given once and used once."""
 
+import json
+from typing import Any
+
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
 
+from tasks_app.models.session import Session
+from tasks_app.models.task import WaitingFor
 from tasks_app.models.tool_call import ToolCallLog
+from tools_app.models import ToolSetting
 
 
 class Decision(models.TextChoices):
@@ -16,6 +23,29 @@ class Decision(models.TextChoices):
 class Scope(models.TextChoices):
     ONCE = "once", "This call"
     TASK = "task", "Such calls in this task"
+
+
+class ApprovalQuerySet(models.QuerySet["Approval"]):
+    def waiting(self) -> "ApprovalQuerySet":
+        """Those that somebody may still decide; an expired one is a no already."""
+        waits = self.filter(decision=Decision.PENDING, tool_call__task__waiting_for=WaitingFor.APPROVAL)
+        return waits.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
+
+    def expired(self) -> "ApprovalQuerySet":
+        return self.filter(decision=Decision.PENDING, expires_at__lte=Now())
+
+    def decidable_by(self, user: Any) -> "ApprovalQuerySet":
+        """Those on which this person's word counts, as the tools are set up at this moment.
+
+        A tool's approvers are the members of the role that its setting names; without one, whoever may write in the
+        session. With four eyes, never whoever started the task.
+        """
+        setting = ToolSetting.objects.filter(name=OuterRef("tool_call__name"))
+        by_role = Exists(setting.filter(approvers__user=user))
+        by_session = Q(tool_call__task__session__in=Session.objects.writable_by(user))
+        own = Exists(setting.filter(four_eyes=True)) & Q(tool_call__task__started_by=user)
+        chosen = by_role | (~Exists(setting.filter(approvers__isnull=False)) & by_session)
+        return self.waiting().filter(chosen).exclude(own)
 
 
 class Approval(models.Model):
@@ -31,10 +61,14 @@ class Approval(models.Model):
     decided_at = models.DateTimeField(null=True, blank=True)
     consumed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True, help_text="From then on it is rejected.")
+
+    objects = ApprovalQuerySet.as_manager()
 
     class Meta:
         db_table = "approvals"
         ordering = ["-created_at"]
+        indexes = [models.Index(fields=["expires_at"], condition=Q(decision="pending"), name="pending_approvals")]
         constraints = [
             models.CheckConstraint(condition=Q(decision__in=Decision.values), name="approval_decision_known"),
             models.CheckConstraint(condition=Q(scope__in=Scope.values), name="approval_scope_known"),
@@ -45,3 +79,9 @@ class Approval(models.Model):
 
     def __str__(self) -> str:
         return f"{self.decision}: {self.reason}"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All arguments that the tool runs with: what the approval is bound to."""
+        found: dict[str, Any] = json.loads(self.tool_call.arguments or "{}")
+        return found

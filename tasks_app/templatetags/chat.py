@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from tasks_app import looks, rendering
+from tasks_app import looks, rendering, who_decides
 from tasks_app.looks import Look
-from tasks_app.models import Session, Task
+from tasks_app.models import Approval, Session, Task
 from tasks_app.models.tool_call import CallStatus
 from tasks_app.waiting import tasks_waiting_for
 
@@ -95,6 +95,17 @@ def session_look(session: Any) -> Look | None:
     if not session.task_state:
         return None
     return looks.of_task(session.task_state, session.task_waiting_for, stopped=session.task_stopped)
+
+
+@register.simple_tag
+def objection(approval: Approval, viewer: Any) -> str:
+    """Why the viewer may not approve; empty where they may."""
+    return who_decides.objection(approval, viewer)
+
+
+@register.simple_tag
+def is_single(approval: Approval) -> bool:
+    return who_decides.is_single(approval)
 
 
 @register.simple_tag(takes_context=True)

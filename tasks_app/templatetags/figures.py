@@ -47,6 +47,13 @@ def usd(value: Any) -> str:
 
 
 @register.filter
+def left(moment: datetime) -> str:
+    """How long it is until then."""
+    minutes = max(0, (moment - timezone.now()).total_seconds()) / 60
+    return f"{minutes / 60:.0f} h" if minutes >= 90 else f"{minutes:.0f} min"
+
+
+@register.filter
 def ago(moment: datetime) -> str:
     """How long ago, for a list."""
     seconds = (timezone.now() - moment).total_seconds()

@@ -1,0 +1,93 @@
+"""The hooks of a step: the plugins of this installation, and those that the session's agent asks for."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+
+from tasks_app.engine.draft import notice
+from tasks_app.engine.surroundings import surroundings
+from tasks_app.engine.task_context import TaskContext
+from tasks_app.models import Agent
+from tools_app.hooks import asking, builtin
+from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, Refuse
+from tools_app.hooks.loading import plugins
+
+logger = logging.getLogger(__name__)
+_FAILED = Refuse(reason="this hook failed, so nobody has looked at the call. An administrator finds it in the log.")
+
+
+@dataclass(kw_only=True)
+class Opinion:
+    """What the hooks say together. After a refusal, nobody else is asked; `ask` is why a person must approve."""
+
+    refusal: Refuse | None = None
+    refused_by: str = ""
+    notes: list[str] = field(default_factory=list)
+    ask: str = ""
+    skipped: list[str] = field(default_factory=list)
+
+    def and_then(self, later: "Opinion") -> "Opinion":
+        """With what was said afterwards."""
+        notes, ask = [*self.notes, *later.notes], self.ask or later.ask
+        return Opinion(refusal=later.refusal, refused_by=later.refused_by, notes=notes, ask=ask)
+
+    @property
+    def code(self) -> str:
+        return self.refusal.code if self.refusal else ""
+
+    @property
+    def words(self) -> str:
+        """By whom it was refused, and why."""
+        code = f" ({self.code})" if self.code else ""
+        return f"{self.refused_by}{code}: {self.refusal.reason}" if self.refusal else ""
+
+
+def hooks_of(agent: Agent | None) -> Sequence[Hook]:
+    """The plugins first, then the agent's, each kind in a fixed order."""
+    return [*plugins(tuple(settings.HOOKS)), *(_of_agent(agent) if agent else ())]
+
+
+def _of_agent(agent: Agent) -> list[Hook]:
+    hooks: list[tuple[bool, Hook]] = [
+        (agent.safe_mode, builtin.SafeMode()),
+        (agent.autopilot, builtin.Autopilot()),
+        (bool(agent.withheld_patterns), builtin.OutputFilter(agent.withheld_patterns)),
+        (agent.self_verification, builtin.SelfVerification()),
+        (agent.termination_review, builtin.TerminationReview(by_model=agent.review_model is not None)),
+    ]
+    return [hook for is_on, hook in hooks if is_on]
+
+
+def consult(context: TaskContext, method: str, call: Call, *about: Any) -> Opinion:
+    """Asks each hook in turn, as long as no person comes first. Raises WorkAborted."""
+    asked = [hook for hook in context.hooks if asking.answers(hook, method)]
+    if not asked:
+        return Opinion()
+    opinion = context.interruption.unless_aborted(_asked(asked, method, call, *about, surroundings(context)))
+    context.stage(*(notice(f"The hook “{name}” failed and was skipped.") for name in opinion.skipped))
+    return opinion
+
+
+async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
+    opinion = Opinion()
+    for hook in hooks:
+        try:
+            said = await asking.ask(hook, method, *about)
+        except Exception:
+            logger.exception("the hook %s failed", hook.name)
+            if method == "before_execution":
+                return Opinion(refusal=_FAILED, refused_by=hook.name)
+            opinion.skipped.append(hook.name)
+            continue
+        match said:
+            case Refuse():
+                opinion.refusal, opinion.refused_by = said, hook.name
+                return opinion
+            case Annotate():
+                opinion.notes.append(f"{hook.name}: {said.note}")
+            case AskApproval():
+                opinion.ask = opinion.ask or f"{hook.name}: {said.reason}"
+    return opinion

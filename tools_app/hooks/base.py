@@ -1,0 +1,95 @@
+"""A hook, what it is asked, and what it may answer."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tools_app.capabilities import AskModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refuse:
+    """The call does not run; after it ran, its result is withheld whole. Model and people read the `reason`."""
+
+    reason: str
+    code: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Annotate:
+    """`note` is said with the call's result."""
+
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskApproval:
+    """A person must approve the call. What has run already, nobody can approve: after a call, this is no answer."""
+
+    reason: str
+
+
+Verdict = Refuse | Annotate | AskApproval
+Answer = Verdict | None | Awaitable[Verdict | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """What the model wants to do: arguments as the tool will get them, the danger as it was judged."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    danger: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of a call, before anyone has seen it. `status`: succeeded or failed."""
+
+    status: str
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastCall:
+    """An earlier call of the task and its result. `refused_by` is the name of the hook that refused it, if one did."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    status: str
+    content: str
+    refused_by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """The task around a call. `request` and `past` are read from the record only when a hook wants them."""
+
+    session: str
+    task: str
+    person: str
+    request: Callable[[], str]
+    past: Callable[[], Sequence[PastCall]]
+    ask_model: AskModel
+
+
+class Hook:
+    """The base of every hook; a method that is not overridden is not asked.
+
+    A method may be a coroutine function, which must not block; an ordinary one runs in a thread of its own. It has
+    `limit_s` seconds. One that raises or takes longer refuses before execution, and is skipped, visibly, after it and
+    before completion. `filters_output`: while such a hook is on, nothing is streamed before the hook has passed it.
+    """
+
+    name = ""
+    limit_s = 5.0
+    filters_output = False
+
+    def before_execution(self, call: Call, around: Surroundings) -> Answer:
+        """Before a call that is known, valid and allowed."""
+
+    def after_execution(self, call: Call, outcome: Outcome, around: Surroundings) -> Answer:
+        """Before the result is appended."""
+
+    def before_completion(self, call: Call, around: Surroundings) -> Answer:
+        """Before the `message` that hands over the task's result, after `before_execution`."""
