@@ -78,6 +78,7 @@ NAVIGATION = [
         "title": "Operation",
         "items": [
             _item("Limits", "speed", "tasks_app.limits"),
+            _item("Budgets", "payments", "llm_app.budget"),
             _item("Workers", "memory", "tasks_app.engineprocess"),
             _item("Applied configuration", "settings", "agentsite.appliedvalue"),
         ],

@@ -3,7 +3,10 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
+from unfold.decorators import display
 
+from llm_app import prices
+from llm_app.admin.route_form import RouteForm
 from llm_app.models import LogicalModel, Route
 
 _LAST = 32_767
@@ -45,9 +48,18 @@ def number(model: LogicalModel) -> None:
 
 @admin.register(Route)
 class RouteAdmin(ModelAdmin):
-    list_display = ["model", "priority", "provider", "provider_model", "takes_images"]
+    form = RouteForm
+    list_display = ["model", "priority", "provider", "provider_model", "takes_images", "costs"]
     list_display_links = ["provider_model"]
     list_filter = ["model", "provider"]
     list_select_related = ["model", "provider"]
     search_fields = ["provider_model", "model__name", "provider__name"]
     ordering = ["model__name", "priority", "pk"]
+
+    @display(description="USD per million tokens")
+    def costs(self, route: Route) -> str:
+        price = prices.of(route)
+        if "input" not in price or "output" not in price:
+            return "not known"
+        whose = "" if route.price else ", by the table"
+        return f"{price['input']} in, {price['output']} out{whose}"

@@ -7,7 +7,7 @@ from agentsite.accounts.models import ApiToken
 from agentsite.models import AppliedValue
 from llm_app.breaker import changes
 from llm_app.breaker.decisions import State
-from llm_app.models import Blob, LLMLog, Secret
+from llm_app.models import Blob, Budget, LLMLog, Secret
 from llm_app.types import ToolCall
 from tasks_app.engine.draft import Draft
 from tasks_app.models import (
@@ -41,6 +41,7 @@ def add_more(number: int = 1) -> Task:
     AllowedAddress.objects.create(address=f"10.0.0.{number}")
     member = factories.UserFactory()
     ApiToken.objects.create(user=member)
+    Budget.objects.create(user=member, usd_per_day=number)
     Secret.objects.create(name=f"SECRET{number}", value="a secret value", owner=member)
     route = factories.RouteFactory(provider__api_key="sk-stored")
     changes.force(route.provider, State.OPEN, member)

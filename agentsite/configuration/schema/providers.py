@@ -57,6 +57,7 @@ class Route(Section):
     takes_images: bool = False
     extra_body: dict[str, JsonValue] = {}
     extra_headers: dict[str, str] = {}
+    quirks: dict[str, JsonValue] = {}
 
 
 class LogicalModel(Section):

@@ -9,9 +9,9 @@ from llm_app.models.blob import Blob
 from tasks_app import services
 from tasks_app.errors import InvalidMessage, SchemaTooLate
 from tests import factories
-from tests.llm_app.protocol_case import Case
-from tests.provider import Reply, openai_call
+from tests.provider import Reply
 from tests.tasks_app.engine.conftest import Run, call, result
+from tests.tasks_app.engine.protocols import PROTOCOLS, says
 from tools_app.child_process.parent import ChildLimits
 
 SCHEMA = {
@@ -23,7 +23,6 @@ SCHEMA = {
     "$defs": {"river": {"type": "object", "properties": {"km": {"type": "integer"}}, "required": ["km"]}},
 }
 DATA = {"city": "Ulm", "rivers": [{"km": 2857}]}
-PROTOCOLS = ("openai_native", "anthropic_native", "anthropic_xml", "json_schema")
 
 
 def with_data(data: object) -> dict[str, object]:
@@ -31,21 +30,7 @@ def with_data(data: object) -> dict[str, object]:
 
 
 def reply(protocol: str, data: object) -> Reply:
-    """A result with data, as a model says it in the protocol."""
-    arguments = {"type": "result", "text": "Ulm.", "data": data}
-    if protocol == "openai_native":
-        return openai_call("message", arguments, call_id=f"call_{len(json.dumps(data))}")
-    if protocol == "json_schema":
-        return Case(protocol=protocol, name="", says=[json.dumps({"tool": "message", "arguments": arguments})]).reply
-    if protocol == "anthropic_xml":
-        rows = {**arguments, "data": json.dumps(data)}.items()
-        values = "".join(f'<parameter name="{name}">{value}</parameter>' for name, value in rows)
-        words = f'<function_calls><invoke name="message">{values}</invoke></function_calls>'
-        return Case(protocol=protocol, name="", says=[words]).reply
-    block = {"type": "tool_use", "id": f"toolu_{len(json.dumps(data))}", "name": "message", "input": arguments}
-    begin = {"type": "content_block_start", "index": 0, "content_block": block}
-    end = {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}
-    return Case(protocol=protocol, name="", events=[begin, end]).reply
+    return says(protocol, "message", {"type": "result", "text": "Ulm.", "data": data})
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

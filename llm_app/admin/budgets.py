@@ -1,0 +1,63 @@
+from datetime import UTC, datetime
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin
+from unfold.decorators import display
+
+from llm_app.budgets import counters, limits
+from llm_app.budgets.periods import Period
+from llm_app.budgets.standing import Standing
+from llm_app.models import Budget
+
+_FIGURES = [f"{unit}_per_{period}" for unit in ("usd", "tokens") for period in ("task", "day", "month")]
+
+
+class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        help_texts = {
+            "user": "One person's own budget.",
+            "role": "What the members of the role may spend together. Without a user and a role: everybody together.",
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        user, role = cleaned.get("user"), cleaned.get("role")
+        if user and role:
+            raise forms.ValidationError("A budget is a user's or a role's. Make two of them.")
+        if not (user or role) and Budget.objects.filter(user=None, role=None).exclude(pk=self.instance.pk).exists():
+            raise forms.ValidationError("There is a budget of this server already. Change that one.")
+        return cleaned
+
+
+@admin.register(Budget)
+class BudgetAdmin(ModelAdmin):
+    form = BudgetForm
+    list_display = ["__str__", *_FIGURES]
+    list_select_related = ["user", "role"]
+    search_fields = ["user__username", "role__name"]
+    autocomplete_fields = ["user", "role"]
+    fields = ["user", "role", *_FIGURES, "at_the_moment"]
+    readonly_fields = ["at_the_moment"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        return list(self.fields) if obj else [name for name in self.fields if name != "at_the_moment"]
+
+    @display(description="at the moment")
+    def at_the_moment(self, budget: Budget) -> str | SafeString:
+        found = [limit for limit in limits.of(budget, None, datetime.now(UTC)) if limit.period is not Period.TASK]
+        lines = ((_line(standing),) for standing in counters.standings(found))
+        return format_html_join("", "<p>{}</p>", lines) or "Nothing is counted: it has no limit a day or a month."
+
+
+def _line(standing: Standing) -> str:
+    limit = standing.limit
+    spent, reserved, left, most = (
+        limits.in_words(amount, limit.unit) for amount in (standing.spent, standing.reserved, standing.left, limit.most)
+    )
+    when = "Today" if limit.period is Period.DAY else "This month"
+    return f"{when}: {spent} spent of {most}, {reserved} reserved by calls under way, {left} left."
