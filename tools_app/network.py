@@ -35,6 +35,10 @@ class NetworkPolicy:
             return True
         return any((name, p) in self._allowed for name in (_name(host), str(address)) for p in (port, None))
 
+    def allows_by_name(self, url: URL) -> bool:
+        """Whether the host of `url` is one of those that an administrator has allowed beside the public ones."""
+        return any(name == _name(url.raw_host or "") and port in (url.port, None) for name, port in self._allowed)
+
     def with_host_of(self, url: str) -> "NetworkPolicy":
         """Also permits the host and port of `url`: the address of a service that an administrator has set up."""
         service = parse_url(url)

@@ -114,6 +114,14 @@ class OpenPage:
         told = [f"Note: {visible(note)}" for note in self._happenings.take()]
         return enclose(self.url, "\n".join([words, *told]))
 
+    async def html(self) -> str:
+        """The page as its scripts have made it."""
+        try:
+            async with asyncio.timeout(ACTION_S):
+                return await self._page.content()
+        except (Error, TimeoutError) as error:
+            raise PageLost() from error
+
     async def stop_loading(self) -> None:
         """A page that loads without end would keep every view waiting."""
         with suppress(Error, ToolError, TimeoutError):

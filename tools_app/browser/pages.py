@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
+from uuid import uuid4
 
 from tools_app import holding
 from tools_app.browser.chromium import Chromium
@@ -41,16 +42,33 @@ class Pages:
         """The session's page, which is empty if it is new. Raises ToolError."""
         if session in self._open:
             return self._open[session]
+        page = await self._add(session, policy, started)
+        holding.hold(session, holding.PAGE, _WORDS)
+        return page
+
+    async def glance(self, url: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> tuple[str, str]:
+        """Address and HTML of a page that is opened only to be read. Raises ToolError."""
+        name = f"a glance: {uuid4().hex}"
+        page = await self._add(name, policy, started)
+        try:
+            await page.visit(url)
+            read = page.url, await page.html()
+        except BaseException:
+            self._beside(self.close(name))
+            raise
+        await self.close(name)
+        return read
+
+    async def _add(self, session: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> OpenPage:
         if len(self._open) >= MOST:
             raise ToolError("Too many pages are open on this server. Try again in some minutes, or use fetch_url.")
         try:
             async with self._changing:
                 page = self._open[session] = await OpenPage.open(await self._running(started), policy)
+            return page
         except BaseException:
             self._beside(self._stop_if_unused())
             raise
-        holding.hold(session, holding.PAGE, _WORDS)
-        return page
 
     async def close(self, session: str) -> None:
         holding.let_go(session, holding.PAGE)

@@ -3,12 +3,15 @@
 import asyncio
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 
+from tools_app.documents.kind import is_document
+from tools_app.documents.reader import read_document
 from tools_app.errors import FetchFailed
 from tools_app.fetch import Fetched
 from tools_app.web_page.charset import decode
 from tools_app.web_page.extractor import extracted
+from tools_app.web_page.page import Page
 from tools_app.web_page.visible import visible
 
 _HTML = ("text/html", "application/xhtml+xml")
@@ -19,14 +22,10 @@ _SNIFFED = 2_000  # bytes of a body without a type that are looked at
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # no text has these; ESC begins shifts of some charsets
 
 
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    title: str
-    text: str
-
-
 async def read(fetched: Fetched) -> Page:
-    """Raises FetchFailed, with the reason, for what is no text or cannot be read."""
+    """Raises FetchFailed, with the reason, for what is no text and no document, or cannot be read."""
+    if is_document(fetched.body, fetched.content_type):
+        return await _document(fetched)
     kind = _kind(fetched)
     if kind not in _HTML and not _TEXT.fullmatch(kind):
         size = f"{'more than ' if fetched.truncated else ''}{len(fetched.body):,} bytes"
@@ -38,6 +37,20 @@ async def read(fetched: Fetched) -> Page:
     if kind.endswith("json"):
         text = await asyncio.to_thread(_indented, text)
     return Page(title="", text=visible(text))
+
+
+async def _document(fetched: Fetched) -> Page:
+    if fetched.truncated:
+        raise FetchFailed(f"The document {fetched.url} is larger than {len(fetched.body) // 1024**2} MB.")
+    title, text = await read_document(fetched.body, fetched.url)
+    return Page(title=visible(title), text=visible(text))
+
+
+def within(fetched: Fetched, most: int) -> Fetched:
+    """A page is read up to `most` bytes; a document only as a whole."""
+    if is_document(fetched.body, fetched.content_type) or len(fetched.body) <= most:
+        return fetched
+    return replace(fetched, body=fetched.body[:most], truncated=True)
 
 
 def _kind(fetched: Fetched) -> str:

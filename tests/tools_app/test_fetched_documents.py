@@ -1,0 +1,136 @@
+"""fetch_url reads PDF and Office files, and pages that need JavaScript."""
+
+import zipfile
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from io import BytesIO
+
+import pytest
+from aiohttp import web
+
+from tests.tools_app import documents
+from tests.tools_app.test_fetch_url_tool import fetched, serving
+from tools_app.base import ToolContext, ToolResult
+from tools_app.browser.program import installed
+from tools_app.errors import FetchFailed
+from tools_app.network import NetworkPolicy
+from tools_app.web_page.reader_service import ReaderService
+
+Call = Callable[..., Awaitable[ToolResult]]
+NEEDS_SCRIPTS = "<title>App</title><div id=root></div><script>root.textContent = 'Drawn ' + 6 * 7</script>"
+
+
+@pytest.fixture
+def tool_context(tool_context: ToolContext) -> ToolContext:
+    return replace(tool_context, network=NetworkPolicy(allow_internal=frozenset({"127.0.0.1"})))
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (documents.pdf("Bees fly", "They rest"), ["--- page 1 of 2 ---\nBees fly", "--- page 2 of 2 ---\nThey rest"]),
+        (documents.word(), ["Title: Bees", "# On bees\n\nThey fly.\n\n| Kind | Weight |\n\nThey rest."]),
+        (documents.excel(), ["--- sheet Weights ---\n| Kind | Grams |\n| Honey bee | 0.1 |", "--- sheet Empty ---"]),
+        (
+            documents.powerpoint(),
+            [
+                "--- slide 1 of 2 ---\nFirst\nBody of First",
+                "--- slide 2 of 2 ---\nSecond\nBody of Second\nNotes: Say this",
+            ],
+        ),
+    ],
+    ids=["pdf", "docx", "xlsx", "pptx"],
+)
+async def test_a_document_is_text_with_marks(call: Call, data: bytes, expected: list[str]) -> None:
+    result = await fetched(call, data, "application/octet-stream")
+    for words in expected:
+        assert words in result.content
+    assert result.content.startswith('<web_page url="http://site/docs/page">')
+
+
+async def test_a_document_is_known_by_what_it_is_and_read_on_by_offset(call: Call) -> None:
+    data = documents.pdf(*(f"Words of page {number}" for number in range(30)))
+    first = await fetched(call, data, "text/html", max_chars=200)
+    assert "--- page 1 of 30 ---" in first.content
+    assert "read on with offset=200" in first.content
+    assert "Words of page 10" in (await fetched(call, data, "text/html", offset=200)).content
+
+
+def bomb() -> bytes:
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("word/document.xml", "w", force_zip64=True) as entry:
+            for _ in range(501):
+                entry.write(bytes(1000**2))
+    return out.getvalue()
+
+
+def archive(*names: str) -> bytes:
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name in names:
+            file.writestr(name, "<broken")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (documents.pdf("secret", password="x"), "needs a password"),
+        (b"%PDF-1.7 broken", "damaged"),
+        (b"PK\x03\x04 broken", "damaged"),
+        (archive("a.txt"), "It is an archive"),
+        (archive("word/document.xml"), "damaged, or no Word"),
+        (archive("xl/workbook.xml"), "damaged, or no Excel"),
+        (archive("ppt/presentation.xml"), "damaged, or no PowerPoint"),
+    ],
+)
+async def test_what_cannot_be_read_is_said_in_a_sentence(call: Call, data: bytes, reason: str) -> None:
+    with pytest.raises(FetchFailed, match=reason):
+        await fetched(call, data, "application/octet-stream")
+
+
+async def test_a_bomb_is_not_unpacked(call: Call) -> None:
+    with pytest.raises(FetchFailed, match="too large when unpacked"):
+        await fetched(call, bomb(), "application/zip")
+
+
+async def test_a_document_that_is_too_large_is_not_read_in_part(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools_app.tools.fetch_url._MAX_DOCUMENT", 1000)
+    with pytest.raises(FetchFailed, match="larger than"):
+        await fetched(call, documents.pdf(*["page"] * 20), "application/pdf")
+
+
+async def test_a_scan_is_said_to_be_one(call: Call) -> None:
+    assert "are pictures, such as scans" in (await fetched(call, documents.pdf(""), "application/pdf")).content
+
+
+@pytest.mark.skipif(not installed(), reason="no Chromium is installed")
+async def test_a_page_that_needs_javascript_is_read_with_the_browser(call: Call) -> None:
+    result = await fetched(call, NEEDS_SCRIPTS)
+    assert "Drawn 42" in result.content
+    assert "Title: App" in result.content
+    assert result.content.endswith("(read with the browser: it needs JavaScript)")
+
+
+async def test_a_reader_service_is_asked_first_but_never_about_internal_pages(
+    call: Call, tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools_app.web_page.second_look.installed", str)
+    asked: list[str] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        if request.path.startswith("/read/"):
+            asked.append(f"{request.path_qs} {request.headers.get('Authorization')}")
+            return web.Response(text="Read for you")
+        return web.Response(text=NEEDS_SCRIPTS, content_type="text/html")
+
+    async with serving(handler) as server:
+        service = ReaderService(base_url=str(server.make_url("/read/")), key="k")
+        object.__setattr__(tool_context, "reader", service)
+        result = await call("fetch_url", url=str(server.make_url("/page")))
+        assert "no text without JavaScript" in result.content
+        assert asked == []
+        page = await service.read("http://site.example/a?b=c", tool_context.network)
+        assert page.text == "Read for you"
+        assert asked == ["/read/http://site.example/a?b=c Bearer k"]

@@ -1,0 +1,1 @@
+"""PDF and Office files as text for a model."""

@@ -1,0 +1,21 @@
+"""What all formats share: what a document is for us, and that it may be unreadable."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+class Unreadable(Exception):
+    """The message says why, in a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """`lines` are made while they are read: what nobody reads costs nothing."""
+
+    title: str
+    lines: Iterator[str]
+
+
+def row(cells: list[str]) -> str:
+    """A row of a table; a cell keeps to its line."""
+    return f"| {' | '.join(' '.join(cell.split()).replace('|', '¦') for cell in cells)} |"
