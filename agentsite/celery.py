@@ -3,13 +3,18 @@
 import os
 
 from celery import Celery
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import setup_logging, worker_ready, worker_shutting_down
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 
 app = Celery("agentsite")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["tasks_app"], related_name="jobs")
+
+
+@setup_logging.connect
+def _leave_logging(**kwargs: object) -> None:
+    """Celery sets up no handlers of its own where somebody listens to this: ours mask what is secret."""
 
 
 @worker_ready.connect

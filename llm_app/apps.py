@@ -4,3 +4,8 @@ from django.apps import AppConfig
 class LlmAppConfig(AppConfig):
     name = "llm_app"
     verbose_name = "Models"
+
+    def ready(self) -> None:
+        from llm_app.redaction import uncaught
+
+        uncaught.to_the_log()

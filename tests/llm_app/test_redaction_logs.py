@@ -1,0 +1,76 @@
+"""No line of the log says a secret that this process knows, whoever logs it."""
+
+import json
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+from celery.app.log import Logging
+
+from agentsite.celery import app
+from llm_app.redaction import known, uncaught
+from llm_app.redaction.logs import JSONFormatter, MaskingFormatter
+
+SECRET = "log-secret-0a1B2c3D"
+
+
+@pytest.fixture(autouse=True)
+def _known() -> None:
+    known.remember(SECRET, "LOGGED")
+
+
+def logged(message: object, *arguments: object, formatter: logging.Formatter, error: bool = False) -> str:
+    info = None
+    if error:
+        try:
+            raise ValueError(f"broken by {SECRET}")
+        except ValueError:
+            info = sys.exc_info()
+    return formatter.format(logging.LogRecord("a.b", logging.ERROR, "f", 1, message, arguments, info))
+
+
+@pytest.mark.parametrize("formatter", [MaskingFormatter(), JSONFormatter()])
+def test_messages_arguments_and_tracebacks_are_masked(formatter: logging.Formatter) -> None:
+    line = logged("it is %s, %r", SECRET, {"key": SECRET}, formatter=formatter, error=True)
+    assert SECRET not in line
+    assert line.count("[secret:LOGGED]") >= 3
+    assert "Traceback" in line
+
+
+def test_a_line_of_json_is_one() -> None:
+    row = json.loads(logged(f'a "quoted"\nline with {SECRET}', formatter=JSONFormatter()))
+    assert row["message"] == 'a "quoted"\nline with [secret:LOGGED]'
+    assert (row["level"], row["logger"]) == ("ERROR", "a.b")
+
+
+@pytest.mark.parametrize("formatter", [MaskingFormatter(), JSONFormatter()])
+@pytest.mark.parametrize("arguments", [("one", "too many"), ()])
+def test_what_cannot_be_put_together_or_masked_is_withheld(
+    formatter: logging.Formatter, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not arguments:
+        monkeypatch.setattr(known, "masker", lambda: 1 / 0)
+    line = logged(f"it is {SECRET}", *arguments, formatter=formatter)
+    assert SECRET not in line
+    assert "withheld" in line
+
+
+def handlers() -> Iterator[logging.Handler]:
+    loggers = [logging.getLogger(), *map(logging.getLogger, logging.root.manager.loggerDict)]
+    return (handler for logger in loggers for handler in logger.handlers if type(handler) is logging.StreamHandler)
+
+
+def test_every_handler_masks_also_those_that_celery_would_bring() -> None:
+    Logging(app).setup_logging_subsystem(loglevel="INFO")
+    assert [handler for handler in handlers() if not isinstance(handler.formatter, MaskingFormatter)] == []
+
+
+def test_what_nobody_caught_goes_through_the_log(caplog: pytest.LogCaptureFixture, capsys: object) -> None:
+    caplog.handler.setFormatter(MaskingFormatter())
+    error = ValueError(SECRET)
+    uncaught._of_program(ValueError, error, None)
+    uncaught._of_thread(threading.ExceptHookArgs((ValueError, error, None, None)))
+    assert caplog.text.count("[secret:LOGGED]") == 2
+    assert SECRET not in caplog.text
