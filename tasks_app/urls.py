@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from tasks_app.views import chat, conversation, files, home, inbox, sessions, settings, usage, versions
+from tasks_app.views import (
+    calls,
+    chat,
+    conversation,
+    files,
+    forks,
+    home,
+    inbox,
+    sessions,
+    settings,
+    usage,
+    versions,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -19,7 +31,11 @@ urlpatterns = [
     path("s/<uuid:session_id>/versions/", versions.show, name="versions"),
     path("s/<uuid:session_id>/versions/<int:version_id>/", versions.download, name="version"),
     path("s/<uuid:session_id>/versions/<int:version_id>/restore/", versions.restore, name="version_restore"),
+    path("s/<uuid:session_id>/fork/", forks.fork, name="fork"),
+    path("s/<uuid:session_id>/calls/<uuid:call_id>/", calls.show, name="call"),
+    path("s/<uuid:session_id>/calls/<uuid:call_id>/request/", calls.download, name="call_download"),
     path("inbox/", inbox.show, name="inbox"),
+    path("inbox/approvals/<int:approval_id>/", inbox.decide, name="inbox_decide"),
     path("settings/", settings.show, name="settings"),
     path("settings/profile/", settings.profile, name="profile"),
     path("settings/tokens/", settings.make_token, name="token_make"),

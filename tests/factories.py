@@ -1,5 +1,6 @@
 """Rows for tests. Entries of the record are made by `append` only, like all others."""
 
+import hashlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,11 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from factory.django import DjangoModelFactory
 
+from llm_app import kept_prompt
+from llm_app.adapters.base import RouteParameters
 from llm_app.models import LLMLog, LogicalModel, Provider, Route
+from llm_app.protocols import adapter_of
+from llm_app.types import Message, Prompt
 from tasks_app.engine import record
 from tasks_app.engine.draft import Draft
 from tasks_app.models import ContextEntry, Session, SessionMember, Task
@@ -84,6 +89,23 @@ def log(at: datetime | None = None, **fields: Any) -> LLMLog:
     if at is not None:
         LLMLog.objects.filter(pk=row.pk).update(created_at=at)
     return row
+
+
+def kept_call(session: Session) -> LLMLog:
+    """The log of a call outside of the conversation, whose request can be rebuilt."""
+    prompt = Prompt(system="Be brief.", tools=(), messages=[Message(role="user", content="Hello.")])
+    references = kept_prompt.keep(prompt).references
+    parameters = RouteParameters(model="m", max_tokens=100)
+    body = adapter_of("openai_native", 1).body(prompt, parameters)
+    return log(
+        session_id=session.pk,
+        adapter="openai_native",
+        system_blob=references.system_blob,
+        messages_blob=references.messages_blob,
+        parameters=parameters.as_json(),
+        request_sha256=hashlib.sha256(body).hexdigest(),
+        request_bytes=len(body),
+    )
 
 
 def append(task: Task, *drafts: Draft) -> Sequence[ContextEntry]:

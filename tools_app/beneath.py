@@ -75,6 +75,12 @@ def require_file(status: os.stat_result) -> None:
         raise fault(errno.ENXIO)
 
 
+def require_room(error: OSError) -> None:
+    """Raises the error if it says that the disk is full: then nothing else will go better."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise error
+
+
 def exists(parent: int, name: str) -> bool:
     try:
         os.lstat(name, dir_fd=parent)

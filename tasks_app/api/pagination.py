@@ -26,6 +26,12 @@ class NewestFirst(ByCursor):
     max_page_size = 200
 
 
+class OldestFirst(ByCursor):
+    ordering = "created_at"
+    page_size = 100
+    max_page_size = 200
+
+
 class BySeq(ByCursor):
     """Entries, oldest first."""
 

@@ -28,11 +28,12 @@ def message_of(entry: ContextEntry, blobs: Mapping[str, str] = _NONE) -> Message
         return Message(role="tool", content=entry.content, tool_call_id=entry.tool_call_id, pictures=pictures, **known)
     if entry.context_type == ContextType.USER_MESSAGE:
         return Message(role="user", content=entry.content, pictures=_pictures(entry, blobs), **known)
-    thinking, call = _thinking(entry), _tool_call(entry)
+    thinking, call = thinking_of(entry), _tool_call(entry)
     return Message(role="assistant", content=entry.content, thinking=thinking, tool_call=call, **known)
 
 
-def _thinking(entry: ContextEntry) -> Thinking | None:
+def thinking_of(entry: ContextEntry) -> Thinking | None:
+    """What the model thought, with its signed parts."""
     if not entry.thinking:
         return None
     fields = json.loads(entry.thinking)

@@ -36,6 +36,11 @@ class Session(models.Model):
     title = models.CharField(max_length=200, blank=True)
     model = models.ForeignKey(LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Empty for the default.")
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, blank=True, related_name="sessions")
+    denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it does not have.")
+    parent = models.ForeignKey(
+        "self", models.SET_NULL, null=True, blank=True, editable=False, related_name="forks", help_text="Forked from."
+    )
+    parent_seq = models.PositiveIntegerField(null=True, blank=True, editable=False, help_text="Its last copied entry.")
     workdir = models.CharField(
         max_length=1000, blank=True, editable=False, help_text="A folder that `run_agent` was told to work in."
     )

@@ -32,8 +32,14 @@ class SessionRequests:
         self._masked: dict[tuple[int, str], tuple[Message, Message]] = {}  # with the original, whose id is the key
 
     @classmethod
-    def of(cls, session: Session | None) -> "SessionRequests":
-        return cls(list(ContextEntry.objects.of(session).in_context()) if session else [])
+    def of(cls, session: Session) -> "SessionRequests":
+        return cls(list(ContextEntry.objects.of(session).in_context().defer("metadata")))
+
+    @classmethod
+    def for_one(cls, log: LLMLog) -> "SessionRequests":
+        """With no more of the record than this call needs."""
+        entries = ContextEntry.objects.filter(session=log.session_id, seq__gt=log.cut_seq, seq__lte=log.last_seq)
+        return cls(list(entries.in_context().order_by("seq").defer("metadata")) if log.last_seq else [])
 
     def body(self, log: LLMLog) -> bytes:
         """Raises NotRebuilt."""

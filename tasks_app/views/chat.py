@@ -6,8 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from tasks_app import fragments, transcript, workspace_tree
-from tasks_app.models import Agent, Workflow
-from tasks_app.models import Session
+from tasks_app.models import Agent, Session, Workflow
 from tasks_app.views import models
 from tasks_app.views.access import Request, signed_in, visible
 from tasks_app.views.home import newest_sessions
@@ -26,7 +25,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
         return render(request, "chat/_items.html", context)
     context |= {
         "tree": workspace_tree.of(session),
-        "parent": Session.objects.visible_to(request.user).filter(pk=session.parent_id).first(),
+        "parent": Session.objects.visible_to(request.user).filter(pk__in=[session.parent_id]).first(),
         "models": models.choices(request.user, session),
         "agents": Agent.objects.all(),
         "workflows": Workflow.objects.usable(),

@@ -18,6 +18,8 @@ READS = [
     ("GET", "sessions/{session}/versions/"),
     ("GET", "sessions/{session}/versions/{version}/"),
     ("GET", "tasks/{task}/"),
+    ("GET", "tasks/{task}/llm-calls/"),
+    ("GET", "llm-calls/{call}/request/"),
 ]
 WRITES = [
     ("PATCH", "sessions/{session}/", {"title": "Mine"}),
@@ -27,10 +29,12 @@ WRITES = [
     ("POST", "tasks/{task}/reply/", {"content": "Blue"}),
     ("POST", "tasks/{task}/approval/", {"decision": "approve"}),
 ]
+FOR_READERS_TOO = [("POST", "tasks/{task}/fork/", {"seq": 1})]
 OWNERS_ALONE = [("DELETE", "sessions/{session}/")]
 ONES_OWN = ["sessions/", "tasks/", "models/", "tools/", "usage/", "secrets/"]
 
-WITH_ID = [*((method, path, None) for method, path in READS), *WRITES, *((m, p, None) for m, p in OWNERS_ALONE)]
+WITH_ID = [*((method, path, None) for method, path in READS), *WRITES, *FOR_READERS_TOO]
+WITH_ID += [(method, path, None) for method, path in OWNERS_ALONE]
 ALL = [*WITH_ID, *(("GET", path, None) for path in ONES_OWN), ("DELETE", "secrets/KEY/", None)]
 
 
@@ -41,11 +45,17 @@ def address(session, task):
     workspace_of(session).write_bytes("notes.txt", b"hello")
     (version,) = versions.keep(session, task, [KeepVersion(path="notes.txt", data=b"hi")])
     version.save()
-    return lambda path: path.format(session=session.pk, task=task.pk, version=version.pk)
+    call = factories.kept_call(session)
+    return lambda path: path.format(session=session.pk, task=task.pk, version=version.pk, call=call.pk)
 
 
 def test_the_tables_here_name_every_route():
-    names = {"session": "<uuid:session_id>", "task": "<uuid:task_id>", "version": "<int:version_id>"}
+    names = {
+        "session": "<uuid:session_id>",
+        "task": "<uuid:task_id>",
+        "version": "<int:version_id>",
+        "call": "<uuid:call_id>",
+    }
     known = {
         path.format(**names).replace("notes.txt", "<path:path>").replace("KEY", "<str:name>") for _, path, _ in ALL
     }
@@ -66,7 +76,7 @@ def test_what_is_not_shared_does_not_exist(method, path, body, address, program,
 
 @pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
 def test_an_id_of_nothing_is_answered_as_one_that_is_not_shared(method, path, body, address, program, charlie):
-    nothing = path.format(session=uuid.uuid4(), task=uuid.uuid4(), version=0)
+    nothing = path.format(session=uuid.uuid4(), task=uuid.uuid4(), version=0, call=uuid.uuid4())
     of_alice, of_nobody = (program(charlie).call(method, p, body).json() for p in (address(path), nothing))
     assert of_alice == of_nobody
 
@@ -94,6 +104,11 @@ def test_who_may_only_read_changes_nothing(method, path, body, address, program,
 def test_who_may_write_is_as_good_as_the_owner(method, path, body, address, program, carol, alice):
     as_member = program(carol).call(method, address(path), body).status_code
     assert as_member in (200, 201, 202, 409)  # 409: this task waits for nobody
+
+
+@pytest.mark.parametrize(("method", "path", "body"), FOR_READERS_TOO)
+def test_some_things_need_no_more_than_reading(method, path, body, address, program, bob):
+    assert program(bob).call(method, address(path), body).status_code == 201
 
 
 def test_only_the_owner_deletes(address, program, carol, alice, session, task):

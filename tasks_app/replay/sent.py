@@ -1,0 +1,49 @@
+"""The request of one call as it is shown to people and programs."""
+
+from dataclasses import dataclass
+
+from llm_app.models import LLMLog
+from llm_app.redaction import in_force
+from llm_app.redaction.masker import Masker
+from tasks_app.errors import Refusal
+from tasks_app.models import Session
+from tasks_app.replay.faults import NotRebuilt
+from tasks_app.replay.requests import SessionRequests, is_as_sent
+from tasks_app.session_secrets import masker_of
+
+
+class RequestGone(Refusal):
+    """The record does not give back what was sent in this call. An administrator can look with manage.py replay."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """`body` are the very bytes, unless what has become secret since had to be masked in them (`is_redacted`)."""
+
+    body: bytes
+    is_redacted: bool
+
+
+def sent(log: LLMLog) -> Sent:
+    """Raises RequestGone."""
+    try:
+        body = SessionRequests.for_one(log).body(log)
+    except NotRebuilt as error:
+        raise RequestGone() from error
+    if not is_as_sent(log, body):
+        raise RequestGone()
+    shown = _masker(log).masked(text := body.decode())
+    return Sent(body=shown.encode(), is_redacted=shown != text)
+
+
+def before(log: LLMLog) -> LLMLog | None:
+    """The call before it in its session, for the same purpose."""
+    if log.session_id is None:
+        return None
+    earlier = LLMLog.objects.filter(session_id=log.session_id, purpose=log.purpose, created_at__lt=log.created_at)
+    return earlier.order_by("-created_at").first()
+
+
+def _masker(log: LLMLog) -> Masker:
+    session = Session.objects.filter(pk__in=[log.session_id]).first()
+    return masker_of(session) if session else in_force.of_everyone().masker
