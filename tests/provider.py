@@ -41,10 +41,13 @@ class _Server(ThreadingHTTPServer):
 
 
 class FakeProvider:
-    """`replies` are given in order; the last one again and again. `hung_up` is set when a client leaves early."""
+    """`replies` are given in order; the last one again and again. Some are made of the request that they answer.
+
+    `hung_up` is set when a client leaves early.
+    """
 
     def __init__(self) -> None:
-        self.replies: list[Reply] = []
+        self.replies: list[Reply | Answer] = []
         self.received: list[Received] = []
         self.arrived = threading.Event()
         self.stalling = threading.Event()
@@ -68,10 +71,11 @@ class FakeProvider:
 
             def do_POST(self) -> None:
                 raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                provider.received.append(Received(self.path, dict(self.headers), raw))
+                received = Received(self.path, dict(self.headers), raw)
+                provider.received.append(received)
                 provider.arrived.set()
                 reply = provider.replies.pop(0) if len(provider.replies) > 1 else provider.replies[0]
-                provider._answer(self, reply)
+                provider._answer(self, reply(received) if callable(reply) else reply)
 
             def log_message(self, *args: Any) -> None:
                 pass
