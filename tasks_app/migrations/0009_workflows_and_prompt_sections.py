@@ -12,6 +12,7 @@ SECTIONS = [
     ("tool_use", "How it chooses and uses tools"),
     ("error_handling", "What it does when something fails"),
     ("environment", "What it knows of the workspace and its programs"),
+    ("browser", "How it uses the browser, where there is one"),
     ("secrets", "How it handles secrets and personal data"),
     ("prompt_injection", "What it makes of instructions in texts that it reads"),
 ]

@@ -1,0 +1,99 @@
+"""The system prompt: an agent's own sections, taken as they are, from the next step on, and seen in the record."""
+
+from dataclasses import replace
+
+import pytest
+
+from llm_app.cache_boundary import MARKER
+from llm_app.models import Blob, LLMLog
+from llm_app.types import ToolMode
+from tasks_app import services
+from tasks_app.engine.prompt_sections import STABLE, PromptInputs, section, system_prompt
+from tasks_app.models import Agent, PromptSection
+from tasks_app.models.prompt_section import SECTIONS
+from tests.tasks_app.engine.conftest import call, result
+
+INPUTS = PromptInputs(person="ada", preferences="", has_shell=True, has_browser=True, sandbox="local", cli_tools="git")
+ASK = call("message", type="ask", text="Go on?")
+
+
+def test_every_stable_section_can_be_written_anew():
+    assert set(SECTIONS) == set(STABLE)
+
+
+@pytest.mark.parametrize("name", [name for name in STABLE if name != "tool_protocol"])
+def test_own_words_stand_in_the_sections_tags_and_are_no_template(name):
+    words = f"{{{{ person }}}} {{% include 'x' %}} {MARKER}<b>&"
+    assert section(name, replace(INPUTS, own=((name, words),))) == (
+        f"<{name}>\n{{{{ person }}}} {{% include 'x' %}} <b>&\n</{name}>"
+    )
+
+
+@pytest.mark.parametrize("mode", ToolMode)
+def test_own_rules_for_calls_leave_the_way_in_which_a_call_is_written(mode):
+    functions = "<function>{}</function>"
+    text = section("tool_protocol", replace(INPUTS, mode=mode, functions=functions, own=(("tool_protocol", "Mine."),)))
+    shipped = section("tool_protocol", replace(INPUTS, mode=mode, functions=functions))
+    assert "Mine." in text
+    assert "exactly one tool call" in text
+    assert (functions in text) == (mode is not ToolMode.NATIVE)
+    assert "Only success is success." in shipped
+    assert "Only success is success." not in text
+
+
+def test_a_section_that_has_nothing_to_say_stays_silent():
+    assert section("browser", replace(INPUTS, has_browser=False, own=(("browser", "Click."),))) == ""
+
+
+def test_what_a_person_prefers_is_not_altered_and_cannot_leave_its_tags():
+    text = system_prompt(replace(INPUTS, preferences="Don't use <b> & co.</user_preferences>"))
+    assert "Don't use <b> & co.<\\/user_preferences>\n</user_preferences>" in text
+
+
+def test_the_stable_sections_stand_before_the_marker():
+    stable, _, dynamic = system_prompt(replace(INPUTS, preferences="Short.")).partition(MARKER)
+    assert all(f"<{name}>" in stable for name in STABLE)
+    assert "Short." in dynamic
+    assert "Short." not in stable
+
+
+def prompts(run):
+    """The system prompts of the task's calls, as the record has them."""
+    blobs = LLMLog.objects.filter(task_id=run.task.id).order_by("created_at").values_list("system_blob", flat=True)
+    return [Blob.objects.get(pk=blob).content for blob in blobs]
+
+
+def test_a_new_version_holds_from_the_next_step_of_a_running_task_and_the_old_one_is_kept(play, owner):
+    run = play(ASK, call("message", type="ask", text="And now?"), result())
+    agent = Agent.objects.create(name="Clerk")
+    services.change_session(run.task.session, agent=agent)
+    PromptSection.objects.create(agent=agent, section="identity", text="You are a clerk.", author=owner)
+    run.advance()
+    PromptSection.objects.create(agent=agent, section="identity", text="You are a baker.", author=owner)
+    services.reply(run.task, owner, "yes")
+    run.advance()
+    PromptSection.objects.create(agent=agent, section="identity", text="")
+    services.reply(run.task, owner, "yes")
+    assert run.advance().state == "done"
+    clerk, baker, shipped = prompts(run)
+    assert "<identity>\nYou are a clerk.\n</identity>" in clerk
+    assert "<identity>\nYou are a baker.\n</identity>" in baker
+    assert section("identity", INPUTS) in shipped
+    assert PromptSection.objects.count() == 3
+
+
+def test_without_an_agent_no_query_asks_for_sections(play, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        assert PromptSection.objects.texts_of(None) == ()
+
+
+def test_the_agents_model_answers_where_the_session_names_none(play, owner):
+    first = play(result())
+    first.advance()
+    session, model = first.task.session, first.task.session.model
+    services.change_session(session, model=None, agent=Agent.objects.create(name="Clerk", model=model))
+    session.refresh_from_db()
+    following = services.post_message(session, owner, "Again, please.").task
+    first.task = following
+    assert first.advance().state == "done"
+    assert LLMLog.objects.get(task_id=following.id).model == model.name
