@@ -40,6 +40,12 @@ class ToolSetting(models.Model):
     four_eyes = models.BooleanField(
         default=False, help_text="Whoever started the task may not approve, and each call is approved by itself."
     )
+    hosts = models.JSONField(
+        default=list,
+        blank=True,
+        help_text='For shell: the hosts that commands may reach, such as ["pypi.org", "*.pythonhosted.org"]. '
+        "Empty: no network.",
+    )
 
     class Meta:
         db_table = "tool_settings"

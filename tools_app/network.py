@@ -21,10 +21,12 @@ _INTERNAL = (
 class NetworkPolicy:
     """`allow_internal`: internal hosts that tools may reach all the same, each as "host" (any port) or "host:port".
 
-    An entry that is neither is a ValueError, when the policy is made.
+    An entry that is neither is a ValueError, when the policy is made. `only`: if it is given, no other host is reached;
+    "*.name" stands for all below a name, and "*" for all.
     """
 
     allow_internal: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         _ = self._allowed  # reads the entries, so that a wrong one shows now
@@ -34,6 +36,13 @@ class NetworkPolicy:
         if not is_internal(address):
             return True
         return any((name, p) in self._allowed for name in (_name(host), str(address)) for p in (port, None))
+
+    def knows(self, host: str) -> bool:
+        """Whether `host` is among those that may be reached at all."""
+        if self.only is None or "*" in self.only:
+            return True
+        name = _name(host)
+        return name in self.only or any(f"*{name[place:]}" in self.only for place in _dots(name))
 
     def allows_by_name(self, url: URL) -> bool:
         """Whether the host of `url` is one of those that an administrator has allowed beside the public ones."""
@@ -76,6 +85,8 @@ def check_host(url: URL, policy: NetworkPolicy) -> None:
     host, port = url.raw_host or "", url.port or 0
     if not _HOST.fullmatch(host):
         raise AddressRefused(f"This is not a valid URL: its host is {host!r}.")
+    if not policy.knows(host):
+        raise AddressRefused(f"{host} is not among the hosts that an administrator allows here.")
     address = literal(host)
     if address and not policy.permits(host, port, address):
         raise AddressRefused(_INTERNAL.format(host=host))
@@ -86,6 +97,10 @@ def _entry(text: str) -> tuple[str, int | None]:
     if not match:
         raise ValueError(f"{text!r} is neither a host nor host:port")
     return _name(match["host"].strip("[]")), int(match["port"]) if match["port"] else None
+
+
+def _dots(name: str) -> list[int]:
+    return [place for place, character in enumerate(name) if character == "."]
 
 
 def _name(host: str) -> str:

@@ -61,6 +61,11 @@ class Policy:
         setting = self.settings.get(definition.name)
         return Danger[setting.danger.upper()] if setting is not None and setting.danger else definition.danger
 
+    def hosts(self, name: str) -> frozenset[str]:
+        """The hosts that what a tool starts may reach."""
+        setting = self.settings.get(name)
+        return frozenset(setting.hosts) if setting is not None else frozenset()
+
     def judge(self, definition: ToolDefinition, arguments: Arguments) -> Judgement:
         """The danger of a call: the level of its tool, raised by the tool's own judgement."""
         judged, level = definition.judgement(arguments), self.level(definition)

@@ -13,7 +13,7 @@ from tasks_app.engine.live_stream import LiveStream
 from tasks_app.engine.searching import StoredSearches
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import Limits, Session
-from tools_app.base import Target, ToolContext
+from tools_app.base import Target, ToolContext, ToolDefinition
 from tools_app.effects import PlanStep
 from tools_app.models import AllowedAddress
 from tools_app.network import NetworkPolicy
@@ -39,13 +39,12 @@ def sandbox() -> Sandbox:
 
 
 def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
-    needs_network = cleared.definition.target in (Target.NETWORK, Target.BROWSER)
     report = _unheard if context.filters_output else partial(stream.feed, "tool_output")
     return ToolContext(
         session=str(context.session.pk),
         workspace=context.workspace,
         sandbox=context.sandbox,
-        network=NetworkPolicy(allow_internal=_allowed_addresses() if needs_network else frozenset()),
+        network=_network(context, cleared.definition),
         plan=[PlanStep(**step) for step in context.task.plan],
         output_schema=context.task.output_schema,
         ask_model=ModelForTools(context, report).ask,
@@ -55,6 +54,13 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         report=report,
         started=process.remember,
     )
+
+
+def _network(context: TaskContext, definition: ToolDefinition) -> NetworkPolicy:
+    """Where the tool may go: programs to the hosts that are named for them, others to all that is public."""
+    only = context.policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
+    goes_out = bool(only) or definition.target in (Target.NETWORK, Target.BROWSER)
+    return NetworkPolicy(only=only, allow_internal=_allowed_addresses() if goes_out else frozenset())
 
 
 def _unheard(text: str) -> None:

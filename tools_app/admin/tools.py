@@ -26,4 +26,4 @@ class ToolSettingAdmin(ModelAdmin):
     list_display = ["name", "enabled", "danger", "approval"]
     list_filter = ["enabled", "approval", "danger"]
     search_fields = ["name"]
-    fields = ["name", "enabled", "danger", "approval"]
+    fields = ["name", "enabled", "danger", "approval", "approvers", "four_eyes", "hosts"]

@@ -1,8 +1,9 @@
-"""The proxy: one listener on loopback, which only those pass who hold a credential of it."""
+"""The proxy: one listener on loopback or on a socket, which only those pass who hold a credential of it."""
 
 import asyncio
 import logging
 from hmac import compare_digest
+from pathlib import Path
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
@@ -32,7 +33,11 @@ class FilteringProxy:
         self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
-    async def start(self) -> None:
+    async def start(self, socket: Path | None = None) -> None:
+        """Listens on a free port of loopback, or on a `socket` of the file system."""
+        if socket is not None:
+            self._server = await asyncio.start_unix_server(self._accept, socket, limit=_MOST_HEAD)
+            return
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_MOST_HEAD)
 
     async def stop(self) -> None:

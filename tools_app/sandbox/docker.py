@@ -8,7 +8,7 @@ from collections.abc import Callable
 from shutil import which
 from typing import ClassVar
 
-from tools_app.errors import SandboxUnavailable
+from tools_app.errors import SandboxUnavailable, ToolError
 from tools_app.sandbox.base import TEMPORARY, WORKSPACE, Command, Limits, Outcome, Started
 from tools_app.sandbox.check import check
 from tools_app.sandbox.environment import PATH, environment
@@ -43,6 +43,8 @@ class Docker:
         self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
     ) -> Outcome:
         check(command)
+        if command.outlet:
+            raise ToolError("Commands have no network under docker. Use the tools search and fetch_url instead.")
         container = f"agentsite-{uuid.uuid4()}"
         with MemoryFiles() as files:
             words = ["run", f"--name={container}", *_ISOLATION, *_options(command), self._image, "sh"]

@@ -8,11 +8,13 @@ from shutil import which
 from tools_app.errors import SandboxUnavailable
 from tools_app.sandbox.base import Command
 from tools_app.sandbox.environment import PATH
+from tools_app.sandbox.outlet import FORWARDER
 
 
-def limited_shell(command: Command, *, count_processes: bool = True) -> list[str]:
+def limited_shell(command: Command, *, count_processes: bool = True, forwarded: bool = False) -> list[str]:
     """bash if there is one, else sh; the first to be ended by the kernel when the machine's memory is short.
 
+    `forwarded`: with a proxy on loopback before it, which leads to the socket of the command's outlet.
     Memory is RLIMIT_DATA, not the address space: Node.js and Java reserve far more addresses than they use.
     Raises SandboxUnavailable if util-linux is missing.
     """
@@ -24,4 +26,7 @@ def limited_shell(command: Command, *, count_processes: bool = True) -> list[str
     bounds += [f"--nofile={limits.open_files}"]
     if count_processes:
         bounds.append(f"--nproc={limits.processes}")
-    return [choom, "-n", "1000", "--", prlimit, *bounds, "--", bash or "/bin/sh", "-c", "--", command.text]
+    shell = [bash or "/bin/sh", "-c", "--", command.text]
+    if forwarded:
+        shell = ["python3", "-I", "-c", FORWARDER, *shell]
+    return [choom, "-n", "1000", "--", prlimit, *bounds, "--", *shell]

@@ -1,13 +1,16 @@
 """Runs a command in the sandbox, in the session's workspace."""
 
 import time
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from pydantic import Field
 
 from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.listing import in_units
 from tools_app.registry import tool
+from tools_app.sandbox import way_out
 from tools_app.sandbox.base import WORKSPACE, Command, Limits, Outcome
+from tools_app.sandbox.outlet import Outlet
 from tools_app.shell_judgement import judgement
 from tools_app.shell_secrets import as_variables
 
@@ -25,7 +28,8 @@ class ShellArguments(Arguments):
 @tool(
     name="shell",
     description=f"""Runs a command with bash (sh where there is none) in the workspace, {WORKSPACE}, and returns what it
-    prints and its exit code. There is no network, no terminal and nobody to answer questions: pass -y and the like.
+    prints and its exit code. There is no terminal and nobody to answer questions: pass -y and the like. The section
+    environment says whether there is a network.
     Each call begins anew: only files below the workspace stay, not variables, the current folder, background
     processes or /tmp. Use relative paths. To read, write, edit or search files, prefer the tools file and match.""",
     arguments=ShellArguments,
@@ -36,9 +40,20 @@ class ShellArguments(Arguments):
     takes_secrets=True,
 )
 async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
+    async with _way_out(context) as outlet:
+        return await _run(arguments, context, outlet)
+
+
+def _way_out(context: ToolContext) -> AbstractAsyncContextManager[Outlet | None]:
+    """To the hosts that an administrator allows for commands; without any, there is none."""
+    return way_out.opened(context.network) if context.network.only else nullcontext()
+
+
+async def _run(arguments: ShellArguments, context: ToolContext, outlet: Outlet | None) -> ToolResult:
     text, environment = as_variables(arguments.command, context.secrets)
     command = Command(
         text=text,
+        outlet=outlet,
         environment=environment,
         workspace=context.workspace.make_root(),
         owner=context.workspace.owner,

@@ -14,6 +14,7 @@ class Tool(Section):
     enabled: bool = True
     danger: DangerLevel | None = None
     approval: Approval = Approval.BY_DANGER
+    hosts: list[Annotated[str, StringConstraints(pattern=r"^(\*|(\*\.)?[A-Za-z0-9._-]+)$", max_length=255)]] = []
 
 
 class McpServer(Section):

@@ -114,7 +114,3 @@ def test_a_variable_reaches_the_command(server: Server) -> None:
 @pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_LIBRARY_PATH", "A\0--bind", "A=B", ""])
 def test_a_variable_that_could_reach_into_the_set_up_is_refused(server: Server, name: str) -> None:
     assert "environment variable" in server.run("true", environment={name: "/workspace/x"})["refused"]
-
-
-def test_a_command_that_wants_the_network_is_told_that_there_is_none(server: Server) -> None:
-    assert "no network" in server.run("true", network=True)["refused"]

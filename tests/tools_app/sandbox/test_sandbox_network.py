@@ -1,0 +1,93 @@
+"""Commands reach the hosts that an administrator allows, through the filtering proxy, and nothing else."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.tools_app.conftest import Call
+from tests.tools_app.test_network_guard import hello, serving
+from tools_app.base import ToolContext
+from tools_app.network import NetworkPolicy
+from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.owner import workspace_owner
+from tools_app.workspace import Workspace
+
+FETCH = """python3 - <<'END'
+import urllib.request
+try:
+    print(urllib.request.urlopen("{url}", timeout=10).read().decode())
+except Exception as error:
+    print("no:", error)
+END"""
+
+
+@pytest.fixture
+def workspace(workspace: Workspace) -> Workspace:
+    return Workspace(workspace.root, owner=workspace_owner())
+
+
+@pytest.fixture
+def tool_context(tool_context: ToolContext) -> ToolContext:
+    if (found := strongest("bubblewrap")).probe():
+        pytest.skip(found.probe())
+    return replace(tool_context, sandbox=found, network=NetworkPolicy(only=frozenset()))
+
+
+async def run_with(tool_context: ToolContext, call: Call, command: str, policy: NetworkPolicy) -> str:
+    object.__setattr__(tool_context, "network", policy)  # the same context that `call` closes over
+    return (await call("shell", command=command, timeout_s=30)).content
+
+
+async def test_an_allowed_host_is_reached_and_another_is_not(tool_context: ToolContext, call: Call) -> None:
+    async with serving(hello) as server:
+        address = f"127.0.0.1:{server.port}"
+        policy = NetworkPolicy(only=frozenset({"127.0.0.1"}), allow_internal=frozenset({address}))
+        command = "unset NO_PROXY no_proxy; " + FETCH.format(url=f"http://{address}/x")
+        assert "hello from /x" in await run_with(tool_context, call, command, policy)
+        other = NetworkPolicy(only=frozenset({"wiki.example"}), allow_internal=frozenset({address}))
+        assert "no: HTTP Error 403" in await run_with(tool_context, call, command, other)
+
+
+async def test_an_internal_address_needs_its_own_permission(tool_context: ToolContext, call: Call) -> None:
+    async with serving(hello) as server:
+        command = "unset NO_PROXY no_proxy; " + FETCH.format(url=f"http://127.0.0.1:{server.port}/")
+        said = await run_with(tool_context, call, command, NetworkPolicy(only=frozenset({"*"})))
+    assert "no: HTTP Error 403" in said
+
+
+async def test_past_the_proxy_there_is_no_way(tool_context: ToolContext, call: Call) -> None:
+    async with serving(hello) as server:
+        address = f"127.0.0.1:{server.port}"
+        policy = NetworkPolicy(only=frozenset({"127.0.0.1"}), allow_internal=frozenset({address}))
+        command = "env -i PATH=$PATH " + FETCH.format(url=f"http://{address}/")
+        assert "no: <urlopen error" in await run_with(tool_context, call, command, policy)
+
+
+async def test_a_command_keeps_its_exit_code_and_leaves_nothing(tool_context: ToolContext, call: Call) -> None:
+    said = await run_with(tool_context, call, "sleep 100 & exit 7", NetworkPolicy(only=frozenset({"pypi.org"})))
+    assert said.startswith("[exit code 7")
+
+
+async def test_without_an_allowed_host_there_is_no_proxy(tool_context: ToolContext, call: Call) -> None:
+    said = await run_with(tool_context, call, "env", NetworkPolicy(only=frozenset()))
+    assert "PROXY" not in said.upper().replace("NO_PROXY", "")
+
+
+@pytest.mark.parametrize(
+    ("only", "host", "known"),
+    [
+        ({"pypi.org"}, "pypi.org", True),
+        ({"pypi.org"}, "PyPI.org.", True),
+        ({"pypi.org"}, "www.pypi.org", False),
+        ({"*.pypi.org"}, "files.pypi.org", True),
+        ({"*.pypi.org"}, "a.b.pypi.org", True),
+        ({"*.pypi.org"}, "pypi.org", False),
+        ({"*.pypi.org"}, "evilpypi.org", False),
+        ({"*"}, "anything.example", True),
+        (set(), "pypi.org", False),
+        (None, "pypi.org", True),
+    ],
+)
+def test_the_list_of_hosts(only: set[str] | None, host: str, known: bool) -> None:
+    policy = NetworkPolicy(only=None if only is None else frozenset(only))
+    assert policy.knows(host) is known
