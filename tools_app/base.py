@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tools_app.capabilities import AskModel, NoSearches, Searches, no_model
+from tools_app.capabilities import AskModel, NoSearches, Searches, StoredResult, no_model, nothing_stored
 from tools_app.effects import Effect, PlanStep
 from tools_app.network import NetworkPolicy
 from tools_app.sandbox.base import Sandbox, Started
@@ -83,6 +83,7 @@ class ToolContext:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     ask_model: AskModel = no_model
     searches: Searches = field(default_factory=NoSearches)
+    stored_result: StoredResult = nothing_stored
     reader: ReaderService | None = None
     report: Callable[[str], None]
     started: Callable[[Started], None]

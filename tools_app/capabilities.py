@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tools_app.errors import ModelFailed
+from tools_app.errors import ModelFailed, NothingStored
 from tools_app.search_engines.base import Engine
 
 
@@ -39,6 +39,17 @@ class Searches(Protocol):
 
     async def kept(self, key: str) -> str:
         """What a `KeepSearch` of this key said in the last minutes; empty if there was none."""
+
+
+class StoredResult(Protocol):
+    """Gives what the record has under a number of the conversation's outline, whole. Raises NothingStored."""
+
+    async def __call__(self, number: int) -> str: ...
+
+
+async def nothing_stored(number: int) -> str:
+    """Where there is no record."""
+    raise NothingStored()
 
 
 class NoSearches:

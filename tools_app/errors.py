@@ -38,6 +38,10 @@ class PageLost(ToolError):
     """The page does not respond: it is busy with itself, and was closed. Visit it again, or another."""
 
 
+class NothingStored(ToolError):
+    """Nothing is kept under this number. Use a number n from the outline of the conversation."""
+
+
 class ModelFailed(ToolError):
     """The model that this tool asks gave no usable answer."""
 

@@ -9,7 +9,8 @@ class Situation:
 
     `makes_images`, `makes_audio` and `sees_pictures` say that a model which can is open to the task's person;
     `has_open_page`, that the session's browser shows a page; `answers_only`, that only `message` is left;
-    `in_workflow`, that the task has the steps of one in place of a plan. `output_schema` is the JSON Schema, as text,
+    `in_workflow`, that the task has the steps of one in place of a plan; `has_cut`, that the model sees only an outline
+    of the conversation's beginning. `output_schema` is the JSON Schema, as text,
     that the data of the result must fit; empty if none was asked for.
     """
 
@@ -19,4 +20,5 @@ class Situation:
     has_open_page: bool = False
     answers_only: bool = False
     in_workflow: bool = False
+    has_cut: bool = False
     output_schema: str = ""

@@ -10,6 +10,7 @@ from tasks_app.engine import process
 from tasks_app.engine.asking import ModelForTools
 from tasks_app.engine.checks import ClearedCall
 from tasks_app.engine.live_stream import LiveStream
+from tasks_app.engine.recalling import StoredResults
 from tasks_app.engine.searching import StoredSearches
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import Limits, Session
@@ -50,6 +51,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         ask_model=ModelForTools(context, report).ask,
         secrets=_secrets(context, cleared) if cleared.definition.takes_secrets else {},
         searches=StoredSearches(context.task.started_by_id),
+        stored_result=StoredResults(context),
         reader=ReaderService(**settings.READER_SERVICE) if settings.READER_SERVICE else None,
         report=report,
         started=process.remember,

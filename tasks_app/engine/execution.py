@@ -58,7 +58,7 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     call.log.status = CallStatus(result.status)
     context.stage(rows=[call.log])
     masker = context.secrets.refresh().masker  # before anything is cut: a half of a secret is not found any more
-    content = within_budget(masker.masked(result.content), context.workspace, call.call)
+    content = within_budget(masker.masked(result.content), context.workspace, call.call, context.limits.result_tokens)
     images, faults = pictures.keep(context.workspace, result.images)
     text = "\n".join([content, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
     stream = {"stream": context.streamed.id} if context.streamed else {}

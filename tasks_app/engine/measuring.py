@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from llm_app.call import Recipient
+from llm_app.kept_prompt import tools_text
 from llm_app.types import Prompt
 from tasks_app.engine import prompt, tokens
 from tasks_app.engine.conversation import Conversation
@@ -35,7 +36,7 @@ class Measured:
 
 def measure(context: TaskContext, recipient: Recipient) -> Measured:
     head = prompt.build(context, recipient.tool_mode)
-    head_size = tokens.estimate(head.system) + tokens.estimate(prompt.tools_text(head.tools))
+    head_size = tokens.estimate(head.system) + tokens.estimate(tools_text(head.tools))
     conversation = context.history.conversation(recipient.context_window)
     factor = context.calibration.factor(recipient.model)
     prunes = context.agent is not None and context.agent.prune_outputs

@@ -1,8 +1,8 @@
 """The prompts of one step: for each route that is tried, one that fits its window. Kept before they are sent."""
 
 from llm_app.call import Recipient, References, StoredPrompt
+from llm_app.kept_prompt import tools_text
 from llm_app.types import Prompt
-from tasks_app.engine import prompt
 from tasks_app.engine.cutting import make_room
 from tasks_app.engine.measuring import Measured, measure
 from tasks_app.engine.task_context import TaskContext
@@ -34,7 +34,7 @@ class Requests:
         context, head, cut = self._context, measured.prompt, measured.conversation.cut
         references = References(
             system_blob=context.blob(head.system),
-            tools_blob=context.blob(prompt.tools_text(head.tools)),
+            tools_blob=context.blob(tools_text(head.tools)),
             compacted_blob=context.blob(cut.text) if cut.text else "",
             cut_seq=cut.seq,
             last_seq=context.history.last_seq,

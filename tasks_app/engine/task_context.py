@@ -164,6 +164,7 @@ class TaskContext:
             has_open_page=self._holding.has(PAGE),
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),
+            has_cut=self.history.has_cut,
             output_schema=self.task.output_schema,
         )
 

@@ -2,13 +2,14 @@
 
 from tasks_app.models import ContextEntry
 
+BYTES = 3  # of a token, in UTF-8
 PICTURE = 1_600  # tokens: what the largest that we send costs, at those who say so
 FRAME = 4  # tokens of a message beside its text
 
 
 def estimate(text: str) -> int:
     """UTF-8 bytes / 3: high for prose, about right for code and for scripts other than Latin."""
-    return len(text.encode(errors="replace")) // 3
+    return len(text.encode(errors="replace")) // BYTES
 
 
 def of_entry(entry: ContextEntry) -> int:

@@ -66,7 +66,7 @@ def judge(arguments: FileArguments) -> Judgement:
     arguments=FileArguments,
     danger=Danger.SAFE,
     judge=judge,
-    compact_template="file {action} {path}",
+    compact_template="file {action} {path}[ → {to}][ from line {offset}][, {limit} lines]",
     takes_secrets=True,
 )
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from django.contrib.auth.models import AbstractBaseUser
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from agentsite.configuration.values import Count, CountOrNone, Dollars, Name, Secret, Section, Tokens
 
@@ -48,5 +48,8 @@ class Limits(Section):
     tool_loop_window: Count = 20
     tool_loop_refusals: Count = 3
     no_tool_call_retries: CountOrNone = 3
+    result_tokens: Count = 2_500
+    compact_at_percent: Annotated[Count, Field(ge=10, le=90)] = 80
+    tail_percent: Annotated[Count, Field(ge=1, le=40)] = 15
     workspace_bytes: Count = 2 * 1000**3
     budget: Budget = Budget()

@@ -14,10 +14,11 @@ from tasks_app.replay import verification
 from tests import factories, provider, strict_provider
 from tests.provider import Received, Reply
 from tests.tasks_app.engine.conftest import Run
+from tools_app import registry
 from tools_app.models import ToolSetting
 
 WINDOW, REPLY = 6_000, 400
-UNUSED = ("fetch_url", "match", "search", "shell", "browser", "vision", "generate", "slides")
+USED = ("file", "message", "plan", "recall")
 
 
 class Agent:
@@ -53,8 +54,8 @@ def agent() -> Agent:
 
 @pytest.fixture
 def model(http_session: Any) -> LogicalModel:
-    for name in UNUSED:
-        ToolSetting.objects.create(name=name, enabled=False)
+    unused = [tool.name for tool in registry.all_tools() if tool.name not in USED]
+    ToolSetting.objects.bulk_create(ToolSetting(name=name, enabled=False) for name in unused)
     model: LogicalModel = http_session.model
     model.context_window, model.max_output_tokens = WINDOW, REPLY
     model.save()

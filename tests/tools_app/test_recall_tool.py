@@ -1,0 +1,70 @@
+"""The tool recall: what the record has under a number, whole, page by page."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.tools_app.conftest import Call
+from tools_app import registry
+from tools_app.base import ToolContext
+from tools_app.compact_line import compact_line
+from tools_app.errors import NothingStored, ToolError
+from tools_app.situation import Situation
+
+STORED = {3: "short", 4: "".join(f"{number:07}\n" for number in range(2_000)), 5: "ü" * 5_000}
+
+
+@pytest.fixture
+def tool_context(tool_context: ToolContext) -> ToolContext:
+    async def stored(number: int) -> str:
+        if number not in STORED:
+            raise NothingStored()
+        return STORED[number]
+
+    return replace(tool_context, stored_result=stored)
+
+
+async def test_a_short_result_comes_as_it_was(call: Call) -> None:
+    assert (await call("recall", number=3)).content == "short"
+
+
+@pytest.mark.parametrize("number", [4, 5])
+async def test_a_long_one_comes_in_pages_that_lose_nothing(call: Call, number: int) -> None:
+    pages, offset = [], 0
+    while True:
+        text, _, note = (await call("recall", number=number, offset=offset)).content.rpartition("\n[")
+        pages.append(text)
+        assert len(text.encode()) <= 6_000
+        if "Go on with offset" not in note:
+            break
+        offset = int(note.split("offset ")[1].removesuffix(".]"))
+    assert "".join(pages) == STORED[number]
+    assert len(pages) > 1
+
+
+async def test_an_unknown_number_and_an_offset_behind_the_end_say_so(call: Call) -> None:
+    with pytest.raises(ToolError, match="Nothing is kept under this number"):
+        await call("recall", number=99)
+    with pytest.raises(ToolError, match="5 characters only"):
+        await call("recall", number=3, offset=5)
+
+
+def test_it_is_there_only_when_something_is_cut() -> None:
+    definition = registry.get("recall")
+    assert not definition.visible(Situation())
+    assert definition.visible(Situation(has_cut=True))
+
+
+def test_the_line_of_a_call_names_what_was_read_and_which_part_of_it() -> None:
+    assert compact_line("file", {"action": "read", "path": "a.py"}) == "file read a.py"
+    ranged = {"action": "read", "path": "a.py", "offset": 10, "limit": 5}
+    assert compact_line("file", ranged) == "file read a.py from line 10, 5 lines"
+    assert compact_line("file", {"action": "move", "path": "a", "to": "b"}) == "file move a → b"
+
+
+def test_the_line_of_a_tool_that_is_gone_keeps_its_name_and_arguments() -> None:
+    assert compact_line("gone", {"x": 1, "y": "{x}"}) == "gone x=1 y={x}"
+
+
+def test_braces_in_arguments_are_left_alone() -> None:
+    assert compact_line("shell", {"command": "echo {command} [a]"}) == "shell: echo {command} [a]"

@@ -1,0 +1,40 @@
+"""Gives back an earlier result whole, after the conversation kept only a line of it."""
+
+from pydantic import Field
+
+from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.errors import ToolError
+from tools_app.registry import tool
+
+PAGE = 6_000  # bytes: what a result may have by default, with room for what is said beside it
+
+
+class RecallArguments(Arguments):
+    number: int = Field(ge=1, description="The number n of the line, of the step or of the message.")
+    offset: int = Field(0, ge=0, description="The character to begin with, where the last answer named one to go on.")
+
+
+@tool(
+    name="recall",
+    description="""Gives back the whole result of an earlier step, or the whole words of an earlier message, by its
+    number in the outline of the conversation. It shows what was then: for a file as it is now, read the file.""",
+    arguments=RecallArguments,
+    danger=Danger.SAFE,
+    compact_template="recall {number}[ from {offset}]",
+    visible=lambda situation: situation.has_cut,
+)
+async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult:
+    stored = await context.stored_result(arguments.number)
+    begin, size = arguments.offset, len(stored)
+    if begin and begin >= size:
+        raise ToolError(f"It has {size:,} characters only.")
+    end = begin + _characters(stored[begin : begin + PAGE])
+    if begin == 0 and end == size:
+        return ToolResult(content=stored)
+    more = f" Go on with offset {end}." if end < size else ""
+    return ToolResult(content=f"{stored[begin:end]}\n[characters {begin:,} to {end:,} of {size:,}.{more}]")
+
+
+def _characters(text: str) -> int:
+    """How many of them fit into a page."""
+    return len(text.encode(errors="replace")[:PAGE].decode(errors="ignore"))
