@@ -56,6 +56,7 @@ NAVIGATION = [
         "title": "Agents",
         "items": [
             _item("Agents", "smart_toy", "tasks_app.agent"),
+            _item("Workflows", "format_list_numbered", "tasks_app.workflow"),
         ],
     },
     {

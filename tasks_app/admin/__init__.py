@@ -12,6 +12,7 @@ from tasks_app.admin import (
     secrets,
     sessions,
     tasks,
+    workflows,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "secrets",
     "sessions",
     "tasks",
+    "workflows",
 ]

@@ -1,7 +1,7 @@
 """What a model sees beside the conversation: the system prompt and the tool list."""
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
@@ -31,7 +31,7 @@ def build(context: TaskContext, mode: ToolMode) -> Prompt:
         has_shell="shell" in names,
         has_browser="browser" in names,
         sandbox=context.sandbox.name,
-        cli_tools=", ".join(_installed()),
+        cli_tools=", ".join(installed_tools()),
         command_hosts=", ".join(sorted(context.policy.hosts("shell"))),
         mode=mode,
         functions="" if mode is ToolMode.NATIVE else _functions(names, situation, masker),
@@ -69,12 +69,6 @@ def _functions(names: tuple[str, ...], situation: Situation, masker: Masker) -> 
     return "\n".join(f"<function>{line}</function>" for line in lines)
 
 
-def tools_text(tools: Sequence[ToolSpec]) -> str:
-    """The tool list as it is kept beside the log of a call."""
-    rows = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in tools]
-    return orjson.dumps(rows).decode()
-
-
 @cache
-def _installed() -> tuple[str, ...]:
+def installed_tools() -> tuple[str, ...]:
     return tuple(name for name in CLI_TOOLS if shutil.which(name, path="/usr/local/bin:/usr/bin:/bin"))

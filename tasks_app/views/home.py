@@ -38,7 +38,7 @@ def home(request: Request) -> HttpResponse:
 
 def _start(request: Request) -> HttpResponse:
     """A new session; none is left behind if its message cannot be taken."""
-    agent = {"agent": choices.agent(request)} if "agent" in request.POST else {}
+    agent: dict[str, Any] = {"agent": choices.agent(request)} if "agent" in request.POST else {}
     session = services.create_session(request.user, model=models.chosen(request), **agent)
     try:
         attachments = uploads.store(session, request.FILES.getlist("files"))

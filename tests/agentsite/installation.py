@@ -18,8 +18,10 @@ from tasks_app.models import (
     FileVersion,
     InboxMessage,
     Limits,
+    PromptSection,
     Task,
     ToolCallLog,
+    Workflow,
 )
 from tests import factories
 from tools_app.models import AllowedAddress, RolePolicy, ToolSetting
@@ -36,7 +38,9 @@ def furnish() -> None:
 def add_more(number: int = 1) -> Task:
     """One more row in every list that can grow; returns the task."""
     role = Group.objects.create(name=f"role {number}")
-    Agent.objects.create(name=f"agent {number}")
+    agent = Agent.objects.create(name=f"agent {number}")
+    PromptSection.objects.create(agent=agent, section="identity", text="You are a clerk.")
+    Workflow.objects.create(name=f"workflow {number}").steps.create(position=1, title="Look", instructions="Look.")
     RolePolicy.objects.create(role=role, deny=["shell"])
     AllowedAddress.objects.create(address=f"10.0.0.{number}")
     member = factories.UserFactory()

@@ -136,7 +136,8 @@ def test_limits_are_one_row(browser: Client) -> None:
 
 
 def _shown(form: Any) -> dict[str, Any]:
-    return {name: form[name].value() for name in form.fields if name != "max_iterations"}
+    shown = {name: form[name].value() for name in form.fields if name != "max_iterations"}
+    return {name: "" if value is None else value for name, value in shown.items()}
 
 
 def test_another_model_can_be_made_the_default(browser: Client) -> None:

@@ -1,0 +1,41 @@
+"""The whole system prompt of an agent, section by section, as it would be sent now: for administrators."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llm_app.types import ToolMode
+from tasks_app.engine.capabilities import sandbox
+from tasks_app.engine.prompt import installed_tools
+from tasks_app.engine.prompt_sections import DYNAMIC, STABLE, PromptInputs, section
+from tasks_app.models import Agent, PromptSection
+from tools_app.policy import policy_for
+from tools_app.situation import Situation
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewedSection:
+    """`version` is what an administrator wrote, where the section is not the one that ships."""
+
+    name: str
+    text: str
+    version: PromptSection | None
+
+
+def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequence[PreviewedSection]:
+    """As a task of `person` would have it. In a mode without a field for tools, their list is left out here."""
+    versions = PromptSection.objects.in_force(agent)
+    names = [tool.name for tool in policy_for(person.pk, denied=agent.denied_tools).visible(Situation())]
+    inputs = PromptInputs(
+        person=person.get_username(),
+        preferences=person.preferences,
+        has_shell="shell" in names,
+        has_browser="browser" in names,
+        sandbox=sandbox().name,
+        cli_tools=", ".join(installed_tools()),
+        mode=mode,
+        functions="(the tools, one a line)",
+        own=tuple((name, version.text) for name, version in versions.items()),
+    )
+    found = [(name, section(name, inputs)) for name in (*STABLE, *DYNAMIC)]
+    return [PreviewedSection(name=name, text=text, version=versions.get(name)) for name, text in found if text]

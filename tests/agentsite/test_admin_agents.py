@@ -1,0 +1,87 @@
+"""Agents in the admin: sections of the prompt get versions that nobody changes, and the whole prompt can be seen."""
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+from django.urls import reverse
+
+from tasks_app.models import Agent, PromptSection, Workflow
+
+
+@pytest.fixture
+def agent(db):
+    return Agent.objects.create(name="Clerk")
+
+
+def page(agent):
+    return reverse("admin:tasks_app_agent_change", args=[agent.pk])
+
+
+def form(browser, address):
+    """The fields of the page's form as it stands, without the rows of its inlines."""
+    fields = dict(browser.get(address).context["adminform"].form.initial)
+    return {name: value for name, value in fields.items() if value not in (None, False)} | {
+        "denied_tools": "[]",
+        "withheld_patterns": "[]",
+    }
+
+
+def versions(*rows, initial=0):
+    given = {"sections-TOTAL_FORMS": initial + len(rows), "sections-INITIAL_FORMS": initial}
+    for number, row in enumerate(rows, initial):
+        given |= {f"sections-{number}-{name}": value for name, value in row.items()}
+    return given
+
+
+def test_a_version_is_added_with_its_author_and_the_older_one_stays_as_it_was(browser, root, agent):
+    for text in ("You are a clerk.", "You are a baker."):
+        row = {"section": "identity", "text": text, "agent": agent.pk}
+        data = form(browser, page(agent)) | versions(row, initial=PromptSection.objects.count())
+        for number, old in enumerate(PromptSection.objects.all()):
+            data |= {f"sections-{number}-id": old.pk, f"sections-{number}-text": "altered"}
+        answer = browser.post(page(agent), data)
+        assert answer.status_code == 302, answer.context["errors"]
+    newest, oldest = PromptSection.objects.all()
+    assert (oldest.text, newest.text) == ("You are a clerk.", "You are a baker.")
+    assert newest.author == root
+    assert PromptSection.objects.texts_of(agent) == (("identity", "You are a baker."),)
+
+
+def test_the_whole_prompt_is_shown_with_whose_words_it_is(browser, root, agent):
+    PromptSection.objects.create(agent=agent, section="identity", text="You are <b>a clerk</b>.", author=root)
+    for mode, sign in [("native", "Arguments are one complete JSON object"), ("json", "&quot;tool&quot;"), ("?", "")]:
+        shown = browser.get(reverse("admin:tasks_app_agent_prompt", args=[agent.pk]), {"mode": mode}).content.decode()
+        assert "You are &lt;b&gt;a clerk&lt;/b&gt;." in shown
+        assert "in the words of root" in shown
+        assert "&lt;guardrails&gt;" in shown
+        assert sign in shown
+
+
+def test_the_prompt_of_an_agent_is_for_those_who_may_see_it(browser, agent):
+    clerk = get_user_model().objects.create_user("clerk", is_staff=True)
+    client = Client()
+    client.force_login(clerk, backend="allauth.account.auth_backends.AuthenticationBackend")
+    assert client.get(reverse("admin:tasks_app_agent_prompt", args=[agent.pk])).status_code in (403, 404)
+    assert browser.get(reverse("admin:tasks_app_agent_prompt", args=[agent.pk + 1])).status_code == 404
+
+
+def test_a_new_default_agent_takes_the_place_of_the_old_one_and_can_be_taken_back(browser, agent):
+    Agent.objects.create(name="Old", is_default=True)
+    for default in (agent, None):
+        chosen = {"action": "switch_default", "_selected_action": [agent.pk]}
+        browser.post(reverse("admin:tasks_app_agent_changelist"), chosen)
+        assert Agent.objects.default() == default
+
+
+def test_the_steps_of_a_workflow_are_laid_down_in_their_order(browser):
+    rows = {"steps-TOTAL_FORMS": 2, "steps-INITIAL_FORMS": 0}
+    for number, (title, position) in enumerate([("Tell", 2), ("Look", 1)]):
+        rows |= {
+            f"steps-{number}-title": title,
+            f"steps-{number}-instructions": f"{title}.",
+            f"steps-{number}-position": position,
+        }
+    answer = browser.post(reverse("admin:tasks_app_workflow_add"), {"name": "Release", **rows})
+    assert answer.status_code == 302
+    steps = Workflow.objects.usable().get().laid_down()["steps"]
+    assert [step["title"] for step in steps] == ["Look", "Tell"]
