@@ -31,7 +31,7 @@ WRITES = [
 ]
 FOR_READERS_TOO = [("POST", "tasks/{task}/fork/", {"seq": 1})]
 OWNERS_ALONE = [("DELETE", "sessions/{session}/")]
-ONES_OWN = ["sessions/", "tasks/", "models/", "tools/", "usage/", "secrets/"]
+ONES_OWN = ["sessions/", "tasks/", "agents/", "workflows/", "models/", "tools/", "usage/", "secrets/"]
 
 WITH_ID = [*((method, path, None) for method, path in READS), *WRITES, *FOR_READERS_TOO]
 WITH_ID += [(method, path, None) for method, path in OWNERS_ALONE]

@@ -1,0 +1,58 @@
+"""Agents and workflows are offered where there are some; a blocked step is a question on the page."""
+
+import pytest
+
+from tasks_app.models import Agent, Session, Task, Workflow
+
+
+@pytest.fixture
+def release(db):
+    workflow = Workflow.objects.create(name="Release")
+    workflow.steps.create(position=0, title="Look", instructions="Look.")
+    return workflow
+
+
+@pytest.mark.parametrize("address", ["/", "{session}"])
+def test_nothing_is_offered_where_there_is_nothing_to_choose(alices, session, address):
+    page = alices.page(address.format(session=session.get_absolute_url()))
+    assert 'name="agent"' not in page
+    assert 'name="workflow"' not in page
+
+
+def test_a_first_message_takes_its_agent_and_its_workflow(alices, session, release):
+    clerk = Agent.objects.create(name="Clerk", is_default=True)
+    assert '<option value="Clerk" selected>' in alices.page("/")
+    alices.post("/", {"content": "Release it.", "agent": "Clerk", "workflow": "Release"})
+    task = Task.objects.get()
+    assert (task.session.agent, task.workflow["name"]) == (clerk, "Release")
+    assert "Workflow: Release" in alices.page(task.session.get_absolute_url())
+    alices.post("/", {"content": "Go.", "agent": "", "workflow": "No such thing"})
+    plain = Session.objects.exclude(pk__in=[session.pk, task.session.pk]).get()
+    assert (plain.agent, plain.tasks.get().workflow) == (None, {})
+
+
+def test_the_agent_of_a_session_can_be_changed(alices, session):
+    clerk = Agent.objects.create(name="Clerk")
+    address = f"{session.get_absolute_url()}change/"
+    alices.htmx(address, {"agent": "Clerk"})
+    session.refresh_from_db()
+    assert session.agent == clerk
+    alices.htmx(address, {"title": "Another"})
+    session.refresh_from_db()
+    assert session.agent == clerk
+    alices.htmx(address, {"agent": ""})
+    session.refresh_from_db()
+    assert session.agent is None
+
+
+def test_a_workflow_for_a_task_that_runs_is_refused_in_a_sentence(alices, session, task, release):
+    answer = alices.htmx(f"{session.get_absolute_url()}messages/", {"content": "Now.", "workflow": "Release"})
+    assert answer.status_code == 409
+    assert "A workflow starts with a task of its own." in answer.content.decode()
+
+
+def test_a_blocked_step_asks_on_the_page(alices, session, called):
+    called("step", '{"action": "blocked", "note": "I have no **key**."}', status="waiting")
+    page = alices.page(session.get_absolute_url())
+    assert "A question for you" in page
+    assert "I have no <strong>key</strong>." in page
