@@ -6,7 +6,17 @@ from django.db import transaction
 
 from agentsite.configuration.load import Loaded
 from agentsite.configuration.schema import Configuration
-from agentsite.configuration.sections import limits, logical_models, network, providers, roles, tools, users
+from agentsite.configuration.sections import (
+    agents,
+    limits,
+    logical_models,
+    network,
+    providers,
+    roles,
+    tools,
+    users,
+    workflows,
+)
 from agentsite.models import AppliedValue
 
 # Raised when a section takes effect that had none: an unchanged file is applied again after the upgrade.
@@ -44,6 +54,8 @@ def _changes(configuration: Configuration) -> Iterator[str]:
     yield from logical_models.apply(configuration.models)
     yield from tools.apply(configuration.tools)
     yield from users.apply(configuration.users)
+    yield from agents.apply(configuration.agents)
+    yield from workflows.apply(configuration.workflows)
     yield from limits.apply(configuration.limits)
     yield from network.apply(configuration.network)
 

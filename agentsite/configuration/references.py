@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib.auth.models import Group
 
 from agentsite.configuration.mistakes import Location, words
-from llm_app.models import Provider
+from llm_app.models import LogicalModel, Provider
 
 _UNIQUE = (
     ("providers", "name"),
@@ -16,6 +16,8 @@ _UNIQUE = (
     ("tools", "name"),
     ("users", "username"),
     ("users", "api_token"),
+    ("agents", "name"),
+    ("workflows", "name"),
     ("mcp_servers", "name"),
 )
 Wrong = tuple[Location, str]
@@ -27,6 +29,7 @@ class Known:
 
     providers: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
+    models: frozenset[str] = frozenset()
 
     @classmethod
     def here(cls) -> "Known":
@@ -34,6 +37,7 @@ class Known:
         return cls(
             providers=frozenset(Provider.objects.values_list("name", flat=True)),
             roles=frozenset(Group.objects.values_list("name", flat=True)),
+            models=frozenset(LogicalModel.objects.values_list("name", flat=True)),
         )
 
 
@@ -49,6 +53,10 @@ def check(data: Any, known: Known) -> Iterator[Wrong]:
     for location, name in _granted(data):
         if name not in roles:
             yield location, f"there is no role called {name!r}"
+    models = known.models | _names(data, "models")
+    for location, agent in _items(data, ("agents",)):
+        if isinstance(name := agent.get("model"), str) and name not in models:
+            yield (*location, "model"), f"there is no model called {name!r}"
 
 
 def _repeated(data: Any, section: str, key: str) -> Iterator[Wrong]:

@@ -1,11 +1,13 @@
 """The shape of the configuration file. Names and defaults are those of the outward interface."""
 
+from agentsite.configuration.schema.agents import Agent, Workflow
 from agentsite.configuration.schema.people import Budget, Limits, Role, User
 from agentsite.configuration.schema.providers import LogicalModel, Provider, Route
 from agentsite.configuration.schema.tools import McpServer, Network, Search, Tool
 from agentsite.configuration.values import Section
 
 __all__ = [
+    "Agent",
     "Budget",
     "Configuration",
     "Limits",
@@ -18,6 +20,7 @@ __all__ = [
     "Search",
     "Tool",
     "User",
+    "Workflow",
 ]
 
 
@@ -29,6 +32,8 @@ class Configuration(Section):
     roles: list[Role] = []
     tools: list[Tool] = []
     users: list[User] = []
+    agents: list[Agent] = []
+    workflows: list[Workflow] = []
     limits: Limits = Limits()
     mcp_servers: list[McpServer] = []
     network: Network = Network()

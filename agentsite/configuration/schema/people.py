@@ -48,6 +48,9 @@ class Limits(Section):
     tool_loop_window: Count = 20
     tool_loop_refusals: Count = 3
     no_tool_call_retries: CountOrNone = 3
+    tool_call_limit: Count | None = None
+    stale_plan_after: Count = 10
+    budget_reminder_percent: Annotated[Count, Field(le=100)] = 80
     result_tokens: Count = 2_500
     compact_at_percent: Annotated[Count, Field(ge=10, le=90)] = 80
     tail_percent: Annotated[Count, Field(ge=1, le=40)] = 15

@@ -1,0 +1,39 @@
+"""Agents, and the workflows that their tasks may go through."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, StringConstraints
+
+from agentsite.configuration.values import Name, Section
+from tasks_app.models.prompt_section import SECTIONS
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=20_000)]
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+
+
+def _known(name: str) -> str:
+    if name not in SECTIONS:
+        raise ValueError(f"there is no section called {name!r}; there are {', '.join(SECTIONS)}")
+    return name
+
+
+class Agent(Section):
+    """`sections` are those of its prompt that differ from what ships; an empty text brings that back."""
+
+    name: Name
+    description: str = ""
+    default: bool = False
+    model: Name | None = None
+    denied_tools: list[Name] = []
+    sections: dict[Annotated[str, AfterValidator(_known)], Text] = {}
+
+
+class WorkflowStep(Section):
+    title: Title
+    instructions: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class Workflow(Section):
+    name: Name
+    description: str = ""
+    steps: list[WorkflowStep] = []

@@ -1,0 +1,67 @@
+"""Agents and workflows out of the file: created and updated by name, with a version for each change of a section."""
+
+import pytest
+
+from agentsite.configuration.mistakes import ConfigurationError
+from tasks_app.models import Agent, Limits, PromptSection, Workflow
+from tests import factories
+
+FILE = """
+    agents:
+      - name: Clerk
+        description: Files things.
+        default: true
+        model: careful
+        denied_tools: [shell]
+        sections: {identity: You are a clerk., browser: Click little.}
+    workflows:
+      - name: Release
+        steps:
+          - {title: Look, instructions: Look at it.}
+          - {title: Build, instructions: Build it.}
+"""
+
+
+def test_agents_and_workflows_are_set_up_once(configure):
+    factories.LogicalModelFactory(name="careful")
+    assert configure(FILE)
+    agent = Agent.objects.default()
+    assert (agent.name, agent.model.name, agent.denied_tools) == ("Clerk", "careful", ["shell"])
+    assert dict(PromptSection.objects.texts_of(agent))["identity"] == "You are a clerk."
+    assert [step["title"] for step in Workflow.objects.get().laid_down()["steps"]] == ["Look", "Build"]
+    assert configure(FILE) == []
+
+
+def test_other_words_are_a_new_version_and_other_steps_take_the_place_of_the_old_ones(configure):
+    factories.LogicalModelFactory(name="careful")
+    configure(FILE)
+    changed = FILE.replace("a clerk", "a baker").replace("Build", "Bake").replace("default: true", "default: false")
+    assert configure(changed) == [
+        "agent Clerk: a new version of the section identity",
+        "agent Clerk: is no longer the default agent",
+        "workflow Release: 2 steps",
+    ]
+    assert PromptSection.objects.filter(section="identity").count() == 2
+    assert [step["title"] for step in Workflow.objects.get().laid_down()["steps"]] == ["Look", "Bake"]
+    assert configure("agents: [{name: Clerk, sections: {identity: ''}}]")
+    assert "identity" not in dict(PromptSection.objects.texts_of(Agent.objects.get()))
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("agents: [{name: A, model: none}]", "there is no model called 'none'"),
+        ("agents: [{name: A}, {name: A}]", "the same name"),
+        ("agents: [{name: A, sections: {tools: x}}]", "no section called 'tools'"),
+        ("workflows: [{name: W, steps: [{title: x}]}]", "instructions"),
+    ],
+)
+def test_a_mistake_is_named(configure, text, mistake):
+    with pytest.raises(ConfigurationError, match=mistake):
+        configure(text)
+
+
+def test_the_limits_of_reminders_stand_in_the_file(configure):
+    configure("limits: {tool_call_limit: 30, stale_plan_after: 5, budget_reminder_percent: 50}")
+    limits = Limits.current()
+    assert (limits.tool_call_limit, limits.stale_plan_after, limits.budget_reminder_percent) == (30, 5, 50)
