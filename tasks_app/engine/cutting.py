@@ -2,13 +2,12 @@
 
 import copy
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 
 from llm_app.call import Recipient
 from llm_app.models import Blob
 from llm_app.redaction.masker import Masker
-from tasks_app.engine import tokens
+from tasks_app.engine import summary, tokens
 from tasks_app.engine.cut import Cut
 from tasks_app.engine.draft import Draft, notice
 from tasks_app.engine.interrupts import Failed
@@ -22,16 +21,15 @@ from tasks_app.models.task import FailureCode
 from tools_app.compact_line import compact_line
 
 
-def make_room(context: TaskContext, recipient: Recipient, cause: Cause, summary: Draft | None = None) -> bool:
+def make_room(context: TaskContext, recipient: Recipient, cause: Cause, told: Draft | None = None) -> bool:
     """Moves the cut of the recipient's window; whether it did. Raises Failed where the newest turn alone is too long.
 
-    `summary` is what a model said of the turns that are cut, if it was asked.
+    `told` is what a model said of the turns that are cut, if it was asked.
     """
     before, had_cut = measure(context, recipient), context.history.has_cut
     context.history.has_cut = True  # from now on `recall` is among the tools, and its room must be counted
-    measured = measure(context, recipient)
-    record = _masked(context.history.record(), context.secrets.masker)
-    move = _mover(context, measured, cause, summary).move(record, measured.conversation.cut)
+    measured, record = measure(context, recipient), _clean_record(context)
+    move = _mover(context, measured, cause, is_summed_up=told is not None).move(record, measured.conversation.cut)
     if move.size > measured.window.guard:
         raise _overflow(measured)
     cut, current = move.cut.masked(context.secrets.masker), measured.conversation.cut
@@ -48,20 +46,28 @@ def make_room(context: TaskContext, recipient: Recipient, cause: Cause, summary:
         tokens_before=before.window.head + before.length,
         tokens_after=measured.window.head + move.size,
     )
-    _store(context, row, cut, [*([summary] if summary else []), *_notices(row, move)])
+    _store(context, row, cut, [*([told] if told else []), *_notices(row, move)])
     return True
 
 
-def _mover(context: TaskContext, measured: Measured, cause: Cause, summary: Draft | None) -> Mover:
+def about_to_be_cut(context: TaskContext, recipient: Recipient) -> list[ContextEntry]:
+    """The entries that a move with a summary takes out of sight; none where shorter views are enough."""
+    measured, record = measure(context, recipient), _clean_record(context)
+    current = measured.conversation.cut
+    move = _mover(context, measured, Cause.FILLED, is_summed_up=True).move(record, current)
+    return [entry for entry in record if current.seq < entry.seq <= move.cut.seq]
+
+
+def _mover(context: TaskContext, measured: Measured, cause: Cause, *, is_summed_up: bool) -> Mover:
     agent, window = context.agent, measured.window
-    if summary is not None:
-        window = replace(window, head=window.head + math.ceil(tokens.of_view(summary.content) * measured.factor))
+    if is_summed_up:
+        window = replace(window, head=window.head + math.ceil(summary.LONGEST / tokens.BYTES * measured.factor))
     if cause == Cause.REFUSED:  # the provider reads less than we were told
         window = replace(window, size=min(window.size, window.head + measured.length))
     strategies = Strategies(
         prunes=agent is not None and agent.prune_outputs,
         shortens=agent is not None and agent.shorten_results,
-        is_summed_up=summary is not None,
+        is_summed_up=is_summed_up,
     )
     return Mover(window=window, factor=measured.factor, template=compact_line, strategies=strategies)
 
@@ -111,9 +117,12 @@ def _overflow(measured: Measured) -> Failed:
     return Failed(FailureCode.CONTEXT_OVERFLOW, said)
 
 
-def _masked(entries: Iterable[ContextEntry], masker: Masker) -> list[ContextEntry]:
-    """Before anything is cut out of them: a half of a secret is not found any more."""
-    return [entry if entry.masked_with == masker.version else _clean(entry, masker) for entry in entries]
+def _clean_record(context: TaskContext) -> list[ContextEntry]:
+    """Masked before anything is cut out of it: a half of a secret is not found any more."""
+    masker = context.secrets.masker
+    return [
+        entry if entry.masked_with == masker.version else _clean(entry, masker) for entry in context.history.record()
+    ]
 
 
 def _clean(entry: ContextEntry, masker: Masker) -> ContextEntry:

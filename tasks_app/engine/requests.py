@@ -1,10 +1,13 @@
 """The prompts of one step: for each route that is tried, one that fits its window. Kept before they are sent."""
 
-from llm_app.call import Recipient, References, StoredPrompt
+from llm_app.call import Recipient, References, Runner, StoredPrompt
 from llm_app.kept_prompt import tools_text
 from llm_app.types import Prompt
-from tasks_app.engine.cutting import make_room
+from tasks_app.engine import summary
+from tasks_app.engine.cutting import about_to_be_cut, make_room
+from tasks_app.engine.draft import Draft
 from tasks_app.engine.measuring import Measured, measure
+from tasks_app.engine.summary import SummaryDue
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.models.context_cut import Cause
 
@@ -15,15 +18,28 @@ class Requests:
     def __init__(self, context: TaskContext) -> None:
         self._context = context
         self._latest: Recipient | None = None
+        self._may_ask = context.agent is not None and context.agent.summarise
+        self._told: Draft | None = None
 
     def prompt_for(self, recipient: Recipient) -> StoredPrompt:
-        """Moves the cut if it must. Raises Failed where that does not help."""
+        """Moves the cut if it must. Raises Failed where that does not help, and SummaryDue before the first route."""
         self._latest = recipient
         measured = measure(self._context, recipient)
+        if measured.is_full and self._may_ask:
+            raise SummaryDue()
+        self._may_ask = False
         if measured.is_full:
-            make_room(self._context, recipient, Cause.FILLED)
+            make_room(self._context, recipient, Cause.FILLED, self._told)
+            self._told = None
             measured = measure(self._context, recipient)
         return self._stored(measured)
+
+    def sum_up(self, run: Runner) -> None:
+        """Asks a model for what the next move of the cut takes out of sight, once. Raises what interrupts `run`."""
+        assert self._latest is not None
+        self._may_ask = False
+        if entries := about_to_be_cut(self._context, self._latest):
+            self._told = summary.ask(self._context, entries, run)
 
     def shorten(self) -> bool:
         """Moves the cut of the newest prompt, whatever we had counted; whether it did. Raises Failed."""

@@ -14,6 +14,7 @@ from tasks_app.engine.interrupts import Aborted, Failed, LimitExceeded, NoToolCa
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.open_call import OpenCall
 from tasks_app.engine.requests import Requests
+from tasks_app.engine.summary import SummaryDue
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import ContextType, ToolCallLog
 from tasks_app.models.task import FailureCode
@@ -37,18 +38,26 @@ def think(context: TaskContext) -> OpenCall:
     context.calls.answered(completion)
     context.calibration.learn(completion.log)
     context.stage(iteration=context.task.iteration + 1)
-    return _first_call(context, completion.result, observer, str(completion.log.id))
+    return first_call(context, completion.result, observer, str(completion.log.id))
 
 
 def _complete(context: TaskContext, observer: LLMObserver) -> Completion:
     """A prompt that a provider finds too long is shortened, once."""
     requests = Requests(context)
-    call, run = _call(context, requests), context.interruption.unless_aborted
     try:
-        return client.complete(call, observer=observer, run=run)
+        return _asked(context, requests, observer)
     except errors.ContextTooLong:
         if not requests.shorten():
             raise
+        return _asked(context, requests, observer)
+
+
+def _asked(context: TaskContext, requests: Requests, observer: LLMObserver) -> Completion:
+    call, run = _call(context, requests), context.interruption.unless_aborted
+    try:
+        return client.complete(call, observer=observer, run=run)
+    except SummaryDue:
+        requests.sum_up(run)
         return client.complete(call, observer=observer, run=run)
 
 
@@ -66,8 +75,8 @@ def _call(context: TaskContext, requests: Requests) -> LLMCall:
     )
 
 
-def _first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> OpenCall:
-    """Stages the assistant's entry with the first call of its reply; the others are deferred."""
+def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> OpenCall:
+    """Stages the assistant's entry with the first call of its reply; the others are deferred. Raises NoToolCall."""
     if not turn.tool_calls:
         said = reminders.unreadable_call(turn.unreadable) if turn.unreadable else None
         raise _no_call(context, turn, observer, turn.content, said)

@@ -10,7 +10,7 @@ from tasks_app.models import ContextEntry, ContextType
 
 LONGEST_STEP = 160  # characters of what a step did, and again of what came of it
 LONGEST_WORDS = 600  # characters that stay of a person's words when nothing else helps: head and tail
-_OURS = re.compile(r"</(?=(about|user|agent|asked|step|turns|omitted|note|compacted_history)>)")
+_OURS = re.compile(r"</(?=(about|user|agent|asked|step|turns|omitted|note|compacted_history|conversation)>)")
 Template = Callable[[str, Mapping[str, Any]], str]
 
 
@@ -36,7 +36,7 @@ def line_of(turn: Turn[ContextEntry], template: Template) -> Line:
     if turn.kind is TurnKind.REPLY and first.context_type == ContextType.AI_MESSAGE:
         return _words(turn, "agent", first.content, type="interrupted")
     kind = "a reply without a tool call" if turn.kind is TurnKind.REPLY else _cut(first.content)
-    return Line(text=f'<note n="{first.seq}">{_safe(kind)}</note>', first=first.seq, last=_last(turn), is_step=True)
+    return Line(text=f'<note n="{first.seq}">{safe(kind)}</note>', first=first.seq, last=_last(turn), is_step=True)
 
 
 def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> Line:
@@ -45,14 +45,14 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
     if call.context_type == ContextType.AI_MESSAGE and arguments.get("type") == "result":
         return _words(turn, "agent", str(arguments.get("text", "")), type="result")
     if call.context_type == ContextType.AI_MESSAGE and arguments.get("type") == "ask" and result is not None:
-        question = f"<asked>{_safe(str(arguments.get('text', '')))}</asked>"
+        question = f"<asked>{safe(str(arguments.get('text', '')))}</asked>"
         return _words(turn, "user", result.content, before=question)
     name = (call.call or {})["name"]
     did = _cut(template(name, arguments))
     outcome = f" → {_cut(result.content)}" if result is not None else ""
     status = result.metadata.get("status", "") if result is not None else "open"
     number = result.seq if result is not None else call.seq
-    text = f'<step n="{number}" status="{status}">{_safe(did + outcome)}</step>'
+    text = f'<step n="{number}" status="{status}">{safe(did + outcome)}</step>'
     return Line(text=text, first=call.seq, last=_last(turn), is_step=True, tool=name)
 
 
@@ -60,7 +60,7 @@ def _words(turn: Turn[ContextEntry], tag: str, words: str, *, before: str = "", 
     """Words of a person, or a result: whole as long as they fit."""
     number = turn.entries[0].seq
     named = "".join(f' {name}="{value}"' for name, value in attributes.items())
-    whole, short = (f'{before}<{tag} n="{number}"{named}>{_safe(text)}</{tag}>' for text in (words, shortened(words)))
+    whole, short = (f'{before}<{tag} n="{number}"{named}>{safe(text)}</{tag}>' for text in (words, shortened(words)))
     return Line(text=whole, short=short, first=number, last=_last(turn))
 
 
@@ -71,16 +71,16 @@ def merged(lines: Sequence[Line]) -> Line:
         counts[line.tool or "note"] = counts.get(line.tool or "note", 0) + 1
     tools = ", ".join(f"{name} ×{count}" for name, count in sorted(counts.items()))
     first, last = lines[0].first, lines[-1].last
-    text = f'<turns from="{first}" to="{last}">{len(lines)} steps ({_safe(tools)}); recall by number</turns>'
+    text = f'<turns from="{first}" to="{last}">{len(lines)} steps ({safe(tools)}); recall by number</turns>'
     return Line(text=text, first=first, last=last, is_step=True)
 
 
-def shortened(words: str) -> str:
+def shortened(words: str, longest: int = LONGEST_WORDS) -> str:
     """Head and tail of long words."""
-    if len(words) <= LONGEST_WORDS:
+    if len(words) <= longest:
         return words
-    head, tail = words[: LONGEST_WORDS * 2 // 3], words[-LONGEST_WORDS // 3 :]
-    return f"{head} [… {len(words) - LONGEST_WORDS} characters …] {tail}"
+    head, tail = words[: longest * 2 // 3], words[-longest // 3 :]
+    return f"{head} [… {len(words) - longest} characters …] {tail}"
 
 
 def _cut(text: str) -> str:
@@ -88,7 +88,7 @@ def _cut(text: str) -> str:
     return line if len(line) <= LONGEST_STEP else line[: LONGEST_STEP - 1] + "…"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Our own closing tags cannot be closed from inside."""
     return _OURS.sub("<\\/", text)
 
