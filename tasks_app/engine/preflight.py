@@ -27,6 +27,13 @@ def check(context: TaskContext) -> None:
         if closing := close_open_call(context, "Not run: the user wrote a message instead."):
             context.commit(*closing, state=TaskState.THINKING)
         context.take(messages, *_interruption(context, has_closed=bool(closing)))
+    look_up(context)
+    _check_iterations(context)
+    before_thinking(context)
+
+
+def look_up(context: TaskContext) -> None:
+    """All that administrators and owners may change while a task runs, as it is now."""
     context.secrets.refresh()
     context.limits = Limits.current()
     context.agent = Agent.objects.of_session(context.session.pk)
@@ -34,8 +41,6 @@ def check(context: TaskContext) -> None:
     context.allowance.refresh()
     context.policy, context.hooks = _policy(context), hooks_of(context.agent)
     context.abilities = abilities.of_user(context.task.started_by_id, preferred=context.model)
-    _check_iterations(context)
-    before_thinking(context)
 
 
 def _policy(context: TaskContext) -> Policy:

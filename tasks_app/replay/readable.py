@@ -30,10 +30,13 @@ def parts_of(body: bytes) -> Sequence[Part]:
 
 def difference(earlier: bytes, later: bytes) -> Sequence[tuple[str, str]]:
     """The lines that changed and those around them, each with its kind: added, removed, place or same."""
-    texts = ("\n".join(f"{part.name}:\n{part.text}" for part in parts_of(body)) for body in (earlier, later))
-    diff = text_diff.unified(*(text.encode() for text in texts), "request")
+    diff = text_diff.unified(_whole(earlier), _whole(later), "request")
     kinds = {"+": "added", "-": "removed", "@": "place"}
     return [(kinds.get(line[:1], "same"), line) for line in diff.splitlines()[2:]]
+
+
+def _whole(body: bytes) -> bytes:
+    return "\n".join(f"{part.name}:\n{part.text}" for part in parts_of(body)).encode()
 
 
 def _text(value: Any) -> str:

@@ -16,6 +16,7 @@ from tasks_app.models import Task
 from tasks_app.replay import verification
 from tasks_app.replay.faults import NotRebuilt
 from tasks_app.replay.requests import SessionRequests
+from tasks_app.replay.rerun import rerun
 from tasks_app.replay.verification import Findings
 
 
@@ -28,15 +29,17 @@ class Command(BaseCommand):
         which.add_argument("--all", action="store_true", help="All tasks, and the calls that belong to none.")
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--verify", action="store_true", help="Compares each request with the hash of what was sent.")
+        how.add_argument("--rerun", action="store_true", help="Runs against the recorded answers, without a model.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        tasks = Task.objects.select_related("session").order_by("created_at")
+        tasks = Task.objects.select_related("session", "started_by").order_by("created_at")
         if options["task"] and not (tasks := tasks.filter(pk=options["task"])).exists():
             raise CommandError(f"There is no task {options['task']}.")
         if options["verify"]:
             ok = self._verify(verification.of_everything() if options["all"] else _of_task(tasks.get()))
         else:
-            ok = not sum(self._print(task) for task in tasks.iterator(chunk_size=100))
+            act = self._rerun if options["rerun"] else self._print
+            ok = not sum(act(task) for task in tasks.iterator(chunk_size=100))
         if not ok:
             sys.exit(1)
 
@@ -62,6 +65,13 @@ class Command(BaseCommand):
                 faults += 1
                 self.stderr.write(f"It cannot be rebuilt: {error}.")
         return faults
+
+    def _rerun(self, task: Task) -> bool:
+        """Whether it goes another way now."""
+        outcome = rerun(task)
+        style = self.style.ERROR if outcome.divergence else self.style.SUCCESS
+        self.stdout.write(f"task {task.pk}: {outcome}", style)
+        return bool(outcome.divergence)
 
 
 def _of_task(task: Task) -> Iterator[Findings]:

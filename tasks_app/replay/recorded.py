@@ -1,0 +1,119 @@
+"""A recorded task as a script: its entries that the model sees, one after the other, and its replies as turns."""
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from llm_app.redaction.masker import Masker
+from llm_app.types import LLMTurnResult, ToolCall
+from tasks_app.engine import reminders
+from tasks_app.engine.draft import Draft
+from tasks_app.engine.serialize import thinking_of
+from tasks_app.models import ContextEntry, ContextType
+from tasks_app.models.tool_call import CallStatus
+from tasks_app.shown import masked_entry
+
+_ASIDE = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)
+_FROM_OUTSIDE = (CallStatus.REJECTED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
+
+_SHOWN, _BEFORE = 120, 20  # characters of what differs, and of what stands before it
+
+
+class Divergence(Exception):
+    """What was recorded is not what the engine would do now. The message says where, and what instead."""
+
+
+class Recorded:
+    """`next` is the entry that comes; `take` moves on. What people said and tools gave is taken as it was."""
+
+    def __init__(self, entries: Sequence[ContextEntry], masker: Masker) -> None:
+        self._entries = [masked_entry(entry, masker) for entry in entries]
+        self._place = 0
+
+    @property
+    def next(self) -> ContextEntry | None:
+        return self.peek(0)
+
+    def peek(self, ahead: int) -> ContextEntry | None:
+        place = self._place + ahead
+        return self._entries[place] if place < len(self._entries) else None
+
+    def take(self) -> ContextEntry:
+        self._place += 1
+        return self._entries[self._place - 1]
+
+    def follow(self, draft: Draft) -> list[ContextEntry]:
+        """Moves on to behind the entry that the engine appends as `draft`. Raises Divergence if it is another one.
+
+        Reminders before it come from outside: the day, the budget, the tools that there were.
+        """
+        taken = []
+        while self.next and not _is(self.next, draft) and _is_aside(self.next, draft):
+            taken.append(self.take())
+        if self.next and _is_closed_from_outside(self.next, draft):
+            return [*taken, self.take()]
+        if self.next is None or not _is(self.next, draft):
+            raise Divergence(_difference(self.next or (self._entries[-1]), draft, is_missing=self.next is None))
+        return [*taken, self.take()]
+
+
+def turn_of(entry: ContextEntry, following: ContextEntry | None) -> LLMTurnResult:
+    """The reply that became this entry."""
+    thinking = thinking_of(entry)
+    if entry.call is None:
+        return LLMTurnResult(content=entry.content, thinking=thinking, unreadable=_reason(following))
+    others = [_deferred(text) for text in entry.metadata.get("deferred", ())]
+    calls = (ToolCall(**entry.call), *others)
+    return LLMTurnResult(
+        content=entry.content, tool_calls=calls, thinking=thinking, origin=entry.metadata.get("origin", "native")
+    )
+
+
+def _is(entry: ContextEntry, draft: Draft) -> bool:
+    return (
+        (entry.context_type, entry.content) == (draft.context_type, draft.content)
+        and (entry.tool_call, entry.tool_call_id) == (draft.tool_call_text, draft.tool_call_id)
+        and thinking_of(entry) == draft.thinking
+    )
+
+
+def _is_aside(entry: ContextEntry, draft: Draft) -> bool:
+    """Whether it is a reminder, and not the one that the engine speaks of."""
+    kinds = (entry.context_type, entry.metadata.get("kind")), (draft.context_type, draft.metadata.get("kind"))
+    return entry.context_type in _ASIDE and kinds[0] != kinds[1]
+
+
+def _is_closed_from_outside(entry: ContextEntry, draft: Draft) -> bool:
+    """Whether a person, a crash or a fork has ended the call before the engine could say anything of it."""
+    return entry.tool_call_id == draft.tool_call_id != "" and entry.metadata.get("status") in _FROM_OUTSIDE
+
+
+def _deferred(text: str) -> ToolCall:
+    """From "name(arguments)"."""
+    name, _, rest = text.partition("(")
+    return ToolCall(id="", name=name, arguments=rest.removesuffix(")"))
+
+
+def _reason(following: ContextEntry | None) -> str:
+    """Why a call could not be read, out of the reminder that says so."""
+    before, after = reminders.unreadable_call("\0").content.split("\0")
+    said = following.content if following else ""
+    fits = said.startswith(before) and said.endswith(after)
+    return said[len(before) : len(said) - len(after)] if fits else ""
+
+
+def _difference(entry: ContextEntry, draft: Draft, *, is_missing: bool) -> str:
+    words = draft.content or draft.tool_call_text
+    if is_missing:
+        return f"after entry {entry.seq} the record ends, and the engine now appends {_said(draft.context_type, words)}"
+    had = entry.content or entry.tool_call
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(had, words, strict=False)))
+    start = max(0, same - _BEFORE)
+    was, now = _said(entry.context_type, had, start), _said(draft.context_type, words, start)
+    return f"entry {entry.seq} was {was}, and now it is {now}"
+
+
+def _said(context_type: str, text: str, start: int = 0) -> str:
+    """What it is, in a line, from a little before the place where two differ."""
+    line = " ".join(text[start : start + _SHOWN + 1].split())
+    before, after = "…" if start else "", "…" if len(text) > start + _SHOWN else ""
+    return f"{context_type} “{before}{line}{after}”"

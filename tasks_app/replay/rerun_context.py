@@ -1,0 +1,81 @@
+"""A task that runs again on its record: what the engine would append is compared, and nothing is written."""
+
+import hashlib
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+from tasks_app.engine import preflight
+from tasks_app.engine.calls import Calls
+from tasks_app.engine.capabilities import sandbox, workspace_of
+from tasks_app.engine.draft import Draft
+from tasks_app.engine.loop_detector import LoopDetector
+from tasks_app.engine.session_context import SessionContext
+from tasks_app.engine.task_context import TaskContext
+from tasks_app.models import ContextEntry, InboxMessage, Task, TaskState
+from tasks_app.replay.recorded import Recorded
+from tools_app.situation import Situation
+
+
+class RerunContext(TaskContext):
+    """As it was when the task began; settings, tools and secrets are those of now. Hooks have no say: they are code of
+    others, and what they said is in the record.
+    """
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(_fresh(task), workspace_of(task.session), sandbox())
+        entries = list(ContextEntry.objects.of(task.session).in_context())
+        own = [place for place, entry in enumerate(entries) if entry.task_id == task.pk]
+        start = own[0] if own else len(entries)
+        self.history = SessionContext(task.session)
+        self.history.extend(entries[:start])
+        self.recorded = Recorded([entries[place] for place in own], self.secrets.masker)
+        self.has_open_page = self.has_cut = False
+        preflight.look_up(self)
+        self.hooks = ()
+        self.detector = LoopDetector(
+            window=self.limits.tool_loop_window,
+            threshold=self.limits.tool_loop_threshold,
+            refusals=self.limits.tool_loop_refusals,
+        )
+
+    def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
+        """Compares, and goes on with what was recorded. Raises Divergence."""
+        fields = self._fields | fields
+        for draft in [*self._drafts, *drafts]:
+            if draft.in_context:
+                self.history.extend(self.recorded.follow(draft.masked(self.secrets.masker)))
+        self.discard_staged()
+        self.calls = Calls()
+        for name, value in fields.items():
+            setattr(self.task, name, value)
+
+    def given(self) -> ContextEntry:
+        """The next entry, as it came from outside."""
+        entry = self.recorded.take()
+        self.history.extend([entry])
+        return entry
+
+    @property
+    def situation(self) -> Situation:
+        """What was around then is not in the record: the caller tries what it can have been."""
+        return replace(super().situation, has_open_page=self.has_open_page, has_cut=self.has_cut)
+
+    def blob(self, text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def stop_requested(self) -> bool:
+        return False
+
+    def interjections(self) -> list[InboxMessage]:
+        return []
+
+
+def _fresh(task: Task) -> Task:
+    """In memory only."""
+    fresh = copy(task)
+    fresh.state, fresh.waiting_for = TaskState.THINKING, None
+    fresh.iteration = fresh.calls_made = fresh.misfits = 0
+    fresh.plan, fresh.shown_tools, fresh.reminded = [], [], {}
+    return fresh
