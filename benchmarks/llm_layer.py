@@ -1,6 +1,6 @@
 """The LLM layer's own CPU: per streamed token, and per call with 100 earlier turns and 50 secrets.
 
-Beside it the barest loop on aiohttp that reads the same stream and sends the same messages.
+Beside it, on the same stream and the same messages: the barest loop on aiohttp, OpenAI's own SDK, and litellm.
 """
 
 import asyncio
@@ -11,8 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 
-import aiohttp
-
+from benchmarks import peers
 from llm_app import wire
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.protocols import adapter_for
@@ -33,10 +32,12 @@ def report() -> None:
     masker = Masker([(f"secret{number}", f"s3cr3t-{number:04}-{number * 7919:012}") for number in range(50)])
     print(f"LLM layer, CPU            µs a token  ms a call ({TURNS} turns)")
     with _server() as address:
-        _print("aiohttp alone", _floor, address)
+        _print("aiohttp alone", peers.floor, address)
         for protocol, kind in PROTOCOLS.items():
             _print(protocol, _ours(protocol, kind, None), address)
         _print("openai_native, 50 secrets", _ours("openai_native", "field", masker), address)
+        _print("openai SDK", peers.openai_sdk, address)
+        _print("litellm", peers.litellm, address)
 
 
 Ask = Callable[[str, int, list[Message]], Awaitable[None]]
@@ -86,31 +87,6 @@ def _ours(protocol: str, kind: str, masker: Masker | None) -> Ask:
         assert parser.result().tool_calls
 
     return ask
-
-
-async def _floor(address: str, tokens: int, messages: list[Message]) -> None:
-    """Messages made of dictionaries and sent by `json`, lines read and parsed; nothing more."""
-    body = {"model": "m", "stream": True, "messages": [{"role": "system", "content": SYSTEM}, *map(_plain, messages)]}
-    text = ""
-    async with (
-        aiohttp.ClientSession() as session,
-        session.post(f"{address}/field/{tokens}/v1/chat/completions", data=json.dumps(body).encode()) as response,
-    ):
-        async for line in response.content:
-            if line.startswith(b"data: {"):
-                for call in json.loads(line[6:])["choices"][0]["delta"].get("tool_calls", []):
-                    text += call["function"]["arguments"]
-    assert json.loads(text)
-
-
-def _plain(message: Message) -> dict[str, object]:
-    if message.tool_call is None:
-        return {"role": message.role, "content": message.content, "tool_call_id": message.tool_call_id}
-    function = {"name": message.tool_call.name, "arguments": message.tool_call.arguments}
-    return {
-        "role": message.role,
-        "tool_calls": [{"id": message.tool_call.id, "type": "function", "function": function}],
-    }
 
 
 @contextmanager
