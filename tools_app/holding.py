@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 PAGE = "page"  # the name of what the browser shows
+JOB = "job"  # how the names of background commands begin
 
 _held: dict[str, Mapping[str, str]] = {}
 

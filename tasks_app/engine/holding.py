@@ -32,6 +32,10 @@ class Holding:
     def has(self, name: str) -> bool:
         return name in holding.of(str(self._session.pk))
 
+    @property
+    def has_jobs(self) -> bool:
+        return any(name.startswith(holding.JOB) for name in holding.of(str(self._session.pk)))
+
     def told(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts; the first result among them also says what was lost."""
         told = list(drafts)

@@ -162,6 +162,7 @@ class TaskContext:
             makes_audio=bool(self.abilities.makes_audio),
             sees_pictures=bool(self.abilities.sees),
             has_open_page=self._holding.has(PAGE),
+            has_jobs=self._holding.has_jobs,
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),
             has_cut=self.history.has_cut,

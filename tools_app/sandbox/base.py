@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import ClassVar, Protocol
 
 from tools_app.sandbox.outlet import Outlet
@@ -19,7 +20,8 @@ class Limits:
 
     `cpu_s`, `open_files` and `file_size` hold for each process, `memory` for each and for all together,
     `temporary` for what it may write outside of its workspace, `workspace` for what that may hold in all, with what is
-    there already; None bounds it by the disk alone.
+    there already; None bounds it by the disk alone. `output` is how much is kept, `shown` how much is shown while it
+    runs, as much as is kept by default.
     """
 
     wall_s: float = 120
@@ -31,6 +33,7 @@ class Limits:
     temporary: int = 512 * 1024**2
     workspace: int | None = None
     output: int = 1024**2
+    shown: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +61,13 @@ class Command:
     """A shell command, and what it may use.
 
     `owner` is the (uid, gid) it runs as; None means as the server does. Without an `outlet` it has no network.
+    `stdin` is an open file descriptor; without one, its input is empty.
     """
 
     text: str
     workspace: Path
     outlet: Outlet | None = None
+    stdin: int = DEVNULL
     limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict)
     owner: Owner | None = field(default_factory=workspace_owner)

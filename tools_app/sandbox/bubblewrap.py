@@ -47,7 +47,7 @@ class Bubblewrap:
         check(command)
         with MemoryFiles() as files:
             words = self._words(command, files)
-            program = Program(words=words, environment={"PATH": PATH}, files=files.descriptors)
+            program = Program(words=words, environment={"PATH": PATH}, files=files.descriptors, stdin=command.stdin)
             return await supervise(
                 program, command.limits, workspace=command.workspace, on_output=on_output, on_start=on_start
             )

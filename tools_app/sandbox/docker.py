@@ -6,6 +6,7 @@ import shlex
 import uuid
 from collections.abc import Callable
 from shutil import which
+from subprocess import DEVNULL
 from typing import ClassVar
 
 from tools_app.errors import SandboxUnavailable, ToolError
@@ -45,6 +46,8 @@ class Docker:
         check(command)
         if command.outlet:
             raise ToolError("Commands have no network under docker. Use the tools search and fetch_url instead.")
+        if command.stdin != DEVNULL:
+            raise ToolError("Commands do not run in the background under docker. Run it in the foreground.")
         container = f"agentsite-{uuid.uuid4()}"
         with MemoryFiles() as files:
             words = ["run", f"--name={container}", *_ISOLATION, *_options(command), self._image, "sh"]
@@ -82,7 +85,7 @@ def _script(command: Command) -> str:
     return f"{exports}exec {bound} $(command -v bash || echo sh) -c {shlex.quote(command.text)} </dev/null\n"
 
 
-def _client(*words: str, stdin: int = asyncio.subprocess.DEVNULL) -> Program:
+def _client(*words: str, stdin: int = DEVNULL) -> Program:
     if not (docker := which("docker")):
         raise SandboxUnavailable("The program docker is not installed.")
     own = {name: value for name, value in os.environ.items() if name == "HOME" or name.startswith("DOCKER_")}

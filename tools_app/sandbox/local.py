@@ -40,6 +40,7 @@ class Local:
                 environment=environment(command, home=home),
                 directory=command.workspace,
                 owner=owner,
+                stdin=command.stdin,
             )
             return await supervise(
                 program, command.limits, workspace=command.workspace, on_output=on_output, on_start=on_start

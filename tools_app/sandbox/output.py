@@ -11,10 +11,11 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 class Output:
-    """The first and the last half of `limit` bytes are kept; the first `limit` bytes are shown to `on_output`."""
+    """The first and the last half of `limit` bytes are kept; the first `shown` bytes are shown to `on_output`."""
 
-    def __init__(self, limit: int, on_output: Callable[[str], None]) -> None:
+    def __init__(self, limit: int, on_output: Callable[[str], None], shown: int | None = None) -> None:
         self._limit = limit
+        self._shown = limit if shown is None else shown
         self._on_output = on_output
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._head = b""
@@ -39,7 +40,7 @@ class Output:
             transport.close()
 
     def add(self, chunk: bytes) -> None:
-        shown = chunk[: max(0, self._limit - self._total)]
+        shown = chunk[: max(0, self._shown - self._total)]
         if text := self._decode(shown):
             self._on_output(text)
         room = max(0, self._limit // 2 - len(self._head))

@@ -29,7 +29,7 @@ async def supervise(
     It is started by the thread of the event loop, which lives as long as the server: bubblewrap ends a command
     with the thread that started it.
     """
-    output = Output(limits.output, on_output)
+    output = Output(limits.output, on_output, limits.shown)
     process = program.start()
     assert process.stdout is not None
     reading = asyncio.create_task(output.read_from(process.stdout))

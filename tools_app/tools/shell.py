@@ -1,10 +1,14 @@
 """Runs a command in the sandbox, in the session's workspace."""
 
+import sys
 import time
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
 
 from pydantic import Field
 
+from tools_app.background.job import Start
+from tools_app.background.jobs import jobs
 from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.listing import in_units
 from tools_app.registry import tool
@@ -16,6 +20,8 @@ from tools_app.shell_secrets import as_variables
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
+LONGEST_JOB_S = 24 * 3600
+FIRST_WORDS_S = 1.0
 
 
 class ShellArguments(Arguments):
@@ -23,15 +29,18 @@ class ShellArguments(Arguments):
     timeout_s: int = Field(
         DEFAULT_TIMEOUT_S, ge=1, le=MAX_TIMEOUT_S, description=f"Seconds until it is killed, at most {MAX_TIMEOUT_S}."
     )
+    background: bool = Field(
+        False, description="Leave it running and go on, for a server or a long build; the tool job then reads it."
+    )
 
 
 @tool(
     name="shell",
     description=f"""Runs a command with bash (sh where there is none) in the workspace, {WORKSPACE}, and returns what it
     prints and its exit code. There is no terminal and nobody to answer questions: pass -y and the like. The section
-    environment says whether there is a network.
-    Each call begins anew: only files below the workspace stay, not variables, the current folder, background
-    processes or /tmp. Use relative paths. To read, write, edit or search files, prefer the tools file and match.""",
+    environment says whether there is a network. Each call begins anew: only files below the workspace stay, not
+    variables, the current folder, /tmp, or processes that were not started with background. Use relative paths. To
+    read, write, edit or search files, prefer the tools file and match.""",
     arguments=ShellArguments,
     danger=Danger.MODERATE,
     judge=lambda arguments: judgement(arguments.command),
@@ -40,8 +49,11 @@ class ShellArguments(Arguments):
     takes_secrets=True,
 )
 async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
+    command = _command(arguments, context)
+    if arguments.background:
+        return await _start(command, context)
     async with _way_out(context) as outlet:
-        return await _run(arguments, context, outlet)
+        return await _run(replace(command, outlet=outlet), context)
 
 
 def _way_out(context: ToolContext) -> AbstractAsyncContextManager[Outlet | None]:
@@ -49,16 +61,29 @@ def _way_out(context: ToolContext) -> AbstractAsyncContextManager[Outlet | None]
     return way_out.opened(context.network) if context.network.only else nullcontext()
 
 
-async def _run(arguments: ShellArguments, context: ToolContext, outlet: Outlet | None) -> ToolResult:
+def _command(arguments: ShellArguments, context: ToolContext) -> Command:
     text, environment = as_variables(arguments.command, context.secrets)
-    command = Command(
+    seconds = LONGEST_JOB_S if arguments.background else arguments.timeout_s
+    shown = sys.maxsize if arguments.background else None
+    return Command(
         text=text,
-        outlet=outlet,
         environment=environment,
         workspace=context.workspace.make_root(),
         owner=context.workspace.owner,
-        limits=Limits(wall_s=arguments.timeout_s, cpu_s=arguments.timeout_s, workspace=context.workspace.most),
+        limits=Limits(wall_s=seconds, cpu_s=seconds, workspace=context.workspace.most, shown=shown),
     )
+
+
+async def _start(command: Command, context: ToolContext) -> ToolResult:
+    """Leaves it running; what it says at once, above all why it does not start, is in the result."""
+    start = Start(sandbox=context.sandbox, command=command, way_out=_way_out(context), started=context.started)
+    job = jobs.start(context.session, start)
+    text = await job.read(FIRST_WORDS_S)
+    said = [text.rstrip("\n"), f"[{job.ending}; read it, write to it or kill it with the tool job]"]
+    return ToolResult(content="\n".join(filter(None, said)), metadata={"job": job.number})
+
+
+async def _run(command: Command, context: ToolContext) -> ToolResult:
     began = time.monotonic()
     outcome = await context.sandbox.run(command, on_output=context.report, on_start=context.started)
     seconds = time.monotonic() - began

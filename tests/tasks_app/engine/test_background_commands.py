@@ -1,0 +1,43 @@
+"""A command in the background belongs to its session: the next step reads it, and what a restart ends is said."""
+
+from tasks_app import event_loop, services
+from tests.tasks_app.engine.conftest import call, result, script
+from tools_app import holding
+from tools_app.background.jobs import jobs
+
+
+def end_all(session):
+    """As a restart does: the processes are gone, and what this process knew of them."""
+
+    async def end():
+        for job in jobs.all_of(session):
+            await job.end()
+            jobs.forget(session, job.number)
+
+    event_loop.submit(end()).result(30)
+
+
+def test_a_later_step_reads_and_ends_it(play):
+    start = call("shell", command="echo up; sleep 1000", background=True)
+    run = play(start, call("job", action="kill", number=1), result())
+    assert run.advance().state == "done"
+    assert [status for status, _ in run.results()[:2]] == ["succeeded", "succeeded"]
+    assert run.results()[1][1].startswith("[job 1 was ended]")
+    assert not holding.of(str(run.task.session_id))
+
+
+def test_the_tool_is_there_only_while_one_runs(play):
+    run = play(call("job", action="read", number=1), result())
+    run.advance()
+    assert run.results()[0][0] == "blocked"
+
+
+def test_the_next_result_after_a_restart_says_that_it_is_gone(play, owner):
+    run = play(call("shell", command="sleep 1000", background=True), result())
+    run.advance()
+    session = run.task.session
+    assert session.tasks.model.objects.get(pk=run.task.pk).session.held == {"job 1": "the background command 1"}
+    end_all(str(session.pk))
+    run.task = services.post_message(session, owner, script(call("file", action="list", path="."), result())).task
+    run.advance()
+    assert "[Gone: the background command 1." in run.results()[-2][1]

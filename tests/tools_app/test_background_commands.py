@@ -1,0 +1,105 @@
+"""Commands that run on in a session: read, written to, killed, and gone with the session's idle time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.tools_app.conftest import Call
+from tools_app import holding
+from tools_app.background import jobs as room
+from tools_app.background.jobs import jobs
+from tools_app.base import ToolContext
+from tools_app.errors import ToolError
+from tools_app.sandbox.base import Started
+from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.owner import workspace_owner
+from tools_app.workspace import Workspace
+
+
+@pytest.fixture
+def workspace(workspace: Workspace) -> Workspace:
+    return Workspace(workspace.root, owner=workspace_owner())
+
+
+@pytest.fixture
+def started() -> list[Started]:
+    return []
+
+
+@pytest.fixture(params=["bubblewrap", "local"])
+async def tool_context(
+    request: pytest.FixtureRequest, tool_context: ToolContext, started: list[Started]
+) -> AsyncIterator[ToolContext]:
+    if (found := strongest(request.param)).probe():
+        pytest.skip(found.probe())
+    yield replace(tool_context, sandbox=found, started=started.append)
+    for job in jobs.all_of(tool_context.session):
+        await job.end()
+        jobs.forget(tool_context.session, job.number)
+
+
+def runs(started: list[Started]) -> bool:
+    return Path(f"/proc/{started[0].pid}").exists()
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110  there is no event for it
+            await asyncio.sleep(0.01)
+
+
+async def test_it_runs_on_is_written_to_and_read(call: Call) -> None:
+    begun = await call(
+        "shell", command="echo ready; while read line; do echo got $line; done; echo bye", background=True
+    )
+    assert begun.content.startswith("ready\n[job 1 is running")
+    answered = await call("job", action="write", number=1, input="one\n", wait_s=20)
+    assert answered.content == "got one\n[job 1 is running]"
+    jobs.of("a session", 1).close_input()
+    ended = await call("job", action="read", number=1, wait_s=20)
+    assert ended.content.startswith("bye")
+
+
+async def test_a_job_that_was_read_to_its_end_is_forgotten(call: Call) -> None:
+    await call("shell", command="exit 3", background=True)
+    await eventually(lambda: jobs.of("a session", 1).has_ended)
+    read = await call("job", action="read", number=1)
+    assert read.content == "[job 1 ended with exit code 3]"
+    assert not holding.of("a session")
+    with pytest.raises(ToolError, match="There is no job 1. Jobs of this session: none"):
+        await call("job", action="read", number=1)
+
+
+async def test_killed_it_leaves_no_process(call: Call, started: list[Started]) -> None:
+    await call("shell", command="sleep 1000 & sleep 1000", background=True)
+    killed = await call("job", action="kill", number=1)
+    assert killed.content == "[job 1 was ended]"
+    assert not runs(started)
+
+
+async def test_what_nobody_reads_is_kept_up_to_a_bound(call: Call) -> None:
+    await call("shell", command="seq 300000; echo last; sleep 1000", background=True)
+    await eventually(lambda: jobs.of("a session", 1)._unread.endswith("last\n"))
+    read = (await call("job", action="read", number=1)).content
+    assert read.startswith("[… ")
+    assert read.endswith("300000\nlast\n[job 1 is running]")
+    assert len(read) < 70_000
+
+
+async def test_there_are_not_more_than_four(call: Call) -> None:
+    for _ in range(room.MOST):
+        await call("shell", command="sleep 1000", background=True)
+    with pytest.raises(ToolError, match="4 commands run in the background already"):
+        await call("shell", command="sleep 1000", background=True)
+
+
+async def test_unused_they_end_with_the_idle_time(
+    call: Call, started: list[Started], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "IDLE_S", 0.2)
+    await call("shell", command="sleep 1000", background=True)
+    await eventually(lambda: not runs(started))
+    assert not holding.of("a session")

@@ -1,0 +1,57 @@
+"""Reads, writes to and ends the commands that the shell has left running in the background."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tools_app.background.jobs import jobs
+from tools_app.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
+from tools_app.registry import tool
+from tools_app.secret_values import with_values
+
+
+class JobArguments(Arguments):
+    action: Literal["read", "write", "kill"] = Field(
+        description="read: what it printed since it was last read. write: text to its input. kill: end it."
+    )
+    number: int = Field(ge=1, description="The number that shell gave it.")
+    input: str | None = Field(None, description="For write: the text, with its line end.")
+    wait_s: float = Field(
+        5, ge=0, le=60, description="For read and write: seconds to wait for output, if none is there."
+    )
+
+    @model_validator(mode="after")
+    def _belong_together(self) -> "JobArguments":
+        if (self.action == "write") != (self.input is not None):
+            raise ValueError("input is what write takes, and only write")
+        return self
+
+
+def judge(arguments: JobArguments) -> Judgement:
+    if arguments.action == "read":
+        return Judgement(danger=Danger.SAFE)
+    return Judgement(danger=Danger.MODERATE, rule="acts on a command that runs")
+
+
+@tool(
+    name="job",
+    description="""Reads the output of a command that shell runs in the background, writes to its input, or ends it.""",
+    arguments=JobArguments,
+    danger=Danger.SAFE,
+    judge=judge,
+    target=Target.SANDBOX,
+    compact_template="job {action} {number}",
+    loop_exempt=True,  # reading again and again is how one waits
+    takes_secrets=True,
+    visible=lambda situation: situation.has_jobs,
+)
+async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
+    running = jobs.of(context.session, arguments.number)
+    if arguments.action == "kill":
+        await running.end()
+    elif arguments.input is not None:
+        running.write(with_values(arguments.input, context.secrets))
+    text = await running.read(0 if arguments.action == "kill" else arguments.wait_s)
+    if running.has_ended:
+        jobs.forget(context.session, arguments.number)
+    return ToolResult(content="\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}]"])))
