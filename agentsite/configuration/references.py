@@ -55,8 +55,8 @@ def check(data: Any, known: Known) -> Iterator[Wrong]:
             yield location, f"there is no role called {name!r}"
     models = known.models | _names(data, "models")
     for location, agent in _items(data, ("agents",)):
-        if isinstance(name := agent.get("model"), str) and name not in models:
-            yield (*location, "model"), f"there is no model called {name!r}"
+        if isinstance(model := agent.get("model"), str) and model not in models:
+            yield (*location, "model"), f"there is no model called {model!r}"
 
 
 def _repeated(data: Any, section: str, key: str) -> Iterator[Wrong]:

@@ -15,7 +15,7 @@ def loop(name: str, times: int) -> Draft:
 
 
 def cycle(names: Sequence[str], times: int) -> Draft:
-    """Once, when a sequence of calls has come round so often. Nothing is refused by it."""
+    """Once, right after the result that completes a sequence of two to four calls the fourth time. It refuses none."""
     sequence = " → ".join(f"`{name}`" for name in names)
     text = (
         f"Your last calls are the same {len(names)} in turn, with the same arguments, {times} times over: {sequence}. "
