@@ -29,7 +29,7 @@ class Attempt:
     """Number `number` (from 1) on `route`. Whatever becomes of it, its log is kept."""
 
     def __init__(self, call: LLMCall, route: Route, number: int, observer: Observer) -> None:
-        self._adapter = adapter_for(route.provider.protocol)
+        self._adapter = adapter_for(route.provider.protocol, route.model.kind)
         self._stored = call.prompt_for(recipient_of(route))
         self._masker = call.masker or in_force.of_people([]).masker
         self._masked = masked_prompt(self._stored.prompt, self._masker)

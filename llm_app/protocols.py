@@ -5,23 +5,31 @@ from llm_app.adapters.anthropic_xml import AnthropicXML
 from llm_app.adapters.base import Adapter
 from llm_app.adapters.json_schema import JSONSchema
 from llm_app.adapters.litellm import LiteLLM
+from llm_app.adapters.openai_media import OpenAIImages, OpenAISpeech
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.errors import BadRequest
+from llm_app.models.provider import ModelKind, Protocol
 from llm_app.scripted import Scripted
 
 _ADAPTERS: dict[str, Adapter] = {
     adapter.name: adapter
     for adapter in (OpenAINative(), AnthropicNative(), AnthropicXML(), JSONSchema(), LiteLLM(), Scripted())
 }
+_MEDIA: dict[tuple[str, str], Adapter] = {
+    (Protocol.OPENAI_NATIVE, ModelKind.IMAGE): OpenAIImages(),
+    (Protocol.OPENAI_NATIVE, ModelKind.AUDIO): OpenAISpeech(),
+}
 _EARLIER: tuple[Adapter, ...] = ()  # versions that no request is made with any more: they stay as long as logs of them
-_BY_VERSION = {(adapter.name, adapter.version): adapter for adapter in (*_ADAPTERS.values(), *_EARLIER)}
+_ALL = (*_ADAPTERS.values(), *_MEDIA.values(), *_EARLIER)
+_BY_VERSION = {(adapter.name, adapter.version): adapter for adapter in _ALL}
 
 
-def adapter_for(protocol: str) -> Adapter:
-    """Raises BadRequest for a protocol that this server does not speak."""
-    if protocol not in _ADAPTERS:
-        raise BadRequest(f"the protocol {protocol!r} is not available in this version")
-    return _ADAPTERS[protocol]
+def adapter_for(protocol: str, kind: str = ModelKind.TEXT) -> Adapter:
+    """Raises BadRequest for a protocol that this server does not speak, or not with models of this kind."""
+    adapter = _ADAPTERS.get(protocol) if kind == ModelKind.TEXT else _MEDIA.get((protocol, kind))
+    if adapter is None:
+        raise BadRequest(f"the protocol {protocol!r} is not available for models of {kind} in this version")
+    return adapter
 
 
 def adapter_of(name: str, version: int) -> Adapter:

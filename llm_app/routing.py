@@ -10,7 +10,7 @@ from llm_app.protocols import adapter_for
 def recipient_of(route: Route) -> Recipient:
     return Recipient(
         model=route.provider_model,
-        tool_mode=adapter_for(route.provider.protocol).tool_mode,
+        tool_mode=adapter_for(route.provider.protocol, route.model.kind).tool_mode,
         context_window=min(route.context_window or route.model.context_window, route.model.context_window),
         max_tokens=_max_tokens(route),
         takes_images=route.takes_images,

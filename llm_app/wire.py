@@ -1,6 +1,7 @@
 """HTTP and server-sent events: bytes out, events in, one typed error for whatever goes wrong on the way."""
 
 import asyncio
+import base64
 import weakref
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
@@ -11,6 +12,7 @@ import aiohttp
 from llm_app import errors, retry_after
 from llm_app.sse import ServerEvent, SSEDecoder
 
+BINARY = "binary"  # the event that is a whole body, in base64
 MAX_REPLY = 64 * 1024 * 1024  # bytes
 MAX_ERROR_BODY = 4_000  # bytes that are read of a reply with an error status
 _TOO_LONG = (
@@ -78,6 +80,9 @@ async def events(request: HTTPRequest, *, silence_s: float, total_s: float) -> A
 
 
 async def _decode(response: aiohttp.ClientResponse) -> AsyncGenerator[ServerEvent]:
+    if response.content_type.startswith(("audio/", "image/")):
+        yield ServerEvent(BINARY, base64.b64encode(await _whole(response)).decode())
+        return
     if "event-stream" not in response.content_type:
         for event in _events_in(await _whole(response)):
             yield event

@@ -8,7 +8,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from tools_app.capabilities import AskModel, NoSearches, Searches, StoredResult, no_model, nothing_stored
+from tools_app.capabilities import (
+    AskModel,
+    MakeMedia,
+    NoSearches,
+    Searches,
+    StoredResult,
+    no_maker,
+    no_model,
+    nothing_stored,
+)
 from tools_app.effects import Effect, PlanStep
 from tools_app.network import NetworkPolicy
 from tools_app.sandbox.base import Sandbox, Started
@@ -82,6 +91,7 @@ class ToolContext:
     output_schema: str = ""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     ask_model: AskModel = no_model
+    make_media: MakeMedia = no_maker
     searches: Searches = field(default_factory=NoSearches)
     stored_result: StoredResult = nothing_stored
     reader: ReaderService | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from tools_app.errors import ModelFailed, NothingStored
 from tools_app.search_engines.base import Engine
@@ -31,6 +31,20 @@ async def no_model(prompt: str, *, purpose: str, pictures: Sequence[Picture] = (
     raise ModelFailed("There is no model to ask here.")
 
 
+MediaKind = Literal["image", "audio"]
+
+
+class MakeMedia(Protocol):
+    """Has a model make a picture of `prompt`, or speak it; the answer is the file. Raises ModelFailed."""
+
+    async def __call__(self, prompt: str, *, kind: MediaKind) -> bytes: ...
+
+
+async def no_maker(prompt: str, *, kind: MediaKind) -> bytes:
+    """Where nobody has wired a model."""
+    raise ModelFailed(f"There is no model that makes {kind} files here.")
+
+
 class Searches(Protocol):
     """The search engines that are set up, and what was searched for a moment ago."""
 
@@ -39,6 +53,16 @@ class Searches(Protocol):
 
     async def kept(self, key: str) -> str:
         """What a `KeepSearch` of this key said in the last minutes; empty if there was none."""
+
+
+class NoSearches:
+    """Where nothing is set up and nothing is kept."""
+
+    async def engines(self) -> Sequence[Engine]:
+        return ()
+
+    async def kept(self, key: str) -> str:
+        return ""
 
 
 class StoredResult(Protocol):
@@ -50,13 +74,3 @@ class StoredResult(Protocol):
 async def nothing_stored(number: int) -> str:
     """Where there is no record."""
     raise NothingStored()
-
-
-class NoSearches:
-    """Where nothing is set up and nothing is kept."""
-
-    async def engines(self) -> Sequence[Engine]:
-        return ()
-
-    async def kept(self, key: str) -> str:
-        return ""

@@ -1,5 +1,6 @@
 """A tool asks a model, outside of the conversation: the same door, budgets, masks and logs as for a step."""
 
+import base64
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
@@ -49,9 +50,29 @@ class ModelForTools:
             raise ModelFailed()
         return completion.result.content
 
-    def _complete(self, message: Message, purpose: Purpose, model: str, masker: Masker, run: Runner) -> Completion:
+    async def make(self, prompt: str, *, kind: capabilities.MediaKind) -> bytes:
+        """`capabilities.MakeMedia`."""
+        able = self._context.abilities
+        model = able.makes_images if kind == "image" else able.makes_audio
+        if not model:
+            raise ModelFailed(f"No model that makes {kind} files is set up here.")
+
+        def work(run: Runner) -> Completion:
+            masker = masker_of(self._context.session)
+            message = Message(role="user", content=masker.masked(storable(prompt)), masked_with=masker.version)
+            return self._complete(message, Purpose.GENERATE, model, masker, run, system="")
+
+        completion = await beside_loop.in_thread(work)
+        try:
+            return base64.b64decode(completion.result.content, validate=True)
+        except ValueError as error:
+            raise ModelFailed() from error
+
+    def _complete(
+        self, message: Message, purpose: Purpose, model: str, masker: Masker, run: Runner, system: str = _SYSTEM
+    ) -> Completion:
         context = self._context
-        stored = kept_prompt.keep(Prompt(system=_SYSTEM, tools=(), messages=[message]))
+        stored = kept_prompt.keep(Prompt(system=system, tools=(), messages=[message]))
         call = LLMCall(
             purpose=purpose,
             prompt_for=lambda recipient: stored,

@@ -41,6 +41,7 @@ def sandbox() -> Sandbox:
 
 def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
     report = _unheard if context.filters_output else partial(stream.feed, "tool_output")
+    models = ModelForTools(context, report)
     return ToolContext(
         session=str(context.session.pk),
         workspace=context.workspace,
@@ -48,7 +49,8 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         network=_network(context, cleared.definition),
         plan=[PlanStep(**step) for step in context.task.plan],
         output_schema=context.task.output_schema,
-        ask_model=ModelForTools(context, report).ask,
+        ask_model=models.ask,
+        make_media=models.make,
         secrets=_secrets(context, cleared) if cleared.definition.takes_secrets else {},
         searches=StoredSearches(context.task.started_by_id),
         stored_result=StoredResults(context),

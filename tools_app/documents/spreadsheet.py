@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
-import openpyxl
+import openpyxl  # type: ignore[import-untyped]
 from openpyxl import Workbook
 
 from tools_app.documents.unreadable import Document, Unreadable, row

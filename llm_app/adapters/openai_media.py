@@ -1,0 +1,101 @@
+"""OpenAI's images and speech, as LocalAI, LiteLLM and others offer them too: words in, a picture or a sound out."""
+
+from collections.abc import Iterator
+
+import orjson
+
+from llm_app import wire
+from llm_app.adapters import extra_body
+from llm_app.adapters.base import Adapter, Endpoint, Parser, RouteParameters
+from llm_app.adapters.openai_native import OpenAINative
+from llm_app.adapters.reading import count, dictionary, parse_object
+from llm_app.errors import StreamCut, UnreadableReply
+from llm_app.sse import ServerEvent
+from llm_app.types import Delta, LLMTurnResult, Message, Prompt, Usage
+
+
+class OpenAIImages(Adapter):
+    """images/generations. The turn's text is the picture in base64. Size and quality stand in the route's `extra_body`.
+
+    Quirk response_format: false where the field is refused; default: true, but false for gpt-image models, which answer
+    in base64 anyway.
+    """
+
+    name = "openai_images"
+
+    def encode(self, message: Message, parameters: RouteParameters) -> bytes:
+        return orjson.dumps(message.content)
+
+    def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        wanted = parameters.quirks.get("response_format", not parameters.model.startswith("gpt-image"))
+        fields = {"model": parameters.model, "prompt": prompt.messages[-1].content, "n": 1}
+        return orjson.dumps(
+            fields | ({"response_format": "b64_json"} if wanted else {}) | extra_body.allowed(parameters.extra_body)
+        )
+
+    def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
+        return _at("images/generations", body, endpoint)
+
+    def parser(self, parameters: RouteParameters, prompt: Prompt) -> Parser:
+        return _PictureParser()
+
+
+class OpenAISpeech(Adapter):
+    """audio/speech: the words are spoken as they are. The turn's text is the sound (MP3), in base64.
+
+    The voice stands in the route's `extra_body`; default: alloy.
+    """
+
+    name = "openai_speech"
+
+    def encode(self, message: Message, parameters: RouteParameters) -> bytes:
+        return orjson.dumps(message.content)
+
+    def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        fields = {"model": parameters.model, "input": prompt.messages[-1].content, "voice": "alloy"}
+        return orjson.dumps(fields | extra_body.allowed(parameters.extra_body) | {"response_format": "mp3"})
+
+    def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
+        return _at("audio/speech", body, endpoint)
+
+    def parser(self, parameters: RouteParameters, prompt: Prompt) -> Parser:
+        return _SoundParser()
+
+
+class _OneEvent(Parser):
+    """An answer in one piece."""
+
+    def __init__(self) -> None:
+        self._data = ""
+
+    def result(self) -> LLMTurnResult:
+        if not self.done:
+            raise StreamCut("no answer came")
+        return LLMTurnResult(content=self._data, usage=self.usage, finish_reason="stop")
+
+
+class _PictureParser(_OneEvent):
+    def feed(self, event: ServerEvent) -> Iterator[Delta]:
+        answer = parse_object(event.data)
+        pictures = answer.get("data")
+        first = dictionary(pictures[0]) if isinstance(pictures, list) and pictures else {}
+        if not isinstance(first.get("b64_json"), str):
+            raise UnreadableReply("the answer holds no picture in base64 (b64_json)")
+        used = dictionary(answer.get("usage"))
+        self.usage = Usage(input_tokens=count(used.get("input_tokens")), output_tokens=count(used.get("output_tokens")))
+        self._data, self.done = first["b64_json"], True
+        return iter(())
+
+
+class _SoundParser(_OneEvent):
+    def feed(self, event: ServerEvent) -> Iterator[Delta]:
+        if event.name != wire.BINARY:
+            raise UnreadableReply("the answer is no sound")
+        self._data, self.done = event.data, True
+        return iter(())
+
+
+def _at(path: str, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
+    chat = OpenAINative().request(body, endpoint)
+    headers = {**chat.headers, "Accept": "*/*"}
+    return wire.HTTPRequest(url=f"{endpoint.base_url.rstrip('/')}/{path}", headers=headers, body=body)

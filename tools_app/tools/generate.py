@@ -1,0 +1,97 @@
+"""Makes a file: a picture, a sound, or a long document."""
+
+import asyncio
+from io import BytesIO
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tools_app import long_document
+from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.errors import ModelFailed, ToolError
+from tools_app.listing import in_units
+from tools_app.picture_type import picture_type
+from tools_app.registry import tool
+from tools_app.situation import Situation
+
+_SUFFIXES = {
+    "image": (".png", ".jpg", ".jpeg", ".webp", ".gif"),
+    "audio": (".mp3",),
+    "document": (".md", ".txt"),
+}
+_MOST_SPOKEN = 4_000  # characters
+_MP3 = (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")
+
+
+class GenerateArguments(Arguments):
+    kind: Literal["image", "audio", "document"] = Field(
+        description="image: a picture of what the prompt describes. audio: the prompt, spoken. document: a long text "
+        "in Markdown, written section by section."
+    )
+    prompt: str = Field(
+        min_length=1,
+        max_length=20_000,
+        description="What to make, with all that it needs: the model that makes it knows nothing of this conversation.",
+    )
+    path: str = Field(min_length=1, description="The file to make, such as drawings/tree.png, intro.mp3 or report.md.")
+
+
+def possible(schema: dict[str, Any], situation: Situation) -> dict[str, Any]:
+    """The schema with the kinds that a model of the person can make; any of them can write."""
+    kinds = [*(["image"] * situation.makes_images), *(["audio"] * situation.makes_audio), "document"]
+    properties = schema["properties"]
+    return schema | {"properties": properties | {"kind": properties["kind"] | {"enum": kinds}}}
+
+
+@tool(
+    name="generate",
+    description="""Makes a file with a model. For a document that is too long for one reply: an unfinished one
+    is gone on with when you call it again with the same path.""",
+    arguments=GenerateArguments,
+    danger=Danger.MODERATE,
+    compact_template="generate {kind} {path}",
+    extended=possible,
+)
+async def generate(arguments: GenerateArguments, context: ToolContext) -> ToolResult:
+    suffix = PurePosixPath(arguments.path).suffix.lower()
+    if suffix not in _SUFFIXES[arguments.kind]:
+        raise ToolError(
+            f"The path of {_with_article(arguments.kind)} ends in {' or '.join(_SUFFIXES[arguments.kind])}."
+        )
+    if arguments.kind == "document":
+        return await _document(arguments, context)
+    if await asyncio.to_thread(context.workspace.is_file, arguments.path):
+        raise ToolError(f"{arguments.path} exists already. Delete it first, or use another name.")
+    return await (_image if arguments.kind == "image" else _audio)(arguments, context)
+
+
+async def _document(arguments: GenerateArguments, context: ToolContext) -> ToolResult:
+    before, now = await long_document.write(
+        arguments.prompt, arguments.path, workspace=context.workspace, ask=context.ask_model, report=context.report
+    )
+    done = f" ({before} were there already)" if before else ""
+    return ToolResult(content=f"{arguments.path} is written: {now} sections{done}. Read it before you hand it over.")
+
+
+async def _image(arguments: GenerateArguments, context: ToolContext) -> ToolResult:
+    data = await context.make_media(arguments.prompt, kind="image")
+    kind = picture_type(BytesIO(data))
+    if not kind:
+        raise ModelFailed("The model answered with something that is no picture.")
+    await asyncio.to_thread(context.workspace.write_bytes, arguments.path, data)
+    return ToolResult(content=f"Made {arguments.path} ({kind}, {in_units(len(data))}).", images=[arguments.path])
+
+
+async def _audio(arguments: GenerateArguments, context: ToolContext) -> ToolResult:
+    if len(arguments.prompt) > _MOST_SPOKEN:
+        raise ToolError(f"At most {_MOST_SPOKEN} characters are spoken at once. Make several files.")
+    data = await context.make_media(arguments.prompt, kind="audio")
+    if not data.startswith(_MP3):
+        raise ModelFailed("The model answered with something that is no MP3.")
+    await asyncio.to_thread(context.workspace.write_bytes, arguments.path, data)
+    return ToolResult(content=f"Made {arguments.path} ({in_units(len(data))}).")
+
+
+def _with_article(kind: str) -> str:
+    return f"{'a' if kind == 'document' else 'an'} {kind}"

@@ -1,0 +1,88 @@
+"""Makes a deck of slides."""
+
+import asyncio
+import base64
+from dataclasses import asdict
+from io import BytesIO
+
+from pydantic import Field
+
+from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.child_process.parent import NoAnswer, answer_of
+from tools_app.deck.page import page
+from tools_app.deck.slide import Deck, Image, Slide
+from tools_app.errors import ToolError
+from tools_app.listing import in_units
+from tools_app.picture_type import picture_type
+from tools_app.registry import tool
+from tools_app.workspace import Workspace
+
+_MOST = 100  # slides
+_MOST_BODY = 5_000  # characters
+_LARGEST_IMAGE = 5 * 1000**2
+_LARGEST_IMAGES = 30 * 1000**2  # together
+
+
+class SlideArguments(Arguments):
+    title: str = Field(max_length=300)
+    body: str = Field("", max_length=_MOST_BODY, description="Markdown; a few short lines or bullets.")
+    notes: str = Field("", max_length=_MOST_BODY, description="For the speaker.")
+    image: str | None = Field(None, min_length=1, description="A picture of the workspace, shown beside the body.")
+
+
+class SlidesArguments(Arguments):
+    title: str = Field(min_length=1, max_length=300, description="Of the whole deck; it has a slide of its own.")
+    slides: list[SlideArguments] = Field(min_length=1, max_length=_MOST)
+    path: str = Field(
+        min_length=1, pattern=r"(?i)\.(html|pptx)$", description="Ends in .html (also to print) or .pptx."
+    )
+
+
+@tool(
+    name="slides",
+    description="""Makes a deck of slides out of Markdown and pictures of the workspace, as one HTML file or as a
+    PowerPoint file. It replaces the file at path. One thought a slide; what you would say goes into notes.""",
+    arguments=SlidesArguments,
+    danger=Danger.MODERATE,
+    compact_template="slides {path}",
+)
+async def slides(arguments: SlidesArguments, context: ToolContext) -> ToolResult:
+    deck = await asyncio.to_thread(_deck, arguments, context.workspace)
+    is_page = arguments.path.lower().endswith(".html")
+    data = (await asyncio.to_thread(page, deck)).encode() if is_page else await _powerpoint(deck)
+    await asyncio.to_thread(context.workspace.write_bytes, arguments.path, data)
+    return ToolResult(
+        content=f"Made {arguments.path}: {len(deck.slides)} slides and a cover, {in_units(len(data))}.",
+        metadata={"pages": [slide.title for slide in deck.slides]} | ({"preview": arguments.path} if is_page else {}),
+    )
+
+
+def _deck(arguments: SlidesArguments, workspace: Workspace) -> Deck:
+    given = [
+        Slide(title=item.title, body=item.body, notes=item.notes, image=_image(item.image, workspace))
+        for item in arguments.slides
+    ]
+    if sum(len(slide.image.data) * 3 // 4 for slide in given if slide.image) > _LARGEST_IMAGES:
+        raise ToolError(f"The pictures have more than {in_units(_LARGEST_IMAGES)} together. Make them smaller.")
+    return Deck(title=arguments.title, slides=tuple(given))
+
+
+def _image(path: str | None, workspace: Workspace) -> Image | None:
+    if path is None:
+        return None
+    data = workspace.read_bytes(path, _LARGEST_IMAGE)
+    if not (media_type := picture_type(BytesIO(data))):
+        raise ToolError(f"{path} is no PNG, JPEG, WebP or GIF.")
+    return Image(name=path.rpartition("/")[2], media_type=media_type, data=base64.b64encode(data).decode())
+
+
+async def _powerpoint(deck: Deck) -> bytes:
+    if odd := [slide.image.name for slide in deck.slides if slide.image and slide.image.media_type == "image/webp"]:
+        raise ToolError(f"PowerPoint takes no WebP: {', '.join(odd)}. Convert it to PNG first.")
+    try:
+        answer = await answer_of("tools_app.deck.powerpoint", asdict(deck))
+    except NoAnswer as error:
+        raise ToolError("The deck is too large to be made. Use fewer or smaller pictures.") from error
+    if "error" in answer:
+        raise ToolError(answer["error"])
+    return base64.b64decode(answer["data"])
