@@ -5,6 +5,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
+from llm_app.redaction import in_force
 from tasks_app.admin import links
 from tasks_app.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
 from tasks_app.models import ContextEntry, Session, Task
@@ -19,6 +20,12 @@ def _shortened(entries: QuerySet[ContextEntry]) -> QuerySet[ContextEntry]:
     return entries.annotate(beginning=Left(said, _BEGINNING)).defer(*_LONG)
 
 
+def _beginning(entry: ContextEntry) -> str:
+    """It is cut: a half of a secret at its end would not be found any more when the page is masked."""
+    beginning: str = entry.beginning  # type: ignore[attr-defined]
+    return in_force.of_everyone().masker.masked_beginning(beginning)
+
+
 class EntryInline(ReadOnlyInline):
     model = ContextEntry
     fields = ["seq", "context_type", "in_context", "begins", "created_at"]
@@ -30,7 +37,7 @@ class EntryInline(ReadOnlyInline):
 
     @display(description="begins")
     def begins(self, entry: ContextEntry) -> str:
-        return str(entry.beginning)  # type: ignore[attr-defined]
+        return _beginning(entry)
 
 
 @admin.register(ContextEntry)
@@ -45,7 +52,7 @@ class EntryAdmin(ReadOnlyAdmin):
 
     @display(description="begins")
     def begins(self, entry: ContextEntry) -> str:
-        return str(entry.beginning)  # type: ignore[attr-defined]
+        return _beginning(entry)
 
     @display(description="session")
     def in_session(self, entry: ContextEntry) -> SafeString:

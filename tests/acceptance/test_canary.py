@@ -1,0 +1,173 @@
+"""Fifty secrets are said, printed, encoded, cut in pieces and echoed in a whole server: none comes out of it anywhere."""
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance import canary
+from tests.provider import FakeProvider, Reply, openai_call, openai_chunk, running, sse
+from tests.server import Server
+from tests.waiting import until
+
+CONFIG = """
+providers:
+  - {name: fake, protocol: openai_native, base_url: "ADDRESS", api_key: "sk-provider-key-0a1B2c3D4e"}
+models:
+  - {name: default, providers: [{provider: fake, model: m}]}
+"""
+VALUES = canary.secrets()
+OLD = {name: VALUES.pop(name) for name in ("S0", "S1", "S2", "S3", "S4")}  # said before they were saved
+KEY = {"provider.fake": "sk-provider-key-0a1B2c3D4e"}
+ENCODE = """
+import base64, html, json, os, sys, urllib.parse
+for v in sys.argv[1:]:
+    d = v.encode()
+    print(v, json.dumps(v), json.dumps(json.dumps(v)), repr(v), urllib.parse.quote(v), urllib.parse.quote_plus(v))
+    print(html.escape(v), d.hex(), d.hex(" "), d.hex().upper())
+    for before in (b"", b"u", b"u:"):
+        print(base64.b64encode(before + d + b"z").decode(), base64.encodebytes(before * 9 + d + b"!").decode())
+sys.stdout.flush()
+for v in sys.argv[1:]:
+    for c in v:
+        sys.stdout.write(c)
+        sys.stdout.flush()
+"""
+_ids = count()
+
+
+@pytest.fixture
+def provider() -> Iterator[FakeProvider]:
+    with running() as provider:
+        yield provider
+
+
+@pytest.fixture
+def server(provider: FakeProvider, tmp_path: Path) -> Iterator[Server]:
+    (tmp_path / "agentsite.yml").write_text(CONFIG.replace("ADDRESS", provider.base_url))
+    server = Server(tmp_path / "var", AGENTSITE_CONFIG=str(tmp_path / "agentsite.yml"), LOG_LEVEL="INFO").start(60)
+    yield server
+    server.kill()
+
+
+def call(tool: str, pieces: int = 40, **arguments: Any) -> Reply:
+    """A call, its arguments in many pieces."""
+    return openai_call(tool, arguments, call_id=f"call_{next(_ids)}", pieces=pieces)
+
+
+def thinking(text: str, reply: Reply) -> Reply:
+    """Thoughts and words before the call, three characters at a time."""
+    pieces = [text[start : start + 3] for start in range(0, len(text), 3)]
+    said = [openai_chunk({"reasoning_content": piece}) for piece in pieces]
+    said += [openai_chunk({"content": piece}) for piece in pieces]
+    return Reply(chunks=[*sse(*said), *reply.chunks])
+
+
+def some(first: int, last: int) -> str:
+    return " and ".join(VALUES[f"S{number}"] for number in range(first, last))
+
+
+def test_no_secret_comes_out_anywhere(server: Server, provider: FakeProvider) -> None:
+    person = canary.Person(server)
+    session = server.call("POST", "sessions/", {"title": "Canary"})["id"]
+    say_before_they_are_saved(server, provider, session)
+    for name, value in {**VALUES, **OLD}.items():
+        kept = server.call("POST", "secrets/", {"name": name, "value": value})
+        assert (kept["found"] > 0) == (name in OLD), name
+    before = len(provider.received)
+    with canary.listening(server, person, session) as heard:
+        until(lambda: b"event: state" in heard["events"] and heard["websocket"], 20)
+        work_with_all_of_them(server, provider, session)
+        until(lambda: heard["events"].count(b"event: entry") >= len(server.entries(session)), 20)
+    restored = (server.var / "workspaces" / session / "settings.env").read_text()
+    assert all(value in restored for value in VALUES.values()), "no placeholder was filled"
+    pages = shown(server, person, session)
+    requests = {f"request {number}": got.raw for number, got in enumerate(provider.received[before:])}
+    server.stop()
+    everywhere = {**pages, **requests, **{name: bytes(text) for name, text in heard.items()}}
+    assert canary.hits(everywhere, {**VALUES, **OLD, **KEY}) == []
+    assert canary.hits(canary.files(server.var), VALUES) == []
+    assert canary.hits({"log": server.output.read_bytes()}, {**VALUES, **OLD, **KEY}) == []
+    told = canary.tables(server.var)
+    del told["task_context"], told["blobs"]  # older entries, and what was sent of them, stay as they were
+    assert canary.hits(told, {**OLD, **KEY}) == []
+    assert b"[secret:S10]" in b"".join(everywhere.values()), "nothing was masked"
+
+
+def say_before_they_are_saved(server: Server, provider: FakeProvider, session: str) -> None:
+    said = " and ".join(OLD.values())
+    provider.replies = [
+        thinking(said, call("plan", steps=[{"title": said, "status": "done"}])),
+        call("shell", command=f"cat <<'END'\n{said}\nEND"),
+        call("message", type="result", text=said, suggestions=[said]),
+    ]
+    run(server, session, said)
+
+
+def work_with_all_of_them(server: Server, provider: FakeProvider, session: str) -> None:
+    """Each kind of place says some of the secrets, and all of them are printed in all encodings."""
+    placeholders = " ".join(f"'[secret:{name}]'" for name in VALUES)
+    provider.replies = [
+        thinking(some(5, 10), call("plan", steps=[{"title": some(5, 8), "status": "in_progress"}])),
+        Reply(status=500, content_type="application/json", chunks=[json.dumps({"error": some(10, 14)}).encode()]),
+        cut_short(some(14, 16)),
+        call("file", action="write", path="encode.py", content=ENCODE),
+        call("file", action="write", path="settings.env", content="\n".join(f"[secret:{name}]" for name in VALUES)),
+        call("file", action="read", path="settings.env"),
+        call("shell", command=f"python3 encode.py {placeholders}"),
+        call("shell", command=f"cat > raw.txt <<'END'\n{some(16, 22)}\nEND\ncat raw.txt settings.env >&2; exit 3"),
+        call("match", action="grep", pattern=".", path="settings.env"),
+        call("no_such_tool", thing=some(22, 24)),
+        openai_call("file", '{"action": "read", "path": ' + json.dumps(some(24, 26)), call_id=f"call_{next(_ids)}"),
+        call("file", action="read", path=some(26, 28).replace("\n", " ")),
+        call("fetch_url", url=f"http://127.0.0.1:9/?q={VALUES['S30']}"),
+        Reply(
+            chunks=sse(openai_chunk({"content": f"No call, but {some(28, 31)}"}), openai_chunk({}, "stop"), "[DONE]")
+        ),
+        call("shell", command=f"rm -rf {VALUES['S35']} ./*.nothing"),
+        call("message", pieces=200, type="info", text=some(31, 36)),
+        call("message", pieces=90, type="ask", text=some(36, 39)),
+        call("message", pieces=300, type="result", text=some(39, 45), suggestions=[some(45, 50)]),
+    ]
+    task = server.call("POST", f"sessions/{session}/messages/", {"content": f"Here: {some(5, 50)}"})["task"]
+    pending = until(lambda: ended_or_waits(server, task), 120)
+    assert pending["kind"] == "approval", server.task(task)
+    assert "[secret:S35]" in json.dumps(pending)
+    server.call("POST", f"tasks/{task}/approval/", {"decision": "reject", "note": some(5, 9)})
+    server.until_task(task, 60, waiting_for="reply")
+    server.call("POST", f"tasks/{task}/reply/", {"content": some(9, 20)})
+    server.until_task(task, 60, state="done")
+
+
+def cut_short(text: str) -> Reply:
+    """An answer that ends in the middle of a secret."""
+    return openai_call("message", {"type": "info", "text": text + text[:10]}, call_id="call_cut", pieces=100, cut=True)
+
+
+def ended_or_waits(server: Server, task: str) -> Any:
+    now = server.task(task)
+    assert now["state"] != "failed", now["failure"]
+    return now["pending"]
+
+
+def run(server: Server, session: str, content: str) -> None:
+    task = server.call("POST", f"sessions/{session}/messages/", {"content": content})["task"]
+    server.until_task(task, 60, state="done")
+
+
+def shown(server: Server, person: canary.Person, session: str) -> dict[str, bytes]:
+    """Pages, answers for programs, and the admin's lists and details of what tasks have left."""
+    paths = ["/", f"/s/{session}/", "/settings/", "/usage/", "/admin/"]
+    kinds = ("session", "task", "contextentry", "toolcalllog", "inboxmessage", "approval")
+    lists = [f"/admin/tasks_app/{kind}/" for kind in kinds] + [f"/admin/llm_app/{kind}/" for kind in ("llmlog", "blob")]
+    pages = {path: person.page(path) for path in [*paths, *lists]}
+    for path in lists:
+        rows = sorted(
+            {part for part in pages[path].decode().split('"') if part.startswith(path) and "/change/" in part}
+        )
+        pages |= {row: person.page(row) for row in rows[:12]}
+    rest = ["sessions/", f"sessions/{session}/", f"sessions/{session}/entries/?limit=1000", "tasks/", "secrets/"]
+    return {**pages, **{path: server.raw(path) for path in rest}}
