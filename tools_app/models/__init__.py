@@ -1,0 +1,22 @@
+"""What administrators decide about tools, and what tools have found a moment ago."""
+
+from tools_app.models.address import AllowedAddress
+from tools_app.models.blacklist import RolePolicy, UserPolicy
+from tools_app.models.mcp import McpServer, McpTool, Transport
+from tools_app.models.search import CachedSearch, SearchEngine, SearchEngineKind
+from tools_app.models.setting import Approval, DangerLevel, ToolSetting
+
+__all__ = [
+    "AllowedAddress",
+    "Approval",
+    "CachedSearch",
+    "DangerLevel",
+    "McpServer",
+    "McpTool",
+    "RolePolicy",
+    "SearchEngine",
+    "SearchEngineKind",
+    "ToolSetting",
+    "Transport",
+    "UserPolicy",
+]

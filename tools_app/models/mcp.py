@@ -1,0 +1,106 @@
+"""MCP servers, which administrators alone set up, and the tools that they were found to have."""
+
+import hashlib
+import json
+from typing import Any
+
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import F, Q
+
+from tools_app.models.setting import DangerLevel
+
+
+class Transport(models.TextChoices):
+    STDIO = "stdio", "A program on this server (stdio)"
+    HTTP = "streamable_http", "An address (streamable HTTP)"
+
+
+class McpServer(models.Model):
+    """A program of a server runs with the rights of this server: it is chosen as one chooses what to install."""
+
+    name = models.CharField(
+        max_length=30, unique=True, validators=[RegexValidator(r"^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*\Z")]
+    )
+    description = models.CharField(max_length=300, blank=True, help_text="For the model: what its tools are good for.")
+    transport = models.CharField(max_length=15, choices=Transport)
+    command = models.JSONField(default=list, blank=True, help_text='For stdio: ["python", "-m", "some_server"].')
+    environment = models.JSONField(default=dict, blank=True, help_text='For stdio: {"NAME": "value"}; nothing secret.')
+    url = models.CharField(max_length=500, blank=True, validators=[RegexValidator(r"^https?://[^\s/]")])
+    headers = models.JSONField(default=dict, blank=True, help_text='For an address: {"Name": "value"}; nothing secret.')
+    credential = models.CharField(
+        max_length=100,
+        blank=True,
+        help_text="The name of a secret, each person's own or the team's: sent as a bearer token, or set in the "
+        "environment of the program under this name.",
+    )
+    timeout_s = models.PositiveIntegerField(default=60, validators=[MinValueValidator(1)])
+    danger = models.CharField(max_length=10, choices=DangerLevel, default=DangerLevel.MODERATE)
+    roles = models.ManyToManyField(Group, blank=True, related_name="+", help_text="Who has its tools. None: everyone.")
+    enabled = models.BooleanField(default=True)
+    listed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    fault = models.TextField(blank=True, editable=False, help_text="Why its tools could not be listed.")
+
+    class Meta:
+        db_table = "mcp_servers"
+        ordering = ["name"]
+        verbose_name = "MCP server"
+        constraints = [
+            models.CheckConstraint(condition=Q(transport__in=Transport.values), name="mcp_transport_known"),
+            models.CheckConstraint(condition=Q(danger__in=DangerLevel.values), name="mcp_danger_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        if self.transport == Transport.STDIO and not _is_command(self.command):
+            raise ValidationError({"command": 'Write the program and its arguments as a list: ["python", "-m", "x"].'})
+        if self.transport == Transport.HTTP and not self.url:
+            raise ValidationError({"url": "Write the address of the server."})
+
+
+def _is_command(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value)
+
+
+class McpToolQuerySet(models.QuerySet["McpTool"]):
+    def usable_by(self, user_id: int) -> "McpToolQuerySet":
+        """Confirmed tools of servers that are open to a user."""
+        own = Group.objects.filter(user=user_id)
+        servers = McpServer.objects.filter(Q(roles=None) | Q(roles__in=own), enabled=True)
+        return self.filter(confirmed=F("digest"), is_gone=False, server__in=servers)
+
+
+class McpTool(models.Model):
+    """`digest` is that of what the server says now; only while it is the one that was confirmed is the tool there."""
+
+    server = models.ForeignKey(McpServer, models.CASCADE, related_name="tools")
+    name = models.CharField(max_length=100)
+    description = models.TextField(blank=True)
+    schema = models.TextField(help_text="The JSON Schema of its arguments.")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of name, description and schema.")
+    confirmed = models.CharField(max_length=64, blank=True, help_text="The digest that an administrator has confirmed.")
+    is_gone = models.BooleanField(default=False, help_text="The server did not list it any more.")
+
+    objects = McpToolQuerySet.as_manager()
+
+    class Meta:
+        db_table = "mcp_tools"
+        ordering = ["server", "name"]
+        verbose_name = "MCP tool"
+        constraints = [models.UniqueConstraint(fields=["server", "name"], name="mcp_tool_once_per_server")]
+
+    def __str__(self) -> str:
+        return f"{self.server}__{self.name}"
+
+    @property
+    def is_held(self) -> bool:
+        return self.confirmed != self.digest
+
+
+def digest_of(name: str, description: str, schema: Any) -> str:
+    text = json.dumps([name, description, schema], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,54 @@
+"""How a tool is run here."""
+
+from django.contrib.auth.models import Group
+from django.db import models
+from django.db.models import Q
+
+
+class Approval(models.TextChoices):
+    NEVER = "never", "Never ask"
+    BY_DANGER = "by_danger", "Ask when a call is dangerous"
+    ALWAYS = "always", "Always ask"
+
+
+class DangerLevel(models.TextChoices):
+    SAFE = "safe"
+    MODERATE = "moderate"
+    DANGEROUS = "dangerous"
+
+
+class ToolSetting(models.Model):
+    """How one tool is run here. Without a row, a tool runs as its definition says."""
+
+    name = models.CharField(max_length=100, unique=True)
+    enabled = models.BooleanField(default=True)
+    danger = models.CharField(max_length=10, choices=DangerLevel, blank=True, help_text="Instead of the tool's own.")
+    approval = models.CharField(max_length=10, choices=Approval, default=Approval.BY_DANGER)
+    approvers = models.ForeignKey(
+        Group,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The role whose members approve its calls. Empty: whoever may write in the session.",
+    )
+    four_eyes = models.BooleanField(
+        default=False, help_text="Whoever started the task may not approve, and each call is approved by itself."
+    )
+    hosts = models.JSONField(
+        default=list,
+        blank=True,
+        help_text='For shell: the hosts that commands may reach, such as ["pypi.org", "*.pythonhosted.org"]. '
+        "Empty: no network.",
+    )
+
+    class Meta:
+        db_table = "tool_settings"
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(condition=Q(approval__in=Approval.values), name="tool_setting_approval_known"),
+            models.CheckConstraint(condition=Q(danger__in=["", *DangerLevel.values]), name="tool_setting_danger_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
