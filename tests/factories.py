@@ -91,9 +91,9 @@ def log(at: datetime | None = None, **fields: Any) -> LLMLog:
     return row
 
 
-def kept_call(session: Session) -> LLMLog:
+def kept_call(session: Session, words: str = "Hello.") -> LLMLog:
     """The log of a call outside of the conversation, whose request can be rebuilt."""
-    prompt = Prompt(system="Be brief.", tools=(), messages=[Message(role="user", content="Hello.")])
+    prompt = Prompt(system="Be brief.", tools=(), messages=[Message(role="user", content=words)])
     references = kept_prompt.keep(prompt).references
     parameters = RouteParameters(model="m", max_tokens=100)
     body = adapter_of("openai_native", 1).body(prompt, parameters)

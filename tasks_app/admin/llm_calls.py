@@ -8,11 +8,12 @@ from unfold.decorators import display
 from llm_app.models import Blob, LLMLog
 from tasks_app.admin import links
 from tasks_app.admin.read_only import ReadOnlyAdmin
+from tasks_app.admin.requests import ShowsRequest
 from tasks_app.models import Session, Task
 
 
 @admin.register(LLMLog)
-class LLMCallAdmin(ReadOnlyAdmin):
+class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
     list_display = [
         "created_at",
         "purpose",
@@ -50,6 +51,7 @@ class LLMCallAdmin(ReadOnlyAdmin):
             "Request",
             {
                 "fields": [
+                    "the_request",
                     "system_prompt",
                     "tool_list",
                     "compacted_block",
@@ -74,6 +76,7 @@ class LLMCallAdmin(ReadOnlyAdmin):
         "system_prompt",
         "tool_list",
         "compacted_block",
+        "the_request",
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[LLMLog]:

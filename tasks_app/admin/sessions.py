@@ -1,17 +1,24 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin, TabularInline
-from unfold.decorators import display
+from unfold.decorators import action, display
 
 from llm_app.models import LLMLog
 from tasks_app import services
 from tasks_app.admin import links
 from tasks_app.models import ContextEntry, Session, SessionMember, Task
+from tasks_app.replay import verification
+from tools_app.admin.tool_names import ToolNamesField
+
+
+class SessionForm(forms.ModelForm):  # type: ignore[type-arg]
+    denied_tools = ToolNamesField(help_text="Tools that this session does not have, from its next step on.")
 
 
 class MemberInline(TabularInline):
@@ -29,10 +36,13 @@ class SessionAdmin(ModelAdmin):
     list_select_related = ["owner", "model"]
     search_fields = ["id", "title", "owner__username"]
     date_hierarchy = "created_at"
-    fields = ["title", "model", "owner", "tasks", "entries", "llm_calls", "summary", "chain_head"]
+    form = SessionForm
+    fields = ["title", "model", "denied_tools", "owner", "tasks", "entries", "llm_calls", "summary", "chain_head"]
     readonly_fields = ["owner", "tasks", "entries", "llm_calls", "summary", "chain_head"]
     inlines = [MemberInline]
     view_on_site = False
+    actions = ["check_record"]
+    change_form_outer_before_template = "admin/tasks_app/check_record.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
         sessions: QuerySet[Session] = super().get_queryset(request)
@@ -42,7 +52,7 @@ class SessionAdmin(ModelAdmin):
         return False
 
     def save_model(self, request: HttpRequest, obj: Session, form: Any, change: bool) -> None:
-        services.change_session(obj, title=obj.title, model=obj.model)
+        services.change_session(obj, title=obj.title, model=obj.model, denied_tools=obj.denied_tools)
 
     def get_deleted_objects(self, objs: Iterable[Session], request: HttpRequest) -> tuple[Any, ...]:
         """Counted, not listed: a record may have very many rows. They may not be deleted one by one, but go with it."""
@@ -54,6 +64,15 @@ class SessionAdmin(ModelAdmin):
             "entries": ContextEntry.objects.filter(session__in=ids).count(),
         }
         return [str(session) for session in objs], counts, set(), list(tasks.active().select_related("session"))
+
+    @action(description="Check the record", permissions=["view"])
+    def check_record(self, request: HttpRequest, chosen: QuerySet[Session]) -> None:
+        """Rebuilds every request and follows the chain."""
+        for session in chosen:
+            findings = verification.of_session(session)
+            level = messages.SUCCESS if findings.is_whole else messages.ERROR
+            faults = [*findings.broken_chains, *findings.mismatches[:3]]
+            messages.add_message(request, level, " ".join([f"“{session}”: {findings}", *faults]))
 
     def delete_model(self, request: HttpRequest, obj: Session) -> None:
         services.delete_session(obj)

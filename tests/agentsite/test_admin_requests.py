@@ -1,0 +1,51 @@
+"""In the admin: the very request of a call, and whether a session's record is what it was."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tasks_app.models import ContextEntry, Session
+from tests import factories
+
+CALLS, SESSIONS = "/admin/llm_app/llmlog/", "/admin/tasks_app/session/"
+
+
+@pytest.fixture
+def call(db: None) -> Any:
+    return factories.kept_call(factories.SessionFactory(title="A talk"))
+
+
+def test_the_page_of_a_call_shows_its_request(call: Any, browser: Client) -> None:
+    page = browser.get(f"{CALLS}{call.pk}/change/").content.decode()
+    for shown in ("Be brief.", "the first call of its session", f"{CALLS}{call.pk}/request/"):
+        assert shown in page
+
+
+def test_what_is_new_in_it_is_shown(call: Any, browser: Client) -> None:
+    second = factories.kept_call(Session.objects.get(), "Hello again.")
+    page = browser.get(f"{CALLS}{second.pk}/change/").content.decode()
+    assert "Hello again." in page.partition("New since")[2].partition("</pre>")[0]
+
+
+def test_its_bytes_can_be_downloaded_by_those_who_may_see_calls(call: Any, browser: Client, client: Client) -> None:
+    address = f"{CALLS}{call.pk}/request/"
+    assert len(browser.get(address).content) == call.request_bytes
+    client.force_login(factories.UserFactory(is_staff=True))
+    assert client.get(address).status_code == 403
+
+
+def test_a_call_without_its_prompt_says_so(db: None, browser: Client) -> None:
+    page = browser.get(f"{CALLS}{factories.log().pk}/change/").content.decode()
+    assert "does not give back what was sent" in page
+
+
+def test_a_session_s_record_is_checked_on_demand(call: Any, browser: Client) -> None:
+    session = Session.objects.get()
+    form = {"action": "check_record", "_selected_action": [session.pk]}
+    assert "Check the record" in browser.get(f"{SESSIONS}{session.pk}/change/").content.decode()
+    assert "1 calls rebuilt, 0 mismatches" in browser.post(SESSIONS, form, follow=True).content.decode()
+    Session.objects.update(last_seq=3)
+    page = browser.post(SESSIONS, form, follow=True).content.decode()
+    assert "The tail is missing: entries 1 to 3." in page
+    assert not ContextEntry.objects.exists()
