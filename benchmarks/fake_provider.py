@@ -2,8 +2,9 @@
 
     python -m benchmarks.fake_provider PORT
 
-The model `loop-N` calls `message` (info) N times, then hands over a result. `GET /stats` tells when requests came and
-answers ended (monotonic seconds), `POST /reset` forgets it. Chat completions, streamed; nothing else of the protocol.
+The model `loop-N` calls `message` (info) N times, then hands over a result; `loop-NxB` with B bytes of text in each.
+`GET /stats` tells when requests came and answers ended (monotonic seconds), how long they were, and how much of each
+had begun the one before; `POST /reset` forgets it. Chat completions, streamed; nothing else of the protocol.
 """
 
 import asyncio
@@ -12,8 +13,8 @@ import re
 import sys
 import time
 
-RECORDS: list[tuple[float, float, int]] = []
-_MODEL = re.compile(rb'"model":"loop-(\d+)"')
+RECORDS: list[tuple[float, float, int, int]] = []
+_MODEL = re.compile(rb'"model":"loop-(\d+)(?:x(\d+))?"')
 _HEAD = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
     b"Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"
@@ -25,6 +26,7 @@ class FakeProvider(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._buffer = bytearray()
+        self._before = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -56,13 +58,15 @@ class FakeProvider(asyncio.Protocol):
         elif head.startswith(b"GET /stats"):
             self._json(RECORDS)
         else:
+            known, self._before = _common(self._before, body), body
             self._turn(body)
-            RECORDS.append((arrival, time.perf_counter(), len(body)))
+            RECORDS.append((arrival, time.perf_counter(), len(body), known))
 
     def _turn(self, body: bytes) -> None:
         model = _MODEL.search(body)
-        steps, done = int(model[1]) if model else 0, body.count(b'"role":"tool"')
+        steps, done = int(model[1]) if model else 0, len(RECORDS)
         kind, text = ("info", f"step-{done}") if done < steps else ("result", f"done after {done}")
+        text += " word" * (int(model[2] or 0) // 5 if model else 0)
         call = {"index": 0, "id": f"call_{done}_{len(body)}", "type": "function"}
         arguments = json.dumps({"type": kind, "text": text})
         parts = [
@@ -78,6 +82,15 @@ class FakeProvider(asyncio.Protocol):
         data = json.dumps(value).encode()
         self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
         self._transport.write(b"Content-Length: %d\r\n\r\n%s" % (len(data), data))
+
+
+def _common(before: bytes, now: bytes) -> int:
+    """How many bytes both begin with."""
+    least, most = 0, min(len(before), len(now))
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if before[:middle] == now[:middle] else (least, middle - 1)
+    return least
 
 
 def _chunk(delta: dict[str, object], finish: str | None = None, usage: dict[str, int] | None = None) -> bytes:

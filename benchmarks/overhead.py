@@ -8,41 +8,54 @@ from benchmarks import floor
 from benchmarks.provider import Gaps, Provider
 
 LENGTHS = (50, 200, 400)
+LONG = "loop-200x3000"  # 1,000 tokens in each iteration: in a window of 128,000 the cut moves
+_HEAD = "engine overhead per iteration, ms        p50    p95  first tenth  last tenth  sent before"
+_BESIDE = "  floor p50  ratio  store KiB"
 
 
 def report(provider: Provider, folder: Path) -> None:
-    """Prints a table: ours and the floor, in milliseconds per iteration. Bars: 10 ms at the median, no growth."""
-    owner, model = _set_up(provider)
-    _engine(provider, owner, model, 5)  # imports and first connections are not an iteration's cost
+    """Prints a table: ours and the floor, in milliseconds per iteration. Bars: 10 ms at the median and no growth; in
+    200 iterations 95 % of the bytes were sent before; 5 MiB in the store for 400.
+    """
+    owner = _set_up(provider)
+    _engine(provider, owner, "loop-5", 5)  # imports and first connections are not an iteration's cost
     floor.run(provider, 5, folder)
-    print("engine overhead per iteration, ms        p50    p95  first tenth  last tenth  floor p50  ratio  store KiB")
+    print(_HEAD + _BESIDE)
     for steps in LENGTHS:
         before = _store_size()
-        ours, bare = _engine(provider, owner, model, steps), floor.run(provider, steps, folder)
-        row = f"{ours.p50:8.2f} {ours.p95:6.2f} {ours.tenth(0):12.2f} {ours.tenth(-1):11.2f} {bare.p50:10.2f}"
-        print(f"{steps:6} iterations                 {row} {ours.p50 / bare.p50:6.1f} {_store_size() - before:10.0f}")
+        ours, bare = _engine(provider, owner, f"loop-{steps}", steps), floor.run(provider, steps, folder)
+        compared = f"{bare.p50:10.2f} {ours.p50 / bare.p50:6.1f} {_store_size() - before:10.0f}"
+        print(f"{steps:6} iterations                 {_row(ours)} {compared}")
+    long = _engine(provider, owner, LONG, 200)
+    print(f"   200 iterations, 200,000 tokens  {_row(long)}  with {_moves()} moves of the cut")
 
 
-def _set_up(provider: Provider) -> tuple[object, object]:
+def _row(ours: Gaps) -> str:
+    times = f"{ours.p50:8.2f} {ours.p95:6.2f} {ours.tenth(0):12.2f} {ours.tenth(-1):11.2f}"
+    return f"{times} {ours.known_percent:10.1f} %"
+
+
+def _set_up(provider: Provider) -> object:
     from agentsite.serving import first_start
     from llm_app.models import LogicalModel
     from llm_app.models import Provider as ProviderRow
 
     first_start.migrate()
     row = ProviderRow.objects.create(name="fake", protocol="openai_native", base_url=f"{provider.base_url}/v1")
-    model = LogicalModel.objects.create(name="default", is_default=True, context_window=10_000_000)
-    for steps in (5, *LENGTHS):
-        LogicalModel.objects.create(name=f"loop-{steps}", context_window=10_000_000)
-        LogicalModel.objects.get(name=f"loop-{steps}").routes.create(provider=row, provider_model=f"loop-{steps}")
-    return first_start.ensure_admin().user, model
+    LogicalModel.objects.create(name="default", is_default=True)
+    windows = {f"loop-{steps}": 10_000_000 for steps in (5, *LENGTHS)} | {LONG: 128_000}
+    for name, window in windows.items():
+        model = LogicalModel.objects.create(name=name, context_window=window)
+        model.routes.create(provider=row, provider_model=name)
+    return first_start.ensure_admin().user
 
 
-def _engine(provider: Provider, owner: object, model: object, steps: int) -> Gaps:
+def _engine(provider: Provider, owner: object, model: str, steps: int) -> Gaps:
     from llm_app.models import LogicalModel
     from tasks_app import jobs, services
     from tasks_app.models import Task
 
-    session = services.create_session(owner, model=LogicalModel.objects.get(name=f"loop-{steps}"))
+    session = services.create_session(owner, model=LogicalModel.objects.get(name=model))
     provider.reset()
     task = services.post_message(session, owner, "go", max_iterations=steps + 10).task
     assert task is not None
@@ -51,6 +64,12 @@ def _engine(provider: Provider, owner: object, model: object, steps: int) -> Gap
     task.refresh_from_db()
     assert task.state == "done", (task.state, task.failure_detail)
     return provider.gaps()
+
+
+def _moves() -> int:
+    from tasks_app.models import ContextCut
+
+    return ContextCut.objects.count()
 
 
 def _store_size() -> float:

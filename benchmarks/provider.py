@@ -22,13 +22,18 @@ class Provider:
         """Milliseconds from the end of an answer to the next request: all that the engine does, nothing of the LLM."""
         records = json.loads(urllib.request.urlopen(f"{self.base_url}/stats").read())
         pairs = pairwise(records)
-        return Gaps([1000 * (later[0] - earlier[1]) for earlier, later in pairs], sum(r[2] for r in records))
+        return Gaps(
+            [1000 * (later[0] - earlier[1]) for earlier, later in pairs],
+            bytes_sent=sum(record[2] for record in records),
+            bytes_known=sum(record[3] for record in records),
+        )
 
 
 @dataclass(frozen=True)
 class Gaps:
     milliseconds: list[float]
     bytes_sent: int
+    bytes_known: int  # of these, what the request before had begun with: what a provider's cache can hold
 
     @property
     def p50(self) -> float:
@@ -37,6 +42,10 @@ class Gaps:
     @property
     def p95(self) -> float:
         return quantiles(self.milliseconds, n=20)[18]
+
+    @property
+    def known_percent(self) -> float:
+        return 100 * self.bytes_known / self.bytes_sent
 
     def tenth(self, number: int) -> float:
         """The median of the first (0) or the last (-1) tenth."""
