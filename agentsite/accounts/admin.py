@@ -10,7 +10,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from agentsite.accounts.models import ApiToken, User
-from tools_app.admin.roles import RolePolicyInline
+from tools_app.admin.roles import RolePolicyInline, UserPolicyInline
 
 admin.site.unregister(Group)
 
@@ -28,6 +28,10 @@ class MemberAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg]
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
 
+    def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
+        """A new user has no page yet for what belongs to them."""
+        return [UserPolicyInline] if obj else []
+
 
 @admin.register(Group)
 class RoleAdmin(GroupAdmin, ModelAdmin):
@@ -40,11 +44,12 @@ class RoleAdmin(GroupAdmin, ModelAdmin):
 class ApiTokenAdmin(ModelAdmin):
     """Tokens are made by their users, or by `manage.py token`; here they are seen and revoked."""
 
-    list_display = ["__str__", "user", "created", "expiry"]
+    list_display = ["__str__", "user", "may_approve", "created", "expiry"]
+    list_filter = ["may_approve"]
     list_select_related = ["user"]
     search_fields = ["name", "user__username"]
     date_hierarchy = "created"
-    fields = ["name", "user", "created", "expiry"]
+    fields = ["name", "user", "may_approve", "created", "expiry"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

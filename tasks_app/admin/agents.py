@@ -10,6 +10,7 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
 from llm_app.types import ToolMode
+from tasks_app.admin.agent_form import FIELDSETS, AgentForm
 from tasks_app.admin.prompt_sections import PromptSectionInline
 from tasks_app.engine.prompt_preview import preview
 from tasks_app.models import Agent, PromptSection
@@ -17,6 +18,8 @@ from tasks_app.models import Agent, PromptSection
 
 @admin.register(Agent)
 class AgentAdmin(ModelAdmin):
+    form = AgentForm
+    fieldsets = FIELDSETS
     list_display = ["name", "description", "model", "is_default"]
     list_select_related = ["model"]
     search_fields = ["name", "description"]

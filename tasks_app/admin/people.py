@@ -12,8 +12,18 @@ from tasks_app.models.approval import Decision
 
 @admin.register(Approval)
 class ApprovalAdmin(ReadOnlyAdmin):
-    list_display = ["reason", "shown_decision", "scope", "of_call", "decided_by", "decided_at", "created_at"]
-    list_filter = ["decision", "scope"]
+    list_display = [
+        "reason",
+        "shown_decision",
+        "scope",
+        "of_call",
+        "danger",
+        "decided_by",
+        "decided_at",
+        "created_at",
+        "expires_at",
+    ]
+    list_filter = ["decision", "scope", "tool_call__danger"]
     list_select_related = ["tool_call", "decided_by"]
     search_fields = ["reason", "tool_call__name", "decided_by__username"]
     date_hierarchy = "created_at"
@@ -23,6 +33,10 @@ class ApprovalAdmin(ReadOnlyAdmin):
     )
     def shown_decision(self, approval: Approval) -> str:
         return str(approval.decision)
+
+    @display(description="danger", ordering="tool_call__danger")
+    def danger(self, approval: Approval) -> str:
+        return approval.tool_call.danger
 
     @display(description="tool call")
     def of_call(self, approval: Approval) -> SafeString:

@@ -22,7 +22,7 @@ def form(browser, address):
     fields = dict(browser.get(address).context["adminform"].form.initial)
     return {name: value for name, value in fields.items() if value not in (None, False)} | {
         "denied_tools": "[]",
-        "withheld_patterns": "[]",
+        "withheld_patterns": "",
     }
 
 

@@ -1,33 +1,42 @@
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from tools_app.admin import tool_names
-from tools_app.models import RolePolicy
+from tools_app.admin.tool_names import ToolNamesField
+from tools_app.models import Approval, RolePolicy, UserPolicy
+
+
+class ApprovalsField(forms.CharField):
+    """{"shell": "always"}, written as lines."""
+
+    widget = UnfoldAdminTextareaWidget
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(f"{name}: {word}" for name, word in value.items()) if isinstance(value, Mapping) else value
+
+    def clean(self, value: str) -> dict[str, str]:
+        lines = [line.partition(":") for line in super().clean(value).splitlines() if line.strip()]
+        words = {name.strip(): word.strip() for name, _, word in lines}
+        tool_names.checked(words)
+        if wrong := [word for word in words.values() if word not in Approval.values]:
+            raise forms.ValidationError(f"“{wrong[0]}” is not one of {', '.join(Approval.values)}.")
+        return words
 
 
 class RolePolicyForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Both lists as boxes to tick."""
-
-    allow = forms.MultipleChoiceField(
+    allow = ToolNamesField(help_text="Nothing ticked allows all tools. `message` is always there.")
+    deny = ToolNamesField(help_text="A tool that one role of a user denies is denied.")
+    approvals = ApprovalsField(
         required=False,
-        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-        help_text="Nothing ticked allows all tools.",
+        help_text="When calls of this role's members ask, in place of the tool's setting. One a line, such as "
+        "“shell: always”; the words are never, by_danger and always. Of several roles, the strictest holds.",
     )
-    deny = forms.MultipleChoiceField(
-        required=False,
-        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-        help_text="A tool that one role of a user denies is denied.",
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for name in {"allow", "deny"} & self.fields.keys():
-            self.fields[name].choices = tool_names.choices(getattr(self.instance, name))  # type: ignore[attr-defined]
 
 
 class RolePolicyInline(StackedInline):
@@ -38,13 +47,25 @@ class RolePolicyInline(StackedInline):
     verbose_name_plural = "tools of this role"
 
 
+class UserPolicyForm(forms.ModelForm):  # type: ignore[type-arg]
+    deny = ToolNamesField(help_text="Tools that this person does not have, whatever their roles say.")
+
+
+class UserPolicyInline(StackedInline):
+    """On the page of a user."""
+
+    model = UserPolicy
+    form = UserPolicyForm
+    verbose_name_plural = "tools of this person"
+
+
 @admin.register(RolePolicy)
 class RolePolicyAdmin(ModelAdmin):
     form = RolePolicyForm
-    list_display = ["role", "allowed", "denied"]
+    list_display = ["role", "allowed", "denied", "asked"]
     list_select_related = ["role"]
     search_fields = ["role__name"]
-    fields = ["role", "allow", "deny"]
+    fields = ["role", "allow", "deny", "approvals"]
 
     @display(description="allowed")
     def allowed(self, policy: RolePolicy) -> str:
@@ -53,3 +74,7 @@ class RolePolicyAdmin(ModelAdmin):
     @display(description="denied")
     def denied(self, policy: RolePolicy) -> str:
         return ", ".join(policy.deny) or "none"
+
+    @display(description="approvals")
+    def asked(self, policy: RolePolicy) -> str:
+        return ", ".join(f"{name}: {word}" for name, word in policy.approvals.items()) or "as set for each tool"

@@ -1,11 +1,81 @@
-"""Choosing tools by name: those that this server has, and those that a row already names."""
+"""Choosing tools by name: those that this server has are ticked, others are written, for a tool may come later."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
 from tools_app import registry
 
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
-def choices(stored: Iterable[str] = ()) -> list[tuple[str, str]]:
-    """Also names of tools that are gone for the moment, so that saving a form does not lose them."""
-    present = {tool.name for tool in registry.all_tools()}
-    return [(name, name if name in present else f"{name} (not here now)") for name in sorted(present.union(stored))]
+
+def known() -> list[str]:
+    return sorted(tool.name for tool in registry.all_tools())
+
+
+def checked(names: Iterable[str]) -> list[str]:
+    """The names, each once. Raises ValidationError for what can be no tool's name."""
+    found = sorted(set(names))
+    if wrong := [name for name in found if not _NAME.fullmatch(name)]:
+        raise ValidationError(f"{', '.join(wrong)}: a tool's name has letters, digits, _ and - only.")
+    return found
+
+
+class _NamesWidget(forms.MultiWidget):
+    def __init__(self) -> None:
+        others = {"placeholder": "Other names, separated by commas: server__tool"}
+        super().__init__([UnfoldAdminCheckboxSelectMultipleWidget(), UnfoldAdminTextInputWidget(others)])
+
+    def decompress(self, value: Sequence[str] | None) -> list[Any]:
+        return _parts(value)
+
+
+class ToolNamesField(forms.MultiValueField):
+    """A list of names of tools."""
+
+    widget = _NamesWidget
+
+    def __init__(self, **options: Any) -> None:
+        names = forms.MultipleChoiceField(required=False, choices=_choices)
+        super().__init__(fields=[names, forms.CharField(required=False)], required=False, **options)
+        self.widget.widgets[0].choices = _choices  # type: ignore[attr-defined]
+
+    def prepare_value(self, value: Any) -> Any:
+        """What is stored, in the two parts of the form; what was just posted comes in two already."""
+        is_posted = isinstance(value, list) and value[:1] and isinstance(value[0], list)
+        return value if is_posted else _parts(value)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(_parts(initial), data)
+
+    def compress(self, data_list: Sequence[Any]) -> list[str]:
+        ticked, written = data_list or ([], "")
+        return checked([*ticked, *(name.strip() for name in written.split(",") if name.strip())])
+
+
+class ToolNameWidget(UnfoldAdminTextInputWidget):
+    """One name, written or chosen from those that this server has."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        written = super().render(name, value, {**(attrs or {}), "list": f"{name}-known"}, renderer)
+        options = format_html_join("", '<option value="{}"></option>', ((tool,) for tool in known()))
+        return format_html('{}<datalist id="{}-known">{}</datalist>', written, name, options)
+
+
+def _parts(names: Sequence[str] | None) -> list[Any]:
+    """Those that are ticked, and the text with the others."""
+    here = known()
+    return [
+        [name for name in names or () if name in here],
+        ", ".join(name for name in names or () if name not in here),
+    ]
+
+
+def _choices() -> list[tuple[str, str]]:
+    return [(name, name) for name in known()]

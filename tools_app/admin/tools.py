@@ -1,21 +1,20 @@
-from typing import Any
-
 from django import forms
 from django.contrib import admin
 from unfold.admin import ModelAdmin
-from unfold.widgets import UnfoldAdminSelectWidget
+from unfold.decorators import display
 
+from tools_app import registry
 from tools_app.admin import tool_names
+from tools_app.admin.tool_names import ToolNameWidget
+from tools_app.errors import UnknownTool
 from tools_app.models import ToolSetting
 
 
 class ToolSettingForm(forms.ModelForm):  # type: ignore[type-arg]
-    name = forms.ChoiceField(label="Tool", widget=UnfoldAdminSelectWidget())
+    name = forms.CharField(label="Tool", max_length=100, widget=ToolNameWidget())
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "name" in self.fields:
-            self.fields["name"].choices = tool_names.choices(filter(None, [self.instance.name]))  # type: ignore[attr-defined]
+    def clean_name(self) -> str:
+        return tool_names.checked([self.cleaned_data["name"]])[0]
 
 
 @admin.register(ToolSetting)
@@ -23,7 +22,21 @@ class ToolSettingAdmin(ModelAdmin):
     """A tool without a row here runs as its definition says."""
 
     form = ToolSettingForm
-    list_display = ["name", "enabled", "danger", "approval"]
-    list_filter = ["enabled", "approval", "danger"]
+    list_display = ["name", "enabled", "own_danger", "danger", "approval", "approvers", "four_eyes"]
+    list_filter = ["enabled", "approval", "danger", "four_eyes"]
+    list_select_related = ["approvers"]
     search_fields = ["name"]
-    fields = ["name", "enabled", "danger", "approval", "approvers", "four_eyes", "hosts"]
+    readonly_fields = ["own_danger"]
+    fieldsets = (
+        (None, {"fields": ["name", "enabled"]}),
+        ("Danger", {"fields": ["own_danger", "danger"]}),
+        ("Approval", {"fields": ["approval", "approvers", "four_eyes"]}),
+    )
+
+    @display(description="its own danger")
+    def own_danger(self, setting: ToolSetting) -> str:
+        """As the tool itself says; single calls may be judged higher."""
+        try:
+            return registry.get(setting.name).danger.word
+        except UnknownTool:
+            return "not here now" if setting.name else "as the tool says"

@@ -57,8 +57,8 @@ def _says_nothing(text: str) -> str:
     own = _PHRASES.sub("", text)
     if own != text and len(_words(own)) < 4:
         return "GENERIC"
-    short = len(_words(text))
-    if (_ACKNOWLEDGES.match(text) and short <= 5) or (_PROMISES.search(text) and short <= 20):
+    short = len(_words(own))
+    if (_ACKNOWLEDGES.match(own) and short <= 5) or (_PROMISES.search(own) and short <= 20):
         return "ACK_ONLY"
     return "NO_SUBSTANTIVE" if _EMPTY.match(text) or not _words(text) else ""
 

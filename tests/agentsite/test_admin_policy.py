@@ -1,0 +1,96 @@
+"""What an administrator says of tools, by role, person, agent and session: ticked, or written for tools to come."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import Client
+from django.urls import reverse
+
+from tasks_app.models import Agent
+from tests import factories
+from tools_app.models import RolePolicy, ToolSetting, UserPolicy
+
+EMPTY = {"allow_1": "", "deny_1": "", "approvals": ""}
+
+
+def save(browser: Client, address: str, **fields: Any) -> Any:
+    return browser.post(address, fields)
+
+
+def errors(response: Any) -> str:
+    return str(response.context["adminform"].form.errors)
+
+
+def add(model: str) -> str:
+    return reverse(f"admin:{model}_add")
+
+
+def test_a_roles_tools_are_ticked_or_written(browser: Client) -> None:
+    role = Group.objects.create(name="analysts")
+    address = add("tools_app_rolepolicy")
+    given = EMPTY | {"role": role.pk, "deny_0": ["shell"], "deny_1": "files__write, files__delete"}
+    save(browser, address, **given | {"approvals": "file: always\nshell: never\n"})
+    policy = RolePolicy.objects.get()
+    assert policy.deny == ["files__delete", "files__write", "shell"]
+    assert policy.allow == []
+    assert policy.approvals == {"file": "always", "shell": "never"}
+    page = browser.get(reverse("admin:tools_app_rolepolicy_change", args=[policy.pk])).content.decode()
+    assert "files__delete, files__write" in page
+    assert "file: always" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [({"approvals": "file: sometimes"}, "is not one of"), ({"deny_1": "rm -rf"}, "name has letters")],
+)
+def test_what_makes_no_sense_is_refused(fields: dict[str, str], complaint: str, browser: Client) -> None:
+    role = Group.objects.create(name="analysts")
+    response = save(browser, add("tools_app_rolepolicy"), **EMPTY | {"role": role.pk} | fields)
+    assert complaint in errors(response)
+    assert not RolePolicy.objects.exists()
+
+
+def test_a_tool_shows_its_own_danger_beside_the_administrators(browser: Client) -> None:
+    reviewers = Group.objects.create(name="reviewers")
+    fields = {"name": "shell", "enabled": "on", "approval": "always", "approvers": reviewers.pk, "four_eyes": "on"}
+    save(browser, add("tools_app_toolsetting"), **fields)
+    setting = ToolSetting.objects.get()
+    assert (setting.approvers, setting.four_eyes) == (reviewers, True)
+    page = browser.get(reverse("admin:tools_app_toolsetting_changelist")).content.decode()
+    assert "moderate" in page
+    save(browser, add("tools_app_toolsetting"), name="server__tool", approval="never")
+    assert "not here now" in browser.get(reverse("admin:tools_app_toolsetting_changelist")).content.decode()
+
+
+def test_a_persons_page_holds_their_blacklist(browser: Client) -> None:
+    user = factories.UserFactory(username="ada")
+    address = reverse("admin:accounts_user_change", args=[user.pk])
+    assert "tool_policy-0-deny_0" in browser.get(address).content.decode()
+    form = browser.get(address).context["adminform"].form
+    fields = {name: form[name].value() for name in form.fields if form[name].value() not in (None, False)}
+    joined = user.date_joined
+    given = {"date_joined_0": f"{joined:%Y-%m-%d}", "date_joined_1": f"{joined:%H:%M:%S}"}
+    inline = {"tool_policy-TOTAL_FORMS": 1, "tool_policy-INITIAL_FORMS": 0, "tool_policy-0-deny_0": ["shell"]}
+    save(browser, address, **fields | given | inline | {"tool_policy-0-deny_1": ""})
+    assert UserPolicy.objects.get(user=user).deny == ["shell"]
+
+
+def test_an_agents_hooks_are_set_together(browser: Client) -> None:
+    fields = {"name": "Careful", "safe_mode": "on", "termination_review": "on", "denied_tools_0": ["shell"]}
+    sections = {"sections-TOTAL_FORMS": 0, "sections-INITIAL_FORMS": 0}
+    response = save(browser, add("tasks_app_agent"), **fields, **sections, withheld_patterns="EMP-\\d+\n\nsecret(")
+    assert "Line 2 is no regular expression" in errors(response)
+    save(browser, add("tasks_app_agent"), **fields, **sections, withheld_patterns="EMP-\\d+\n")
+    agent = Agent.objects.get()
+    assert (agent.safe_mode, agent.termination_review, agent.autopilot) == (True, True, False)
+    assert (agent.denied_tools, agent.withheld_patterns) == (["shell"], ["EMP-\\d+"])
+
+
+def test_a_session_may_lose_a_tool(browser: Client) -> None:
+    session = factories.SessionFactory()
+    members = {"memberships-TOTAL_FORMS": 0, "memberships-INITIAL_FORMS": 0}
+    address = reverse("admin:tasks_app_session_change", args=[session.pk])
+    save(browser, address, title="x", denied_tools_0=["shell"], denied_tools_1="", **members)
+    session.refresh_from_db()
+    assert session.denied_tools == ["shell"]

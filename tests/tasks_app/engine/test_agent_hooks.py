@@ -1,0 +1,186 @@
+"""What an agent's settings ask for: safe mode, autopilot, self-verification, a review of the end, an output filter."""
+
+import pytest
+
+from llm_app.models import LLMLog
+from tasks_app.models import Agent, Session
+from tests import factories
+from tests.provider import openai_result, openai_text
+from tests.tasks_app.engine.conftest import call, result
+
+READ = call("file", action="list", path=".")
+WRITE = call("file", action="write", path="report.md", content="x")
+NOTES = "The report is in report.md: three findings, no open question."
+
+
+@pytest.fixture
+def agent(play):
+    """Sets up the agent of the session that `play` plays in."""
+
+    def set_up(**fields):
+        row = Agent.objects.create(name="careful one", **fields)
+        Session.objects.update(agent=row)
+        return row
+
+    return set_up
+
+
+def prompts(run):
+    return LLMLog.objects.filter(task_id=run.task.id, purpose="step").count()
+
+
+def test_nothing_of_it_happens_unless_it_is_asked_for(play, agent):
+    agent()
+    run = play(WRITE, result("Done."))
+    assert run.advance().state == "done"
+    assert [status for status, _ in run.results()] == ["succeeded", "succeeded"]
+
+
+def test_self_verification_asks_once_before_the_end(play, agent):
+    agent(self_verification=True)
+    run = play(READ, result("All good."), result("All good."))
+    assert run.advance().state == "done"
+    (_, (status, question), last) = run.results()
+    assert status == "blocked"
+    assert question.startswith("Refused by self-verification: before you finish, check your own work.")
+    assert last == ("succeeded", "Delivered.")
+
+
+def test_it_asks_again_when_tools_have_run_since(play, agent):
+    agent(self_verification=True)
+    run = play(result("One."), READ, result("Two."), result("Two."))
+    assert run.advance().state == "done"
+    assert [status for status, _ in run.results()] == ["blocked", "succeeded", "blocked", "succeeded"]
+    assert run.task.final_result["text"] == "Two."
+
+
+def test_every_task_is_asked_for_itself(play, agent):
+    agent(self_verification=True)
+    play(result("One."), result("One.")).advance()
+    run = play(result("Two."), result("Two."))
+    assert run.advance().state == "done"
+    assert [status for status, _ in run.results()] == ["blocked", "succeeded"] * 2
+
+
+def test_a_bad_end_is_sent_back_with_a_code_and_how_to_mend_it(play, agent):
+    agent(termination_review=True)
+    run = play(WRITE, result("Everything is done."), result(NOTES))
+    assert run.advance().state == "done"
+    status, content = run.results()[1]
+    assert status == "blocked"
+    assert content.startswith("Refused by termination review (UNSENT_RESULTS): You made files")
+    (sent_back,) = [entry for entry in run.entries if entry.metadata.get("refused_by")]
+    assert (sent_back.metadata["refused_by"], sent_back.metadata["code"]) == ("termination review", "UNSENT_RESULTS")
+    assert run.task.final_result["text"] == NOTES
+
+
+def test_the_review_gives_in_after_two_refusals(play, agent):
+    agent(termination_review=True)
+    run = play(READ, result("Done."), result("Done!"), result("Done."))
+    assert run.advance().state == "done"
+    assert [status for status, _ in run.results()] == ["succeeded", "blocked", "blocked", "succeeded"]
+
+
+def test_safe_mode_hides_and_refuses_what_is_not_safe(play, agent):
+    agent(safe_mode=True)
+    run = play(call("shell", command="ls"), WRITE, READ, result("Looked at it: the folder is empty."))
+    assert run.advance().state == "done"
+    hidden, refused, read, _ = run.results()
+    assert hidden == ("blocked", "The tool shell is not available here.")
+    assert refused[0] == "blocked"
+    assert refused[1].startswith("Refused by safe mode: this call is moderate")
+    assert read[0] == "succeeded"
+
+
+def test_on_autopilot_a_question_is_refused(play, agent):
+    agent(autopilot=True)
+    run = play(call("message", type="ask", text="Which one?"), result("I took the first one."))
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == "blocked"
+    assert "Decide yourself" in run.results()[0][1]
+
+
+# --- the output filter ------------------------------------------------------------------------------------------
+
+
+def test_a_result_is_withheld_whole(play, agent):
+    agent(withheld_patterns=[r"EMP-\d{4}"])
+    (Session.objects.get().workspace_path).mkdir(parents=True)
+    (Session.objects.get().workspace_path / "staff.txt").write_text("Ada EMP-1815\nNobody\n")
+    run = play(call("file", action="read", path="staff.txt"), result("I could not read it."))
+    assert run.advance().state == "done"
+    assert run.results()[0] == (
+        "blocked",
+        "[The tool ran. Its result is withheld by output filter: it holds what must not be seen here (pattern 1).]",
+    )
+    assert not any("EMP-1815" in entry.content for entry in run.entries)
+    assert not list(Session.objects.get().workspace_path.rglob(".results/*"))
+
+
+def test_a_long_result_is_not_kept_in_a_file_either(play, agent):
+    agent(withheld_patterns=["EMP-1815"])
+    folder = Session.objects.get().workspace_path
+    folder.mkdir(parents=True)
+    (folder / "staff.txt").write_text("line\n" * 1500 + "EMP-1815\n")
+    run = play(call("shell", command="cat staff.txt"), result("It is withheld."))
+    run.advance()
+    assert run.results()[0][0] == "blocked"
+    assert not list(folder.rglob(".results/*"))
+
+
+def test_a_message_is_refused_and_says_nothing_of_the_pattern(play, agent):
+    agent(withheld_patterns=["no match", r"EMP-\d{4}"])
+    run = play(result("Her number is EMP-1815."), result("She works here."))
+    assert run.advance().state == "done"
+    status, content = run.results()[0]
+    assert status == "blocked"
+    assert content == "Refused by output filter: it holds what must not be seen here (pattern 2)."
+    assert run.task.final_result["text"] == "She works here."
+
+
+@pytest.mark.parametrize("patterns", [[], ["EMP"]])
+def test_while_it_is_on_no_message_is_streamed(patterns, play, agent, monkeypatch):
+    fed = []
+    monkeypatch.setattr("tasks_app.engine.live_stream.LiveStream.feed", lambda stream, kind, text: fed.append(kind))
+    agent(withheld_patterns=patterns)
+    run = play(call("shell", command="echo hello"), result("Hello."))
+    assert run.advance().state == "done"
+    assert ("text" in fed) == (not patterns)
+    assert ("tool_output" in fed) == (not patterns)
+
+
+# --- a model that reviews ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reviewed(http_session, http_provider):
+    model = factories.RouteFactory(provider=http_session.model.routes.get().provider, provider_model="reviewer").model
+    agent = Agent.objects.create(name="reviewed", termination_review=True, review_model=model)
+    Session.objects.filter(pk=http_session.pk).update(agent=agent)
+
+
+def test_a_model_may_review_instead_of_rules(reviewed, ask_http, http_provider):
+    http_provider.replies = [
+        openai_result("Something."),
+        openai_text("GENERIC: it does not name the file."),
+        openai_result("It is in a.txt."),
+        openai_text("OK"),
+    ]
+    run = ask_http("Where is it?")
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == "blocked"
+    assert "(GENERIC)" in run.results()[0][1]
+    assert "it does not name the file." in run.results()[0][1]
+    assert run.task.final_result["text"] == "It is in a.txt."
+    asked = http_provider.received[1].body
+    assert asked["model"] == "reviewer"
+    assert "Where is it?" in str(asked["messages"])
+    assert LLMLog.objects.filter(purpose="review").count() == 2
+
+
+def test_a_reviewer_that_cannot_be_reached_holds_nobody_up(reviewed, ask_http, http_provider):
+    refusal = openai_text("", status=400, content_type="application/json")
+    http_provider.replies = [openai_result("It is in a.txt."), refusal]
+    run = ask_http()
+    assert run.advance().state == "done"
+    assert any("“termination review” failed and was skipped" in entry.content for entry in run.entries)

@@ -1,0 +1,61 @@
+"""Approvals that nobody gives: a no after a while, visibly, and the task goes on."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tasks_app import expiry, services
+from tasks_app.errors import NothingToAnswer
+from tasks_app.models import Approval, Limits
+from tests.tasks_app.engine.conftest import call, result
+from tools_app.models import ToolSetting
+
+WRITE = call("file", action="write", path="a.txt", content="x")
+
+
+@pytest.fixture
+def waiting(play):
+    ToolSetting.objects.create(name="file", approval="always")
+    Limits.objects.create(pk=1, approval_hours=2)
+    run = play(WRITE, result())
+    run.advance()
+    return run
+
+
+def expire():
+    Approval.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_it_has_as_long_as_the_limits_say(waiting):
+    left = Approval.objects.get().expires_at - timezone.now()
+    assert timedelta(hours=1, minutes=55) < left <= timedelta(hours=2)
+    expiry.close_expired()
+    waiting.advance()
+    assert waiting.task.waiting_for == "approval"
+
+
+def test_then_it_is_rejected_and_the_task_goes_on(waiting):
+    expire()
+    expiry.close_expired()
+    assert waiting.advance().state == "done"
+    assert waiting.results()[0] == ("rejected", f"Not run: {expiry.NOBODY_CAME}")
+    approval = Approval.objects.get()
+    assert (approval.decision, approval.decided_by) == ("rejected", None)
+    assert not (waiting.task.session.workspace_path / "a.txt").exists()
+
+
+def test_who_comes_too_late_cannot_approve_it(waiting, owner):
+    expire()
+    with pytest.raises(NothingToAnswer):
+        services.decide(waiting.task, owner, "approved")
+    expiry.close_expired()
+    assert waiting.advance().state == "done"
+
+
+def test_what_was_decided_in_time_does_not_expire(waiting, owner):
+    services.decide(waiting.task, owner, "approved")
+    expire()
+    expiry.close_expired()
+    assert waiting.advance().state == "done"
+    assert waiting.results()[0][0] == "succeeded"

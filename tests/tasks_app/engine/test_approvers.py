@@ -1,0 +1,172 @@
+"""Whose word counts on a call: whoever may write, or a role that an administrator names; with four eyes, somebody else."""
+
+import threading
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import connection
+
+from tasks_app import services, who_decides
+from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall
+from tasks_app.models import Approval, SessionMember
+from tests import factories
+from tests.tasks_app.engine.conftest import call, result
+from tools_app.models import RolePolicy, ToolSetting
+
+WRITE = call("file", action="write", path="a.txt", content="x")
+AGAIN = call("file", action="write", path="b.txt", content="y")
+
+
+@pytest.fixture
+def reviewers(transactional_db):
+    return Group.objects.create(name="reviewers")
+
+
+@pytest.fixture
+def rita(reviewers):
+    """Has the role, and nothing to do with the session."""
+    user = factories.UserFactory(username="rita")
+    user.groups.add(reviewers)
+    return user
+
+
+@pytest.fixture
+def set_up(transactional_db):
+    return lambda **fields: ToolSetting.objects.create(name="file", approval="always", **fields)
+
+
+def test_a_stranger_may_not_decide(play, set_up):
+    set_up()
+    stranger = factories.UserFactory()
+    task = play(WRITE, result()).advance()
+    for decision in ("approved", "rejected"):
+        with pytest.raises(MayNotDecide, match="somebody who may write here"):
+            services.decide(task, stranger, decision)
+    assert Approval.objects.get().decision == "pending"
+
+
+def test_only_the_named_role_may_approve(play, set_up, owner, reviewers, rita):
+    set_up(approvers=reviewers)
+    run = play(WRITE, result())
+    task = run.advance()
+    with pytest.raises(MayNotDecide, match="role reviewers"):
+        services.decide(task, owner, "approved")
+    services.decide(task, rita, "approved", note="checked")
+    assert run.advance().state == "done"
+    assert "[Approved by rita. They say: checked]" in run.results()[0][1]
+
+
+def test_whoever_may_write_can_still_say_no(play, set_up, owner, reviewers):
+    set_up(approvers=reviewers, four_eyes=True)
+    run = play(WRITE, result())
+    services.decide(run.advance(), owner, "rejected")
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == "rejected"
+
+
+def test_with_four_eyes_whoever_started_the_task_may_not_approve(play, set_up, owner):
+    set_up(four_eyes=True)
+    run = play(WRITE, AGAIN, result())
+    task = run.advance()
+    carol = SessionMember.objects.create(session=task.session, user=factories.UserFactory(), may_write=True).user
+    with pytest.raises(MayNotDecide, match="four eyes"):
+        services.decide(task, owner, "approved")
+    with pytest.raises(OnlyThisCall):
+        services.decide(task, carol, "approved", scope="task")
+    services.decide(task, carol, "approved")
+    assert run.advance().waiting_for == "approval"
+
+
+def test_an_approver_who_started_the_task_needs_another_one(play, set_up, owner, reviewers, rita):
+    set_up(approvers=reviewers, four_eyes=True)
+    owner.groups.add(reviewers)
+    task = play(WRITE, result()).advance()
+    with pytest.raises(MayNotDecide):
+        services.decide(task, owner, "approved")
+    services.decide(task, rita, "approved")
+
+
+def test_the_administrators_word_holds_for_what_waits_already(play, set_up, owner, reviewers):
+    setting = set_up()
+    task = play(WRITE, result()).advance()
+    approval = Approval.objects.get()
+    assert who_decides.objection(approval, owner) == ""
+    setting.approvers = reviewers
+    setting.save()
+    with pytest.raises(MayNotDecide):
+        services.decide(task, owner, "approved")
+
+
+def test_an_approval_for_the_task_ends_when_the_tool_gets_four_eyes(play, set_up, owner):
+    set_up()
+    run = play(WRITE, AGAIN, result())
+    services.decide(run.advance(), owner, "approved", scope="task")
+    ToolSetting.objects.update(four_eyes=True)
+    assert run.advance().waiting_for == "approval"
+
+
+def test_an_approval_for_the_task_covers_no_higher_level_and_no_other_rule(play, owner):
+    ToolSetting.objects.create(name="shell", approval="always")
+    run = play(
+        call("shell", command="echo 1"), call("shell", command="echo 2"), call("shell", command="rm -rf x"), result()
+    )
+    services.decide(run.advance(), owner, "approved", scope="task")
+    task = run.advance()
+    assert [status for status, _ in run.results()] == ["succeeded", "succeeded"]
+    assert task.waiting_for == "approval"
+    assert "delete" in Approval.objects.get(decision="pending").reason
+
+
+@pytest.mark.parametrize(
+    ("roles", "waits"),
+    [
+        ([{}], False),
+        ([{"file": "always"}], True),
+        ([{"file": "never"}, {"file": "always"}], True),
+        ([{"shell": "always"}], False),
+    ],
+)
+def test_a_role_may_be_asked_more_often(roles, waits, play, owner):
+    for number, approvals in enumerate(roles):
+        role = Group.objects.create(name=f"role {number}")
+        RolePolicy.objects.create(role=role, approvals=approvals)
+        owner.groups.add(role)
+    assert (play(WRITE, result()).advance().waiting_for == "approval") == waits
+
+
+def test_the_word_for_a_role_stands_in_place_of_the_tools(play, set_up, owner):
+    set_up()
+    role = Group.objects.create(name="trusted")
+    RolePolicy.objects.create(role=role, approvals={"file": "never"})
+    owner.groups.add(role)
+    assert play(WRITE, result()).advance().state == "done"
+
+
+def test_of_two_who_decide_at_once_one_comes_first(play, set_up, owner):
+    set_up()
+    run = play(WRITE, result())
+    task = run.advance()
+    carol = SessionMember.objects.create(session=task.session, user=factories.UserFactory(), may_write=True).user
+    outcomes, together = [], threading.Barrier(8)
+
+    def decide(user, decision):
+        together.wait()
+        try:
+            services.decide(type(task).objects.select_related("session").get(pk=task.pk), user, decision)
+            outcomes.append(decision)
+        except NothingToAnswer:
+            outcomes.append(None)
+        finally:
+            connection.close()
+
+    people = [(owner, "approved"), (carol, "rejected")] * 4
+    threads = [threading.Thread(target=decide, args=person) for person in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    (won,) = [outcome for outcome in outcomes if outcome]
+    assert len(outcomes) == 8
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == ("succeeded" if won == "approved" else "rejected")
+    assert Approval.objects.get().decision == won

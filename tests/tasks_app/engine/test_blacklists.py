@@ -1,0 +1,126 @@
+"""Who has which tools: by user, role, agent and session, from the next step of every task on."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import Group
+
+from tasks_app import services
+from tasks_app.models import Agent, ContextEntry, Session
+from tests import factories
+from tests.tasks_app.engine.conftest import Run, call, result, script
+from tests.waiting import until
+from tools_app import registry
+from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.models import RolePolicy, ToolSetting, UserPolicy
+
+LIST = call("file", action="list", path=".")
+
+
+def by_user(user):
+    UserPolicy.objects.create(user=user, deny=["file"])
+
+
+def by_role(user):
+    role = Group.objects.create(name="interns")
+    RolePolicy.objects.create(role=role, deny=["file"])
+    user.groups.add(role)
+
+
+def by_another_roles_list(user):
+    role = Group.objects.create(name="readers")
+    RolePolicy.objects.create(role=role, allow=["match"])
+    user.groups.add(role)
+
+
+def by_agent(user):
+    Session.objects.update(agent=Agent.objects.create(name="a", denied_tools=["file"]))
+
+
+def by_session(user):
+    Session.objects.update(denied_tools=["file"])
+
+
+def by_switch(user):
+    ToolSetting.objects.create(name="file", enabled=False)
+
+
+EVERY_WAY = pytest.mark.parametrize(
+    "deny", [by_user, by_role, by_another_roles_list, by_agent, by_session, by_switch], ids=lambda way: way.__name__
+)
+
+
+@EVERY_WAY
+def test_a_tool_that_is_denied_is_refused_when_called_by_name(deny: Callable, play, owner):
+    run = play(LIST, result())
+    deny(owner)
+    assert run.advance().state == "done"
+    assert run.results()[0] == ("blocked", "The tool file is not available here.")
+
+
+@EVERY_WAY
+def test_one_that_is_denied_while_its_approval_waits_does_not_run(deny: Callable, play, owner):
+    setting = ToolSetting.objects.create(name="file", approval="always")
+    run = play(LIST, result())
+    task = run.advance()
+    if deny is by_switch:
+        setting.delete()
+    deny(owner)
+    services.decide(task, owner, "approved")
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == "blocked"
+
+
+def test_message_cannot_be_taken_away(play, owner):
+    UserPolicy.objects.create(user=owner, deny=["message"])
+    assert play(result()).advance().state == "done"
+
+
+class PauseArguments(Arguments):
+    pass
+
+
+@pytest.fixture
+def gate():
+    """A tool that waits until the test opens the gate."""
+    arrived, opened = threading.Semaphore(0), threading.Event()
+
+    async def pause(arguments: PauseArguments, context: ToolContext) -> ToolResult:
+        import asyncio
+
+        arrived.release()
+        while not opened.is_set():  # noqa: ASYNC110  the gate is opened by another thread
+            await asyncio.sleep(0.02)
+        return ToolResult(content="Go on.")
+
+    registry.all_tools()
+    registry.tool(name="pause", description="Waits.", arguments=PauseArguments, danger=Danger.SAFE)(pause)
+    yield arrived, opened
+    opened.set()
+    del registry._tools["pause"]
+
+
+def test_twenty_running_tasks_obey_at_their_next_step(gate, owner):
+    arrived, opened = gate
+    model = factories.scripted_model("script")
+    runs = []
+    for _ in range(20):
+        session = factories.SessionFactory(owner=owner, model=model)
+        delivered = services.post_message(session, owner, script(call("pause"), LIST, result()))
+        runs.append(Run(delivered.task))
+    threads = [run.in_thread() for run in runs]
+    for _ in runs:
+        assert arrived.acquire(timeout=60)
+    RolePolicy.objects.create(role=Group.objects.create(name="interns"), deny=["file"])
+    owner.groups.add(Group.objects.get())
+    opened.set()
+    for thread in threads:
+        thread.join(60)
+    for run in runs:
+        run.task.refresh_from_db()
+        assert run.task.state == "done"
+        assert [status for status, _ in run.results()] == ["succeeded", "blocked", "succeeded"]
+    told = ContextEntry.objects.filter(context_type="system_reminder", metadata__kind="tool_list")
+    until(lambda: told.count() == 20)
+    assert all("`file`" in entry.content for entry in told)

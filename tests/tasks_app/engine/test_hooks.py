@@ -1,0 +1,110 @@
+"""Plugins around each call: they refuse, annotate and ask; what is wrong with one of them harms nobody silently."""
+
+import time
+
+import pytest
+
+from tasks_app import services
+from tasks_app.models import Approval
+from tests.tasks_app.engine import plugins
+from tests.tasks_app.engine.conftest import call, result
+from tests.waiting import until
+
+WRITE = call("file", action="write", path="a.txt", content="x")
+
+
+@pytest.fixture
+def hooked(settings):
+    """Switches plugins on, by the names of their classes."""
+    plugins.RELEASED.clear()
+
+    def switch_on(*names):
+        settings.HOOKS = [f"tests.tasks_app.engine.plugins.{name}" for name in names]
+
+    yield switch_on
+    plugins.RELEASED.set()
+
+
+def notices(run):
+    return [entry.content for entry in run.entries if entry.context_type == "status_notice"]
+
+
+def test_a_refusal_is_a_visible_result_with_its_reason(play, hooked):
+    hooked("NoSecretsFile")
+    run = play(call("file", action="write", path="secret.txt", content="x"), WRITE, result())
+    assert run.advance().state == "done"
+    assert run.results()[0] == ("blocked", "Refused by keeper (PRIVATE): this file is nobody's business.")
+    assert run.results()[1][0] == "succeeded"
+    assert not (run.task.session.workspace_path / "secret.txt").exists()
+
+
+def test_notes_are_said_with_the_result(play, hooked):
+    hooked("Remarks")
+    run = play(WRITE, result())
+    run.advance()
+    content = run.results()[0][1]
+    assert "[remarks: it succeeded]" in content
+    assert "[remarks: file is moderate, 0 before it]" in content
+
+
+def test_a_hook_can_ask_for_a_person(play, hooked, owner):
+    hooked("Careful")
+    run = play(WRITE, result())
+    task = run.advance()
+    assert task.waiting_for == "approval"
+    assert Approval.objects.get().reason == "careful: writes are looked at"
+    services.decide(task, owner, "approved")
+    assert run.advance().state == "done"
+    assert "Approved by olga" in run.results()[0][1]
+
+
+def test_what_it_asked_for_the_task_is_not_asked_again(play, hooked, owner):
+    hooked("Careful")
+    run = play(WRITE, call("file", action="write", path="b.txt", content="y"), result())
+    services.decide(run.advance(), owner, "approved", scope="task")
+    assert run.advance().state == "done"
+
+
+@pytest.mark.parametrize("name", ["Failing", "Blocking", "Talkative", "NOT_A_HOOK", "DoesNotExist"])
+def test_one_that_fails_refuses_before_execution(name, play, hooked):
+    hooked(name)
+    run = play(WRITE, result())
+    run.task.refresh_from_db()
+    run.advance()
+    status, content = run.results()[0]
+    assert status == "blocked"
+    assert "an administrator finds" in content.lower()
+    assert "nobody may see" not in content
+    assert not (run.task.session.workspace_path / "a.txt").exists()
+
+
+def test_after_execution_and_before_the_end_it_is_skipped_and_a_notice_says_so(play, hooked):
+    hooked("FailingLater", "LooksAtEnd")
+    run = play(WRITE, result())
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == "succeeded"
+    said = notices(run)
+    assert said.count("The hook “failing later” failed and was skipped.") == 3  # two results, one end
+    assert "The hook “slow look” failed and was skipped." in said
+
+
+def test_the_first_refusal_is_the_last_word(play, hooked, owner):
+    hooked("Careful", "NoSecretsFile")
+    run = play(call("file", action="write", path="secret.txt", content="x"), result())
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == "blocked"
+
+
+def test_a_person_comes_before_a_hook(play, hooked, owner):
+    hooked("Endless")
+    run = play(WRITE, result())
+    thread = run.in_thread()
+    until(plugins.RELEASED.is_set)
+    pressed = time.monotonic()
+    services.stop(run.task)
+    thread.join(10)
+    run.task.refresh_from_db()
+    assert run.task.stopped
+    assert time.monotonic() - pressed < 5
+    assert run.results()[0][0] == "interrupted"
+    assert not (run.task.session.workspace_path / "a.txt").exists()

@@ -1,0 +1,59 @@
+"""The review of a task's end by rules: what it sends back, and what it lets pass."""
+
+import pytest
+
+from tools_app.hooks.base import PastCall
+from tools_app.hooks.builtin.review_rules import MEND, fault
+
+
+def made(tool="file", status="succeeded", **arguments):
+    return PastCall(tool=tool, arguments=arguments, status=status, content="…")
+
+
+WROTE = made(action="write", path="out/report.md")
+READ = made(action="read", path="a.txt")
+FAILED = made("shell", "failed", command="make")
+SPOKE = made("message", type="info", text="…")
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "attachments", "past"),
+    [
+        ("NO_SEND", "I have attached the report.", [], []),
+        ("NO_SEND", "Der Bericht ist im Anhang.", [], [READ]),
+        ("UNSENT_RESULTS", "The analysis shows three findings.", [], [WROTE]),
+        ("UNSENT_RESULTS", "Here are your slides!", [], [made("slides", title="T", path="deck.pptx"), SPOKE]),
+        ("ERROR_UNRESOLVED", "The project builds with make.", [], [READ, FAILED]),
+        ("ERROR_UNRESOLVED", "The project builds with make.", [], [FAILED, SPOKE]),
+        ("GENERIC", "Hello! How can I help you today?", [], []),
+        ("GENERIC", "Let me know if you need anything else.", [], [READ]),
+        ("ACK_ONLY", "Sure, on it!", [], []),
+        ("ACK_ONLY", "I will look into the logs and tell you what I find.", [], []),
+        ("NO_SUBSTANTIVE", "Done.", [], [READ]),
+        ("NO_SUBSTANTIVE", "The task is complete!", [], []),
+        ("NO_SUBSTANTIVE", "…", [], []),
+    ],
+)
+def test_it_is_sent_back(code, text, attachments, past):
+    assert fault(text, attachments, past) == code
+    assert code in MEND
+
+
+@pytest.mark.parametrize(
+    ("text", "attachments", "past"),
+    [
+        ("The capital of France is Paris.", [], []),
+        ("42", [], []),
+        ("I have attached the report.", ["out/report.md"], [WROTE]),
+        ("You find it in report.md.", [], [WROTE]),
+        ("The build failed: a header is missing.", [], [FAILED]),
+        ("The project builds now.", [], [FAILED, made("shell", command="make")]),
+        ("OK, the three tests pass now and the server answers.", [], [READ]),
+        ("Here it is.", ["out/report.md"], [WROTE]),
+        ("The lease ends in March. Let me know if you need the contract itself.", [], [READ]),
+        ("I deleted the draft.", [], [made(action="delete", path="draft.md")]),
+        ("It holds two lines.", [], [made(status="failed", action="write", path="x.md"), READ]),
+    ],
+)
+def test_it_passes(text, attachments, past):
+    assert fault(text, attachments, past) == ""
