@@ -37,7 +37,7 @@ keys: $(VENV)/base.stamp  ## Print fresh keys for a team deployment, for the fil
 	@$(PY) -c 'import secrets; from cryptography.fernet import Fernet; print("SECRET_KEY=" + secrets.token_urlsafe(50)); print("FIELD_ENCRYPTION_KEY=" + Fernet.generate_key().decode())'
 
 lock: $(VENV)/bin/python  ## Resolve the dependencies anew
-	cd requirements && for name in uv base dev; do \
+	cd requirements && for name in uv base dev proxy; do \
 	  ../$(UV) pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
 	    --custom-compile-command "make lock" $$name.in -o $$name.txt || exit 1; done
 	cd requirements && ../$(UV) pip compile --quiet --upgrade --no-deps --universal --generate-hashes --no-emit-index-url \
@@ -65,7 +65,8 @@ $(VENV)/dev.stamp: $(VENV)/base.stamp requirements/dev.txt
 	  else $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt; fi
 	@touch $@
 
-.venv-real/stamp: $(VENV)/base.stamp requirements/real.txt
+.venv-real/stamp: $(VENV)/base.stamp requirements/real.txt requirements/proxy.txt
 	$(PYTHON) -m venv .venv-real
+	.venv-real/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/proxy.txt
 	.venv-real/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/real.txt
 	@touch $@

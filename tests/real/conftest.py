@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.real import proxy_server
 from tests.server import ROOT, Server
 
 PYTHON = ROOT / ".venv-real" / "bin" / "python"
@@ -38,3 +39,9 @@ def real_server(model_url: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     server = Server(folder / "var", AGENTSITE_CONFIG=str(config)).start()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def proxy_url(model_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with proxy_server.running(PYTHON.with_name("litellm"), model_url, tmp_path_factory.mktemp("proxy")) as address:
+        yield address
