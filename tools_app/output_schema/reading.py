@@ -1,0 +1,63 @@
+"""A person's schema, as it comes in."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tools_app.errors import InvalidSchema
+
+LONGEST = 64 * 1024  # characters of JSON: all of it is in every request
+_ABOUT_ITSELF = ("$id", "$schema", "$comment")  # at the root only: what a tool that wrote the schema says of it
+_REFUSED = ("$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
+
+
+def read(schema: Any) -> str:
+    """The schema as JSON text. Raises InvalidSchema, with the reason, for one that nobody could check or show."""
+    if not isinstance(schema, dict):
+        raise InvalidSchema("It must be a JSON Schema, which is an object.")
+    _check_by_its_own_schema(schema)
+    schema = {name: value for name, value in schema.items() if name not in _ABOUT_ITSELF}
+    text = json.dumps(schema, ensure_ascii=False)
+    if len(text) > LONGEST:
+        raise InvalidSchema(f"It is longer than {LONGEST // 1024} KiB.")
+    for part in _objects(schema):
+        _check_references(part, schema)
+    return text
+
+
+def _check_by_its_own_schema(schema: dict[str, Any]) -> None:
+    from jsonschema import SchemaError
+    from jsonschema.validators import Draft202012Validator, validator_for
+
+    try:
+        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+    except SchemaError as error:
+        raise InvalidSchema(f"It is no JSON Schema: {error.json_path}: {error.message[:200]}.") from error
+    except RecursionError as error:
+        raise InvalidSchema("It is nested too deeply.") from error
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(inner)
+
+
+def _check_references(part: dict[str, Any], root: dict[str, Any]) -> None:
+    """References lead to a place in the schema itself: nothing is ever fetched."""
+    for name in _REFUSED:
+        if isinstance(part.get(name), str):
+            raise InvalidSchema(f"{name} is not supported in it; use $ref to a place in the schema itself.")
+    reference = part.get("$ref")
+    if isinstance(reference, str) and not _is_there(reference, root):
+        raise InvalidSchema(f"Its reference {reference[:200]!r} leads to no place in the schema itself.")
+
+
+def _is_there(reference: str, root: dict[str, Any]) -> bool:
+    first, *names = reference.split("/")
+    place: Any = root
+    for name in names:
+        key = name.replace("~1", "/").replace("~0", "~")
+        place = place.get(key) if isinstance(place, dict) else None
+    return first == "#" and isinstance(place, dict)
