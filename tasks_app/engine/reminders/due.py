@@ -24,11 +24,12 @@ Trigger = Callable[[TaskContext, Sequence[str]], Draft | None]
 
 def after_result(context: TaskContext, call: OpenCall) -> list[Draft]:
     """What is said right after the result of a call: that it has completed a cycle."""
-    if not (circle := context.detector.cycle()):
+    circle = context.detector.cycle()
+    if not circle or circle[-1] != call.log.fingerprint:  # calls of tools that may repeat themselves are not in it
         return []
-    logs = ToolCallLog.objects.filter(task=context.task, fingerprint__in=circle)
-    names = {call.log.fingerprint: call.call.name, **dict(logs.values_list("fingerprint", "name"))}
-    return [cycle([names[fingerprint] for fingerprint in circle], CYCLE_REPEATS)]
+    logs = [*ToolCallLog.objects.filter(task=context.task, fingerprint__in=circle), call.log]
+    written = {log.fingerprint: f"{log.name}({log.arguments})" for log in logs}
+    return [cycle([written[fingerprint] for fingerprint in circle], CYCLE_REPEATS)]
 
 
 def before_thinking(context: TaskContext) -> None:

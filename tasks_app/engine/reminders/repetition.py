@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from tasks_app.engine.draft import Draft, reminder
 
+LONGEST_CALL = 120  # characters that name one of the calls
+
 
 def loop(name: str, times: int) -> Draft:
     """With each call that is refused because it was made too often."""
@@ -14,12 +16,17 @@ def loop(name: str, times: int) -> Draft:
     return reminder(text, "loop")
 
 
-def cycle(names: Sequence[str], times: int) -> Draft:
+def cycle(calls: Sequence[str], times: int) -> Draft:
     """Once, right after the result that completes a sequence of two to four calls the fourth time. It refuses none."""
-    sequence = " → ".join(f"`{name}`" for name in names)
+    sequence = "\n".join(f"- {_cut(call)}" for call in calls)
     text = (
-        f"Your last calls are the same {len(names)} in turn, with the same arguments, {times} times over: {sequence}. "
+        f"Your last calls are the same {len(calls)} in turn, with the same arguments, {times} times over:\n{sequence}\n"
         "You are going in a circle. Say to yourself what you expected from it and what came instead, then do something "
         "different: another tool, other arguments, or tell the person what is in the way."
     )
     return reminder(text, "cycle")
+
+
+def _cut(call: str) -> str:
+    line = " ".join(call.split())
+    return line if len(line) <= LONGEST_CALL else line[: LONGEST_CALL - 1] + "…"

@@ -6,6 +6,7 @@ from llm_app.models import Budget
 from tasks_app import services
 from tasks_app.models import Limits, ToolCallLog
 from tests.tasks_app.engine.conftest import call, result, script
+from tools_app import registry
 from tools_app.models import ToolSetting
 
 ASK = call("message", type="ask", text="Go on?")
@@ -43,7 +44,15 @@ def test_a_sequence_that_comes_round_the_fourth_time_is_named_once_and_refused_n
 def test_invalid_calls_make_a_cycle_too(play):
     run = play(*[call("no_such_tool"), read(1)] * 4, result())
     assert run.advance().state == "done"
-    assert "`no_such_tool` → `file`" in said(run, "cycle")[0]
+    assert '- no_such_tool()\n- file({"action": "read", "path": "1.txt"' in said(run, "cycle")[0]
+
+
+def test_a_call_of_a_tool_that_may_repeat_itself_does_not_say_it_again(play, monkeypatch):
+    monkeypatch.setitem(vars(registry.get("match")), "loop_exempt", True)
+    look = call("match", action="glob", pattern="*")
+    run = play(*[read(0), read(1)] * 4, look, look, result())
+    assert run.advance().state == "done"
+    assert len(said(run, "cycle")) == 1
 
 
 def test_identical_calls_are_no_cycle_and_five_calls_in_turn_are_none(play):

@@ -70,7 +70,7 @@ def examples() -> list[tuple[str, Draft | None]]:
         ("unreadable_call", reminders.unreadable_call("your reply reached the output limit before its arguments.")),
         ("deferred", reminders.deferred(['shell({"command": "make test"})', 'plan({"action": "advance"})'])),
         ("repetition", reminders.loop("shell", 5)),
-        ("repetition", reminders.cycle(["file", "shell"], 4)),
+        ("repetition", reminders.cycle(['file({"action": "read", "path": "a.txt"})', 'shell({"command": "make"})'], 4)),
         ("interruption", reminders.interruption("the call of `shell`: its result says how far it came")),
         ("interruption", reminders.interruption("what you were saying: the person saw it up to the break")),
         ("language", language(ENGLISH, GERMAN)),
