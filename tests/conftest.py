@@ -36,6 +36,7 @@ from tests import factories
 
 def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
+    settings.SERVESTATIC_USE_FINDERS = settings.SERVESTATIC_USE_STATIC_ROOT = False  # each new client reads all files
 
 
 @pytest.fixture(scope="session", autouse=True)

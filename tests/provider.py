@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+PAUSE = b": pause"  # as a chunk: nothing more is sent until the test says `go_on()`
+
 
 @dataclass
 class Reply:
@@ -52,12 +54,17 @@ class FakeProvider:
         self.arrived = threading.Event()
         self.stalling = threading.Event()
         self.hung_up = threading.Event()
+        self._going_on = threading.Semaphore(0)
         self._server = _Server(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def go_on(self) -> None:
+        """Ends one pause."""
+        self._going_on.release()
 
     def close(self) -> None:
         self._server.shutdown()
@@ -94,6 +101,9 @@ class FakeProvider:
             for number, chunk in enumerate([*reply.chunks, b""]):
                 if number == reply.stall_at:
                     self._stall(handler, reply.stall_s)
+                if chunk == PAUSE:
+                    self._stall(handler, 60)
+                    continue
                 handler.wfile.write(chunk)
                 handler.wfile.flush()
         except (BrokenPipeError, ConnectionResetError):
@@ -102,7 +112,7 @@ class FakeProvider:
     def _stall(self, handler: BaseHTTPRequestHandler, seconds: float) -> None:
         self.stalling.set()
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while time.monotonic() < end and not self._going_on.acquire(blocking=False):
             readable, _, _ = select.select([handler.connection], [], [], 0.01)
             if readable:
                 self.hung_up.set()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,24 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@cache
+def migrated() -> Path:
+    """Data with all tables and nothing in them: made once for each process of the tests, as it takes a while."""
+    var = Path(os.environ["AGENTSITE_VAR"]) / "migrated"
+    environment = {"PATH": os.environ["PATH"], "AGENTSITE_VAR": str(var)}
+    command = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    return var
+
+
+def configured(folder: Path, config: str, **environment: str) -> "Server":
+    """A server with a configuration file, whose tables are there already."""
+    path = folder / "agentsite.yml"
+    path.write_text(config)
+    shutil.copytree(migrated(), folder / "var")
+    return Server(folder / "var", AGENTSITE_CONFIG=str(path), **environment)
 
 
 class Server:
@@ -45,7 +65,7 @@ class Server:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self, seconds: float = 30) -> "Server":
+    def start(self, seconds: float = 60) -> "Server":
         self.var.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
         with self.output.open("a") as output:
@@ -61,10 +81,19 @@ class Server:
     def stop(self) -> None:
         self._end(signal.SIGTERM)
 
+    def revive(self) -> None:
+        """Starts it unless it runs: after a test that killed it, for the next one."""
+        if not self._is_running:
+            self.start()
+
+    @property
+    def _is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
     def _end(self, how: signal.Signals) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if self.process is not None and self._is_running:
             self.process.send_signal(how)
-            self.process.wait(15)
+            self.process.wait(30)
 
     def _is_up(self) -> bool:
         assert self.process is not None
@@ -81,19 +110,19 @@ class Server:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.base_url}/api/v1/{path}", data=data, headers=headers, method=method)
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             text = response.read().decode()
         return json.loads(text) if text else None
 
     def raw(self, path: str) -> bytes:
         request = urllib.request.Request(f"{self.base_url}/api/v1/{path}", headers={"Authorization": f"Bearer {TOKEN}"})
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return bytes(response.read())
 
     def task(self, task_id: str) -> Any:
         return self.call("GET", f"tasks/{task_id}/")
 
-    def until_task(self, task_id: str, seconds: float = 20, **fields: Any) -> Any:
+    def until_task(self, task_id: str, seconds: float = 60, **fields: Any) -> Any:
         """Waits until the task's fields are as given; returns the task."""
 
         def reached() -> Any:
@@ -115,7 +144,7 @@ class Server:
             f"{self.base_url}/api/v1/sessions/{session_id}/events/{query}",
             headers={"Authorization": f"Bearer {TOKEN}", **headers},
         )
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             event: dict[str, Any] = {}
             for raw in response:
                 line = raw.decode().rstrip("\n")

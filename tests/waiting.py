@@ -7,8 +7,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(condition: Callable[[], T], seconds: float = 10, every: float = 0.01) -> T:
-    """The condition's first true value. Fails after `seconds`."""
+def until(condition: Callable[[], T], seconds: float = 30, every: float = 0.01) -> T:
+    """The condition's first true value. Fails after `seconds`: many, for a machine that has much else to do."""
     end = time.monotonic() + seconds
     while True:
         value = condition()

@@ -1,38 +1,40 @@
-"""One server for the tests that only talk to it; a server of their own for those that kill it."""
+"""One server for all: a test that kills it gets it started again for the next one."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.server import Server
+from tests.server import Server, configured
 
 CONFIG = """
 providers:
   - {name: scripted, protocol: scripted}
+  - {name: gone, protocol: openai_native, base_url: "http://127.0.0.1:9", api_key: wrong}
 models:
   - {name: script, providers: [{provider: scripted, model: script}]}
   - {name: tour, providers: [{provider: scripted, model: demo}]}
+  - {name: gone, providers: [{provider: gone, model: any}]}
 """
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = configured(tmp_path_factory.mktemp("server")).start()
+    running = configured(tmp_path_factory.mktemp("server"), CONFIG).start()
     yield running
     running.stop()
 
 
 @pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[Server]:
-    running = configured(tmp_path).start()
-    yield running
-    running.kill()
+def mortal_server(server: Server) -> Iterator[Server]:
+    """The same one, for a test that kills it."""
+    yield server
+    server.revive()
 
 
 @pytest.fixture
 def new_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Servers that are not started yet."""
+    """Servers that are not started yet, with nothing in their folders."""
     made: list[Server] = []
 
     def make(**environment: str) -> Server:
@@ -42,9 +44,3 @@ def new_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     yield make
     for server in made:
         server.kill()
-
-
-def configured(folder: Path) -> Server:
-    config = folder / "agentsite.yml"
-    config.write_text(CONFIG)
-    return Server(folder / "var", AGENTSITE_CONFIG=str(config))

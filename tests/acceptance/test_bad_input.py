@@ -7,11 +7,10 @@ import urllib.error
 
 import pytest
 
-from tests.acceptance.conftest import configured
 from tests.server import ROOT, Server
 
 
-def refused(server: Server, seconds: float = 30) -> str:
+def refused(server: Server, seconds: float = 60) -> str:
     """What `serve` says when it does not start; its status is not zero and it shows no traceback."""
     server.var.parent.mkdir(parents=True, exist_ok=True)
     ended = subprocess.run(
@@ -28,10 +27,10 @@ def refused(server: Server, seconds: float = 30) -> str:
     return ended.stdout + ended.stderr
 
 
-def test_two_servers_on_one_folder_and_the_second_names_the_first(own_server):
-    second = Server(own_server.var, **own_server.environment)
-    assert own_server.base_url in refused(second)
-    own_server.call("GET", "sessions/")
+def test_two_servers_on_one_folder_and_the_second_names_the_first(server):
+    second = Server(server.var, **server.environment)
+    assert server.base_url in refused(second)
+    server.call("GET", "sessions/")
 
 
 def test_a_port_in_use(new_server):
@@ -49,30 +48,10 @@ def test_a_folder_that_cannot_be_written(new_server, tmp_path):
     assert "Cannot write to" in refused(server)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("providers: [{name: a, protocol: telepathy}]", "bad.yml:1"),
-        (
-            "providers:\n  - {name: a, protocol: scripted}\nmodels:\n  - {name: m, providers: [{provider: b, model: x}]}",
-            "bad.yml:4",
-        ),
-        ("providers: [{name: a, protocol: openai_native, api_key: ${NOT_SET_ANYWHERE}}]", "NOT_SET_ANYWHERE"),
-        ("a: [", "bad.yml:1"),
-        ("", ""),
-    ],
-    ids=["unknown protocol", "unknown provider", "unset variable", "no YAML", "empty"],
-)
-def test_a_bad_configuration_file_stops_the_start_and_names_the_line(new_server, tmp_path, text, said):
+def test_a_bad_configuration_file_stops_the_start_and_names_the_line(new_server, tmp_path):
     path = tmp_path / "bad.yml"
-    path.write_text(text)
-    server = new_server(AGENTSITE_CONFIG=str(path))
-    if not text:
-        server.start()
-        return
-    output = refused(server)
-    assert said in output
-    assert "bad.yml" in output
+    path.write_text("tools: []\nproviders: [{name: a, protocol: telepathy}]\n")
+    assert f"{path}:2" in refused(new_server(AGENTSITE_CONFIG=str(path)))
 
 
 def test_a_configuration_file_that_is_not_there(new_server, tmp_path):
@@ -91,20 +70,9 @@ def test_a_message_that_is_empty_or_too_long_is_refused_and_leaves_nothing(serve
     assert server.entries(session) == []
 
 
-def test_a_provider_that_is_not_there_fails_the_task_with_a_sentence(tmp_path):
-    server = configured(tmp_path)
-    with open(server.environment["AGENTSITE_CONFIG"], "a") as file:
-        file.write("  - {name: gone, providers: [{provider: gone, model: x}]}\n")
-        file.write("limits: {max_iterations: 5}\n")
-    text = (tmp_path / "agentsite.yml").read_text()
-    gone = "  - {name: gone, protocol: openai_native, base_url: 'http://127.0.0.1:9', api_key: wrong}\n"
-    (tmp_path / "agentsite.yml").write_text(text.replace("models:\n", f"{gone}models:\n"))
-    server.start()
-    try:
-        session = server.call("POST", "sessions/", {"model": "gone"})["id"]
-        task = server.call("POST", f"sessions/{session}/messages/", {"content": "Hello?"})["task"]
-        failed = server.until_task(task, state="failed")
-        assert failed["failure"]["code"] == "provider_unavailable"
-        assert "Try again later" in failed["failure"]["detail"]
-    finally:
-        server.kill()
+def test_a_provider_that_is_not_there_fails_the_task_with_a_sentence(server):
+    session = server.call("POST", "sessions/", {"model": "gone"})["id"]
+    task = server.call("POST", f"sessions/{session}/messages/", {"content": "Hello?"})["task"]
+    failed = server.until_task(task, state="failed")
+    assert failed["failure"]["code"] == "provider_unavailable"
+    assert "Try again later" in failed["failure"]["detail"]

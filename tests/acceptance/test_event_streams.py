@@ -10,16 +10,16 @@ from tests.waiting import until
 STREAMS = 20
 
 
-def test_streams_that_end_leave_no_thread_and_no_open_file_behind(own_server):
-    session = own_server.call("POST", "sessions/", {})["id"]
-    before = threads(own_server)
-    left = [open_and_leave(own_server, session, STREAMS, before) for _ in range(3)]
+def test_streams_that_end_leave_no_thread_and_no_open_file_behind(server):
+    session = server.call("POST", "sessions/", {})["id"]
+    before = threads(server)
+    left = [open_and_leave(server, session, STREAMS, before) for _ in range(3)]
     assert left[2] < left[0] + STREAMS / 2
 
 
 def test_an_upload_in_chunks_is_refused_rather_than_taken_for_an_empty_file(server):
     session = server.call("POST", "sessions/", {})["id"]
-    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
         path = f"/api/v1/sessions/{session}/files/a.txt"
         connection.request(
             "POST", path, iter([b"he", b"llo"]), {"Authorization": f"Bearer {TOKEN}"}, encode_chunked=True
@@ -42,7 +42,7 @@ def open_and_leave(server: Server, session: str, count: int, before: int) -> int
     with ExitStack() as streams:
         for _ in range(count):
             connection = streams.enter_context(
-                closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=10))
+                closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60))
             )
             path = f"/api/v1/sessions/{session}/events/"
             connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})

@@ -1,16 +1,17 @@
 """Three providers behind one model, as a person sees it: the first is busy, the second breaks off, the third answers."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.acceptance.test_main_job import start
 from tests.provider import FakeProvider, Reply, openai_call, openai_result, running
-from tests.server import Server
+from tests.server import Server, configured
 
 ANSWER = "The whole answer, from the third."
+NAMES = ("busy", "broken", "working")
+MODELS = ("first", "second", "third")  # a test each: what it does to their breakers lasts
 PROVIDER = """
   - name: PROVIDER
     protocol: openai_native
@@ -19,25 +20,33 @@ PROVIDER = """
     breaker: {min_calls: 1, failure_ratio: 1, cooldown_s: 600}"""
 
 
-@pytest.fixture
-def providers() -> Iterator[list[FakeProvider]]:
+@pytest.fixture(scope="module")
+def _running() -> Iterator[list[FakeProvider]]:
     with running() as first, running() as second, running() as third:
-        first.replies = [Reply(status=429, chunks=[b"slow down"])]
-        half = openai_call("message", {"type": "result", "text": "The whole ans"}, pieces=4, cut=True)
-        second.replies = [half]
-        third.replies = [openai_result(ANSWER, stall_at=2, stall_s=0.1)]
         yield [first, second, third]
 
 
 @pytest.fixture
-def failing(providers: list[FakeProvider], tmp_path: Path) -> Iterator[Server]:
-    names = ["busy-one", "broken-one", "working-one"]
-    config = "providers:"
-    for name, provider in zip(names, providers, strict=True):
-        config += PROVIDER.replace("PROVIDER", name).replace("ADDRESS", provider.base_url)
-    routes = ", ".join(f"{{provider: {name}, model: m}}" for name in names)
-    (tmp_path / "agentsite.yml").write_text(f"{config}\nmodels:\n  - {{name: default, providers: [{routes}]}}\n")
-    server = Server(tmp_path / "var", AGENTSITE_CONFIG=str(tmp_path / "agentsite.yml")).start()
+def providers(_running: list[FakeProvider]) -> list[FakeProvider]:
+    half = openai_call("message", {"type": "result", "text": "The whole an"}, pieces=4, cut=True)
+    replies = [Reply(status=429, chunks=[b"slow down"]), half, openai_result(ANSWER, stall_at=2, stall_s=0.1)]
+    for provider, reply in zip(_running, replies, strict=True):
+        provider.replies = [reply]
+        provider.received.clear()
+    return _running
+
+
+@pytest.fixture(scope="module")
+def failing(_running: list[FakeProvider], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Behind each model stand providers of its own, which answer alike."""
+    providers = models = ""
+    for model in MODELS:
+        names = [f"{name}-{model}" for name in NAMES]
+        for name, provider in zip(names, _running, strict=True):
+            providers += PROVIDER.replace("PROVIDER", name).replace("ADDRESS", provider.base_url)
+        routes = ", ".join(f"{{provider: {name}, model: m}}" for name in names)
+        models += f"\n  - {{name: {model}, providers: [{routes}]}}"
+    server = configured(tmp_path_factory.mktemp("failing"), f"providers:{providers}\nmodels:{models}\n").start()
     yield server
     server.kill()
 
@@ -65,7 +74,7 @@ class Screen:
 def test_the_task_ends_well_once_with_one_notice_and_no_word_twice(
     failing: Server, providers: list[FakeProvider]
 ) -> None:
-    session, task = start(failing, "Go.", model="default")
+    session, task = start(failing, "Go.", model="first")
     screen = Screen()
     for event in failing.events(session):
         screen.show(event)
@@ -78,15 +87,15 @@ def test_the_task_ends_well_once_with_one_notice_and_no_word_twice(
     notices = [entry["content"] for entry in entries if entry["context_type"] == "status_notice"]
     assert notices == ["The model provider has too many requests at the moment. Another provider takes over."]
     partials = [entry for entry in entries if entry["metadata"].get("discarded")]
-    assert [partial["content"] for partial in partials] == ["The whole ans"]
+    assert [partial["content"] for partial in partials] == ["The whole an"]
     assert [len(provider.received) for provider in providers] == [1, 1, 1]
-    assert "The whole ans" not in providers[2].received[0].raw.decode()
+    assert "The whole an" not in providers[2].received[0].raw.decode()
 
 
 def test_open_breakers_keep_the_next_message_from_both_and_the_notice_away(
     failing: Server, providers: list[FakeProvider]
 ) -> None:
-    session, task = start(failing, "Go.", model="default")
+    session, task = start(failing, "Go.", model="second")
     failing.until_task(task, state="done")
     again = failing.call("POST", f"sessions/{session}/messages/", {"content": "Once more."})["task"]
     failing.until_task(again, state="done")
@@ -100,11 +109,11 @@ def test_nobody_but_the_administrator_learns_which_provider_refuses_its_key(
 ) -> None:
     for provider in providers:
         provider.replies = [Reply(status=401, chunks=[b"no such key: sk-a-key"])]
-    session, task = start(failing, "Go.", model="default")
+    session, task = start(failing, "Go.", model="third")
     failure = failing.until_task(task, state="failed")["failure"]
     assert failure["code"] == "authentication"
     shown = str(failing.entries(session)) + str(failure)
-    assert not [name for name in ("busy-one", "broken-one", "working-one", "sk-a-key") if name in shown]
+    assert not [name for name in (*NAMES, "sk-a-key") if name in shown]
     log = failing.output.read_text()
-    assert "provider busy-one: breaker closed → open. It does not accept its key." in log
+    assert "provider busy-third: breaker closed → open. It does not accept its key." in log
     assert "sk-a-key" not in log

@@ -12,19 +12,27 @@ import pytest
 import yaml
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
-from tests.server import PASSWORD, Server
+from tests.e2e.speaker import Speaker
+from tests.provider import running
+from tests.server import PASSWORD, Server, configured
 
 CONFIG = """
 providers:
   - {name: scripted, protocol: scripted}
+  - {name: one, protocol: scripted}
+  - {name: two, protocol: scripted}
+  - {name: speaker, protocol: openai_native, base_url: SPEAKER, api_key: sk-a-key}
 models:
   - {name: default, providers: [{provider: scripted, model: demo}]}
   - {name: script, providers: [{provider: scripted, model: script}]}
+  - {name: routed, providers: [{provider: one, model: demo}, {provider: two, model: demo}]}
+  - {name: speaker, providers: [{provider: speaker, model: any}]}
 """
 WAIT = "while [ ! -e go ]; do sleep 0.05; done"  # a command that runs until somebody lets it go
 HERE = Path(__file__).parent
 FLAGS = ["--disable-dev-shm-usage", "--disable-background-networking"]
-expect.set_options(timeout=10_000)
+PATIENCE = 30_000  # milliseconds: nobody waits for them unless something is wrong
+expect.set_options(timeout=PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -44,8 +52,7 @@ class Chat:
         self.entries = page.locator("#entries > .entry")
 
     def start(self, text: str, model: str = "script") -> "Chat":
-        """Begins a session with `text`."""
-        self.page.goto("/")
+        """Begins a session with `text`, from the first page."""
         self.page.get_by_label("Model").select_option(model)
         self.words.fill(text)
         self.words.press("Enter")
@@ -92,24 +99,31 @@ def result(text: str = "Done.", **timing: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = configured(tmp_path_factory.mktemp("e2e")).start()
+def _speaker() -> Iterator[Speaker]:
+    with running() as provider:
+        yield Speaker(provider)
+
+
+@pytest.fixture
+def speaker(_speaker: Speaker) -> Speaker:
+    """What the model `speaker` says, and when."""
+    _speaker.forget()
+    return _speaker
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, _speaker: Speaker) -> Iterator[Server]:
+    config = CONFIG.replace("SPEAKER", _speaker.base_url)
+    running = configured(tmp_path_factory.mktemp("e2e"), config, AGENTSITE_ADMIN_USERNAME="ada").start()
     yield running
     running.stop()
 
 
 @pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[Server]:
-    """One that a test may kill."""
-    running = configured(tmp_path).start()
-    yield running
-    running.kill()
-
-
-def configured(folder: Path) -> Server:
-    config = folder / "agentsite.yml"
-    config.write_text(CONFIG)
-    return Server(folder / "var", AGENTSITE_CONFIG=str(config), AGENTSITE_ADMIN_USERNAME="ada")
+def mortal_server(server: Server) -> Iterator[Server]:
+    """The same one, for a test that kills it."""
+    yield server
+    server.revive()
 
 
 @pytest.fixture(scope="session")
@@ -147,7 +161,7 @@ def open_page(browser: Browser, login: Callable[[Server], Any]) -> Iterator[Call
     def open_(server: Server, *, signed_in: bool = True, may_complain: bool = False, **options: Any) -> Page:
         state = login(server) if signed_in else None
         context = browser.new_context(base_url=server.base_url, storage_state=state, **options)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         if not may_complain:

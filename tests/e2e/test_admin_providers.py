@@ -1,41 +1,21 @@
 """An administrator at the providers: drags routes into their order, tests a provider, forces its breaker."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.server import Server
-
-CONFIG = """
-providers:
-  - {name: one, protocol: scripted}
-  - {name: two, protocol: scripted}
-models:
-  - {name: default, providers: [{provider: one, model: demo}, {provider: two, model: demo}]}
-"""
+from tests.e2e.conftest import Chat
 
 
 @pytest.fixture
-def admin_server(tmp_path: Path) -> Iterator[Server]:
-    config = tmp_path / "agentsite.yml"
-    config.write_text(CONFIG)
-    running = Server(tmp_path / "var", AGENTSITE_CONFIG=str(config), AGENTSITE_ADMIN_USERNAME="ada").start()
-    yield running
-    running.kill()
-
-
-@pytest.fixture
-def page(open_page: Callable[..., Page], admin_server: Server) -> Page:
-    return open_page(admin_server)
+def page(chat: Chat) -> Page:
+    return chat.page
 
 
 def test_a_route_is_dragged_above_another(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 1400})  # the bar with “Save” lies over the end of the window
     page.goto("/admin/llm_app/logicalmodel/")
     expect(page.get_by_text("one/demo, then two/demo")).to_be_visible()
-    page.get_by_role("link", name="default", exact=True).click()
+    page.get_by_role("link", name="routed", exact=True).click()
     handles = page.locator("#routes-data .original .cursor-move")
     expect(handles).to_have_count(2)
     first, second = handles.nth(0).bounding_box(), handles.nth(1).bounding_box()

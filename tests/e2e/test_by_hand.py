@@ -101,7 +101,6 @@ def test_a_theme_is_chosen_and_kept(open_page, server):
 
 def test_it_fits_a_phone(open_page, server):
     chat = Chat(open_page(server, viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True), server)
-    chat.page.goto("/")
     chat.page.get_by_label("Model").select_option("script")
     long_line = call("shell", {"command": "echo " + "x" * 400})
     chat.words.fill(script(long_line, result("| a | b |\n|---|---|\n| " + "wide " * 40 + "| x |")))

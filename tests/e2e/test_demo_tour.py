@@ -36,6 +36,7 @@ def test_the_tour_asks_waits_for_an_approval_and_hands_over_its_result(chat: Cha
     page = chat.start("Show me what you can do", model="default").page
     expect(page.locator("#entries").get_by_text("I am a scripted demo")).to_be_visible()
     expect(chat.state).to_contain_text("Asks you")
+    expect(page.locator(".neighbours [aria-current=page]")).to_contain_text("Asks you")
     assert page.title().startswith("●")
     page.get_by_role("button", name="Yes, please").click()
     expect(page.locator(".answer")).to_contain_text("Yes, please")
@@ -47,6 +48,7 @@ def test_the_tour_asks_waits_for_an_approval_and_hands_over_its_result(chat: Cha
     expect(page.locator(".meta", has_text="Approved by ada")).to_contain_text("only the drafts")
     expect(chat.result("That was the tour")).to_be_visible()
     expect(chat.state).to_have_text("Done")
+    expect(page.locator(".neighbours .dot")).to_have_count(0)
     expect(card).to_have_count(0)
 
 

@@ -3,17 +3,18 @@
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Chat, call, result, script
+from tests.e2e.speaker import WORDS
 
 
-def test_a_killed_server_comes_back_and_the_page_goes_on_where_it_was(open_page, own_server):
-    chat = Chat(open_page(own_server, may_complain=True), own_server)
+def test_a_killed_server_comes_back_and_the_page_goes_on_where_it_was(open_page, mortal_server):
+    chat = Chat(open_page(mortal_server, may_complain=True), mortal_server)
     ask = call("message", {"type": "ask", "text": "Shall I go on?", "options": ["Go on"]})
     chat.start(script(call("file", {"action": "list", "path": "."}), ask, result("All there.")))
     expect(chat.page.get_by_role("button", name="Go on")).to_be_visible()
     before = chat.seqs
-    own_server.kill()
+    mortal_server.kill()
     expect(chat.page.locator("#connection")).to_be_visible()
-    own_server.start()
+    mortal_server.start()
     expect(chat.page.locator("#connection")).to_be_hidden()
     assert chat.seqs == before
     chat.page.get_by_role("button", name="Go on").click()
@@ -21,14 +22,15 @@ def test_a_killed_server_comes_back_and_the_page_goes_on_where_it_was(open_page,
     assert len(chat.seqs) == len(set(chat.seqs))
 
 
-def test_a_stream_that_a_crash_cut_off_ends_as_one_answer(open_page, own_server):
-    chat = Chat(open_page(own_server, may_complain=True), own_server)
-    words = " ".join(f"word{number}" for number in range(300))
-    chat.start(script(result(words, pace=0.03)))
+def test_a_stream_that_a_crash_cut_off_ends_as_one_answer(open_page, mortal_server, speaker):
+    chat = Chat(open_page(mortal_server, may_complain=True), mortal_server)
+    speaker.says(WORDS)
+    speaker.says(WORDS, pauses=0)
+    chat.start("Speak.", model="speaker")
     expect(chat.live).to_contain_text("word20 ")
-    own_server.kill()
-    own_server.start()
-    expect(chat.result("word299")).to_be_visible(timeout=30_000)
+    mortal_server.kill()
+    mortal_server.start()
+    expect(chat.result("word99")).to_be_visible()
     expect(chat.live).to_have_count(0)
     assert chat.page.locator(".entry.result").count() == 1
 

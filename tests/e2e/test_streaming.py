@@ -3,47 +3,58 @@
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import WAIT, Chat, call, result, script
+from tests.e2e.speaker import WORDS
 
-LONG = " ".join(f"word{number}" for number in range(400))
 
-
-def test_a_message_grows_while_it_comes_and_becomes_an_entry(chat: Chat):
-    chat.start(script(result(LONG, pace=0.02)))
-    expect(chat.live).to_contain_text("word5 ")
+def test_a_message_grows_while_it_comes_and_becomes_an_entry(chat: Chat, speaker):
+    speaker.says(WORDS)
+    chat.start("Speak.", model="speaker")
+    expect(chat.live).to_contain_text("word40 ")
     expect(chat.page.locator(".entry.result")).to_have_count(0)
     expect(chat.state).to_contain_text("Thinking")
-    expect(chat.result("word399")).to_be_visible()
+    speaker.goes_on()
+    expect(chat.result("word99")).to_be_visible()
     expect(chat.live).to_have_count(0)
-    assert chat.page.locator(".entry.result").inner_text().count("word399") == 1
+    assert chat.page.locator(".entry.result").inner_text().count("word99") == 1
 
 
-def test_a_page_loaded_in_mid_stream_shows_the_text_so_far_and_goes_on(chat: Chat):
-    chat.start(script(result(LONG, pace=0.03)))
+def test_a_page_loaded_in_mid_stream_shows_the_text_so_far_and_goes_on(chat: Chat, speaker):
+    speaker.says(WORDS, pauses=2)
+    chat.start("Speak.", model="speaker")
     expect(chat.live).to_contain_text("word30 ")
     chat.page.reload()
     expect(chat.live).to_contain_text("word0 word1 word2 ")
+    speaker.goes_on()
     expect(chat.live).to_contain_text("word60 ")
-    assert LONG.startswith(chat.live.inner_text().strip().removesuffix("▍"))
-    expect(chat.result("word399")).to_be_visible()
+    assert WORDS.startswith(chat.live.inner_text().strip().removesuffix("▍"))
+    speaker.goes_on()
+    expect(chat.result("word99")).to_be_visible()
     expect(chat.live).to_have_count(0)
 
 
-def test_two_pages_show_the_same(chat: Chat, open_page, server):
-    chat.start(script(result(LONG, pace=0.03)))
+def test_two_pages_show_the_same(chat: Chat, open_page, server, speaker):
+    speaker.says(WORDS, pauses=2)
+    chat.start("Speak.", model="speaker")
     other = Chat(open_page(server), server)
     other.page.goto(chat.page.url)
     expect(other.live).to_contain_text("word20 ")
+    speaker.goes_on()
     for one in (chat, other):
-        expect(one.result("word399")).to_be_visible()
+        expect(one.live).to_contain_text("word60 ")
+    speaker.goes_on()
+    for one in (chat, other):
+        expect(one.result("word99")).to_be_visible()
     assert other.seqs == chat.seqs
 
 
-def test_thinking_streams_folded_and_stays_folded(chat: Chat):
-    chat.start(script(result("The end.", thinking="Let me think about this. " * 20, pace=0.02)))
+def test_thinking_streams_folded_and_stays_folded(chat: Chat, speaker):
+    speaker.thinks("Let me think about this. " * 20, then="The end.")
+    chat.start("Think.", model="speaker")
     thought = chat.page.locator("#live .thought")
     expect(thought.locator("summary")).to_have_text("Thinking …")
     thought.locator("summary").click()
     expect(thought).to_contain_text("Let me think about this.")
+    speaker.goes_on()
     expect(chat.result("The end.")).to_be_visible()
     expect(chat.page.locator("#entries .thought > summary")).to_contain_text("Thought: Let me think")
 
@@ -70,10 +81,12 @@ def test_a_card_that_was_opened_stays_open_when_its_result_comes(chat: Chat):
     expect(card.locator("pre.output")).to_contain_text("finished")
 
 
-def test_text_whose_call_is_refused_is_withdrawn(chat: Chat):
-    refused = call("message", {"type": "info", "text": LONG, "attachments": ["missing.txt"]}, pace=0.01)
-    chat.start(script(refused, result("After all.")))
+def test_text_whose_call_is_refused_is_withdrawn(chat: Chat, speaker):
+    speaker.says(WORDS, type="info", attachments=["missing.txt"])
+    speaker.says("After all.", pauses=0)
+    chat.start("Speak.", model="speaker")
     expect(chat.live).to_contain_text("word3 ")
+    speaker.goes_on()
     expect(chat.result("After all.")).to_be_visible()
     expect(chat.live).to_have_count(0)
     expect(chat.page.locator(".quiet", has_text="A message that was not sent")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Two hundred callers at once against one limit. As a program: on whatever database `DATABASE_URL` names."""
+"""Many callers at once against one limit. As a program: two hundred, on whatever database `DATABASE_URL` names."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ CALLERS = 200
 LIMIT = 6_020  # tokens: no multiple of what one call uses
 
 
-def result() -> dict[str, int]:
+def result(callers: int) -> dict[str, int]:
     """Each caller makes calls until it is refused: what was spent, the largest call, the calls, what is left behind."""
     from django.contrib.auth import get_user_model
     from django.db.models import F, Max, Sum
@@ -20,14 +20,14 @@ def result() -> dict[str, int]:
     user = get_user_model().objects.create(username="storm")
     Budget.objects.create(user=user, tokens_per_day=LIMIT)
     route = factories.RouteFactory(max_tokens=100)
-    refused = _call_at_once(route.model, user)
+    refused = _call_at_once(route.model, user, callers)
     tokens = F("input_tokens") + F("output_tokens")
     logged = LLMLog.objects.aggregate(spent=Sum(tokens), largest=Max(tokens))
     assert logged["spent"] == Spending.objects.get().tokens
     return {**logged, "refused": refused, "reserved": Reservation.objects.count()}
 
 
-def _call_at_once(model: Any, user: Any) -> int:
+def _call_at_once(model: Any, user: Any, count: int) -> int:
     from django.db import connection
 
     from llm_app.errors import BudgetExceeded
@@ -48,8 +48,8 @@ def _call_at_once(model: Any, user: Any) -> int:
         finally:
             connection.close()
 
-    together, refused = threading.Barrier(CALLERS), []  # type: ignore[var-annotated]
-    threads = [threading.Thread(target=call_until_refused) for _ in range(CALLERS)]
+    together, refused = threading.Barrier(count), []  # type: ignore[var-annotated]
+    threads = [threading.Thread(target=call_until_refused) for _ in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -63,4 +63,4 @@ if __name__ == "__main__":
 
     django.setup()
     call_command("migrate", verbosity=0)
-    print(json.dumps(result()))
+    print(json.dumps(result(CALLERS)))

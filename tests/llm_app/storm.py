@@ -1,14 +1,12 @@
-"""A hundred calls at once against a dead provider. As a program: on whatever database `DATABASE_URL` names."""
+"""Many calls at once against a dead provider. As a program: a hundred, on whatever database `DATABASE_URL` names."""
 
 import json
 import threading
 from collections.abc import Coroutine
 from typing import Any
 
-CALLS = 100
 
-
-def rounds() -> list[tuple[int, int]]:
+def rounds(calls: int) -> list[tuple[int, int]]:
     """Requests that the dead and the living provider got, for each round of calls.
 
     The breaker is open: first within the cooldown, then when it is over, and both once more. At last the dead one lives.
@@ -28,11 +26,11 @@ def rounds() -> list[tuple[int, int]]:
                 cooldown_is_over()
             dead.received.clear()
             alive.received.clear()
-            _call_at_once(model, CALLS)
+            _call_at_once(model, calls)
             found.append((len(dead.received), len(alive.received)))
         dead.replies = alive.replies
         cooldown_is_over()
-        _call_at_once(model, CALLS)
+        _call_at_once(model, calls)
         assert CircuitBreaker.objects.get().state == "closed"
         return found
 
@@ -68,4 +66,4 @@ if __name__ == "__main__":
 
     django.setup()
     call_command("migrate", verbosity=0)
-    print(json.dumps(rounds()))
+    print(json.dumps(rounds(100)))

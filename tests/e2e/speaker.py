@@ -1,0 +1,34 @@
+"""A model that speaks when a test says so: the text before a pause is on the page for as long as a test looks at it."""
+
+from typing import Any
+
+from tests.provider import PAUSE, FakeProvider, Reply, openai_call, openai_chunk, openai_result, sse
+
+WORDS = " ".join(f"word{number}" for number in range(100))
+
+
+class Speaker:
+    """`says` one reply after the other; `goes_on` ends a pause."""
+
+    def __init__(self, provider: FakeProvider) -> None:
+        self._provider = provider
+        self.base_url, self.goes_on = provider.base_url, provider.go_on
+
+    def forget(self) -> None:
+        self._provider.replies = []
+
+    def says(self, text: str, *, type: str = "result", pauses: int = 1, **arguments: Any) -> None:
+        """A message in many pieces, with so many pauses, evenly apart."""
+        call_id = f"call_{len(self._provider.replies)}"
+        reply = openai_call("message", {"type": type, "text": text, **arguments}, call_id=call_id, pieces=40)
+        for number in range(pauses, 0, -1):
+            reply.chunks.insert(len(reply.chunks) * number // (pauses + 1), PAUSE)
+        self._provider.replies.append(reply)
+
+    def thinks(self, thinking: str, then: str) -> None:
+        """A thought, a pause in its middle, and a result."""
+        middle = len(thinking) // 2
+        first, second = (
+            sse(openai_chunk({"reasoning_content": part})) for part in (thinking[:middle], thinking[middle:])
+        )
+        self._provider.replies.append(Reply(chunks=[*first, PAUSE, *second, *openai_result(then).chunks]))
