@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import quote
 
 import pytest
 
@@ -84,13 +86,16 @@ def test_no_secret_comes_out_anywhere(server: Server, provider: FakeProvider) ->
         until(lambda: heard["events"].count(b"event: entry") >= len(server.entries(session)), 20)
     restored = (server.var / "workspaces" / session / "settings.env").read_text()
     assert all(value in restored for value in VALUES.values()), "no placeholder was filled"
+    ask_for_what_is_not_there(server)
     pages = shown(server, person, session)
     requests = {f"request {number}": got.raw for number, got in enumerate(provider.received[before:])}
     server.stop()
     everywhere = {**pages, **requests, **{name: bytes(text) for name, text in heard.items()}}
     assert canary.hits(everywhere, {**VALUES, **OLD, **KEY}) == []
     assert canary.hits(canary.files(server.var), VALUES) == []
-    assert canary.hits({"log": server.output.read_bytes()}, {**VALUES, **OLD, **KEY}) == []
+    log = server.output.read_bytes()
+    assert b"[secret:S10]" in log, "the log said nothing of it"
+    assert canary.hits({"log": log}, {**VALUES, **OLD, **KEY}) == []
     told = canary.tables(server.var)
     del told["task_context"], told["blobs"]  # older entries, and what was sent of them, stay as they were
     assert canary.hits(told, {**OLD, **KEY}) == []
@@ -140,6 +145,12 @@ def work_with_all_of_them(server: Server, provider: FakeProvider, session: str) 
     server.until_task(task, 60, waiting_for="reply")
     server.call("POST", f"tasks/{task}/reply/", {"content": some(9, 20)})
     server.until_task(task, 60, state="done")
+
+
+def ask_for_what_is_not_there(server: Server) -> None:
+    """The log says which address was not found."""
+    with pytest.raises(HTTPError):
+        server.call("GET", f"{quote(some(10, 12))}/?q={quote(VALUES['S12'], safe='')}")
 
 
 def cut_short(text: str) -> Reply:

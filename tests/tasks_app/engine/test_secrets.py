@@ -1,0 +1,166 @@
+"""A secret reaches the tools that take it, and no model, row or stream; also one that is saved while a task runs."""
+
+import json
+
+import pytest
+
+from llm_app.cache_boundary import MARKER
+from llm_app.models import Blob, LLMLog, Secret
+from tasks_app import services
+from tasks_app.engine import execution
+from tasks_app.models import SessionMember, ToolCallLog
+from tests import factories
+from tests.provider import openai_call, openai_result
+from tests.tasks_app.engine.conftest import call, result
+
+VALUE = "pa$$word-'0a1B\"2c"
+
+
+@pytest.fixture
+def token(owner):
+    return Secret.objects.create(owner=owner, name="TOKEN", value=VALUE)
+
+
+def written(run, path="out.txt"):
+    return (run.task.session.workspace_path / path).read_text()
+
+
+def test_the_shell_gets_the_value_and_the_record_keeps_the_placeholder(play, token):
+    run = play(
+        call("shell", command="printf %s '[secret:TOKEN]' | tee out.txt; printf %s '[secret:TOKEN]' >&2"), result()
+    )
+    run.advance()
+    assert written(run) == VALUE
+    output = run.results()[0][1]
+    assert output.startswith("[secret:TOKEN]")
+    assert json.loads(ToolCallLog.objects.get(name="shell").arguments)["command"].count("[secret:TOKEN]") == 2
+    assert not any(VALUE in repr(vars(entry)) for entry in run.entries)
+
+
+def test_a_file_gets_the_value_and_is_read_and_edited_by_the_placeholder(play, token):
+    run = play(
+        call("file", action="write", path="out.txt", content="KEY=[secret:TOKEN]\n"),
+        call("file", action="read", path="out.txt"),
+        call("file", action="edit", path="out.txt", old="KEY=[secret:TOKEN]", new="TOKEN=[secret:TOKEN]"),
+        result(),
+    )
+    run.advance()
+    assert written(run) == f"TOKEN={VALUE}\n"
+    assert "KEY=[secret:TOKEN]" in run.results()[1][1]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        call("match", action="grep", pattern="[secret:TOKEN]", path="."),
+        call("plan", steps=[{"title": "[secret:TOKEN]", "status": "pending"}]),
+        call("message", type="info", text="[secret:TOKEN]"),
+    ],
+)
+def test_other_tools_get_the_placeholder_only(reply, play, token, monkeypatch):
+    seen = []
+
+    real = execution.tool_context
+    monkeypatch.setattr(execution, "tool_context", lambda *a: seen.append(real(*a)) or seen[-1])
+    play(reply, result()).advance()
+    assert seen
+    assert all(context.secrets == {} for context in seen)
+
+
+def test_a_placeholder_gives_nobody_the_secret_of_somebody_else(play, owner):
+    stranger, writer = factories.UserFactory(), factories.UserFactory()
+    Secret.objects.create(owner=stranger, name="THEIRS", value="strangers-value-1")
+    Secret.objects.create(owner=writer, name="WRITERS", value="writers-value-1")
+    Secret.objects.create(name="TEAMS", value="teams-value-1")
+    command = "printf '%s|' '[secret:THEIRS]' '[secret:WRITERS]' '[secret:TEAMS]' | tee out.txt"
+    run = play(call("shell", command=command), result())
+    SessionMember.objects.create(session=run.task.session, user=writer, may_write=True)
+    run.advance()
+    assert written(run) == "[secret:THEIRS]|[secret:WRITERS]|teams-value-1|"
+    assert run.results()[0][1].startswith("[secret:THEIRS]|[secret:WRITERS]|[secret:TEAMS]|")
+
+
+def test_a_persons_own_secret_goes_before_the_teams_of_the_same_name(play, owner, token):
+    Secret.objects.create(name="TOKEN", value="teams-value-1")
+    run = play(call("shell", command="printf %s '[secret:TOKEN]' > out.txt"), result())
+    run.advance()
+    assert written(run) == VALUE
+
+
+def test_what_all_who_may_write_keep_secret_is_masked(play):
+    reader, writer = factories.UserFactory(), factories.UserFactory()
+    Secret.objects.create(owner=writer, name="WRITERS", value="writers-value-1")
+    Secret.objects.create(owner=reader, name="READERS", value="readers-value-1")
+    run = play(call("shell", command="rev <<<1-eulav-sretirw; rev <<<1-eulav-sredaer"), result())
+    SessionMember.objects.create(session=run.task.session, user=writer, may_write=True)
+    SessionMember.objects.create(session=run.task.session, user=reader)
+    run.advance()
+    assert run.results()[0][1].startswith("[secret:WRITERS]\nreaders-value-1\n")
+
+
+def test_a_secret_that_is_saved_while_a_task_runs_holds_from_that_moment(ask_http, http_provider, owner):
+    http_provider.replies = [
+        openai_call("shell", {"command": "rev <<<1-eulav-emos"}, call_id="call_a"),
+        openai_call("message", {"type": "ask", "text": "Go on?"}, call_id="call_b"),
+        openai_call("shell", {"command": "rev <<<1-eulav-emos"}, call_id="call_c"),
+        openai_result("It is some-value-1."),
+    ]
+    run = ask_http()
+    run.advance()
+    assert "some-value-1" in run.results()[0][1]
+    Secret.objects.create(owner=owner, name="LATER", value="some-value-1")
+
+    services.reply(run.task, owner, "Yes, some-value-1.")
+    sent = len(http_provider.received)
+    run.advance()
+    assert run.task.final_result["text"] == "It is [secret:LATER]."
+    assert run.results()[1][1] == "Yes, [secret:LATER]."
+    assert run.results()[2][1].startswith("[secret:LATER]")
+    assert all(b"some-value-1" not in got.raw for got in http_provider.received[sent:])
+    assert "some-value-1" in run.results()[0][1], "an older entry is never changed"
+    assert LLMLog.objects.order_by("created_at").last().masked_spans
+
+
+def test_a_long_result_is_masked_before_it_is_cut_and_kept(play, token):
+    run = play(call("shell", command="for n in $(seq 3000); do printf '%s ' '[secret:TOKEN]'; done"), result())
+    run.advance()
+    output = run.results()[0][1]
+    (kept,) = (run.task.session.workspace_path / ".results").iterdir()
+    assert VALUE[:8] not in output
+    assert VALUE[:8] not in kept.read_text()
+
+
+def test_the_fault_of_a_tool_says_no_secret(play, token, monkeypatch):
+    from tools_app.tools import shell
+
+    def broken(text, secrets):
+        raise RuntimeError(f"broken with {secrets}")
+
+    monkeypatch.setattr(shell, "as_variables", broken)
+    run = play(call("shell", command="echo '[secret:TOKEN]'"), result())
+    run.advance()
+    assert run.results()[0][0] == "failed"
+    assert VALUE not in repr([vars(entry) for entry in run.entries])
+
+
+def test_the_prompt_names_what_may_be_used_behind_the_stable_part(play, token):
+    Secret.objects.create(name="TEAMS", value="teams-value-1")
+    Secret.objects.create(owner=factories.UserFactory(), name="THEIRS", value="strangers-value-1")
+    play(result()).advance()
+    system = Blob.objects.get(pk=LLMLog.objects.first().system_blob).content
+    stable, dynamic = system.split(MARKER)
+    assert "- [secret:TEAMS]\n- [secret:TOKEN]\n" in dynamic
+    assert "`file`" in dynamic
+    assert "`shell`" in dynamic
+    assert "THEIRS" not in system
+    assert "TOKEN]" not in stable
+
+
+def test_preferences_that_say_a_secret_are_masked_in_the_prompt(play, owner):
+    owner.preferences = f"My password is {VALUE}."
+    owner.save()
+    Secret.objects.create(owner=owner, name="TOKEN", value=VALUE)
+    play(result()).advance()
+    system = Blob.objects.get(pk=LLMLog.objects.first().system_blob).content
+    assert "My password is [secret:TOKEN]." in system
+    assert VALUE not in system
