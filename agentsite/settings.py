@@ -142,6 +142,7 @@ CONTENT_SECURITY_POLICY = {
         "font-src": ["'self'"],
         "connect-src": ["'self'"],
         "form-action": ["'self'"],
+        "frame-src": ["'self'"],  # previews, which are sandboxed
         "base-uri": ["'none'"],
         "frame-ancestors": ["'none'"],
         "manifest-src": ["'self'"],

@@ -18,6 +18,13 @@ HEADERS = {
     "Cache-Control": "private, no-cache",
 }
 
+# An agent's page, shown: no script, no form, no request, and an origin of its own, also in a tab of its own.
+PREVIEW = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'self'",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+
 
 class Chunks:
     """An open file, read in a thread and closed with the response. As long as it was at first, also if it grows."""
@@ -42,6 +49,13 @@ def download(file: BinaryIO, name: str, *, shown: bool = False) -> StreamingHttp
     disposition = content_disposition_header(as_attachment=not shown, filename=name)
     headers = HEADERS | {"Content-Length": str(chunks.size), "Content-Disposition": str(disposition)}
     return StreamingHttpResponse(chunks, content_type=_type(name), headers=headers)
+
+
+def preview(file: BinaryIO) -> StreamingHttpResponse:
+    """Takes over the open file, a page of HTML, and shows it where it can do nothing."""
+    chunks = Chunks(file)
+    headers = HEADERS | PREVIEW | {"Content-Length": str(chunks.size)}
+    return StreamingHttpResponse(chunks, content_type="text/html; charset=utf-8", headers=headers)
 
 
 def _type(name: str) -> str:

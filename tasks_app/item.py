@@ -144,6 +144,16 @@ class Item:
         return [picture["path"] for picture in self.result.pictures] if self.result else []
 
     @property
+    def deck_pages(self) -> list[str]:
+        """The titles of the slides that the call made."""
+        return _texts(self.result.metadata.get("pages")) if self.result else []
+
+    @property
+    def deck_preview(self) -> str:
+        """The deck, if it is a page that can be shown."""
+        return str(self.result.metadata.get("preview", "")) if self.result else ""
+
+    @property
     def diff(self) -> list[tuple[str, str]]:
         """The lines of the change that the call made, each with its kind."""
         text = str(self.result.metadata.get("diff", "")) if self.result else ""

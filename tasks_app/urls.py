@@ -28,6 +28,7 @@ urlpatterns = [
     path("s/<uuid:session_id>/files/", files.upload, name="upload"),
     path("s/<uuid:session_id>/files/delete/", files.delete, name="file_delete"),
     path("s/<uuid:session_id>/files/<path:path>", files.download, name="file"),
+    path("s/<uuid:session_id>/preview/<path:path>", files.preview, name="preview"),
     path("s/<uuid:session_id>/versions/", versions.show, name="versions"),
     path("s/<uuid:session_id>/versions/<int:version_id>/", versions.download, name="version"),
     path("s/<uuid:session_id>/versions/<int:version_id>/restore/", versions.restore, name="version_restore"),

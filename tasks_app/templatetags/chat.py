@@ -39,6 +39,11 @@ def file_url(path: str, session: Session) -> str:
 
 
 @register.filter
+def preview_url(path: str, session: Session) -> str:
+    return reverse("preview", args=[session.pk, path])
+
+
+@register.filter
 def is_picture(path: str) -> bool:
     return path.lower().endswith(rendering.PICTURES)
 

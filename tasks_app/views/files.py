@@ -1,5 +1,6 @@
 """The workspace's files: uploaded, downloaded, deleted. Every path goes through the Workspace."""
 
+from typing import BinaryIO
 from uuid import UUID
 
 from django.http import Http404, HttpResponse, HttpResponseBase
@@ -46,8 +47,21 @@ def delete(request: Request, session_id: UUID) -> HttpResponse:
 @require_GET
 def download(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
     """Pictures may be shown in the page; all else is only ever saved."""
+    file = _open(request, session_id, path)
+    return downloads.download(file, path.rpartition("/")[2], shown=path.lower().endswith(PICTURES))
+
+
+@signed_in
+@require_GET
+def preview(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
+    """A page that the agent made, in a sandbox."""
+    if not path.lower().endswith(".html"):
+        raise Http404("Only pages have a preview.")
+    return downloads.preview(_open(request, session_id, path))
+
+
+def _open(request: Request, session_id: UUID, path: str) -> BinaryIO:
     try:
-        file = workspace_of(visible(request, session_id)).open_for_read(path)
+        return workspace_of(visible(request, session_id)).open_for_read(path)
     except ToolError as error:
         raise Http404(str(error)) from error
-    return downloads.download(file, path.rpartition("/")[2], shown=path.lower().endswith(PICTURES))
