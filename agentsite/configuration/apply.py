@@ -10,6 +10,7 @@ from agentsite.configuration.sections import (
     agents,
     limits,
     logical_models,
+    mcp_servers,
     network,
     providers,
     roles,
@@ -20,7 +21,7 @@ from agentsite.configuration.sections import (
 from agentsite.models import AppliedValue
 
 # Raised when a section takes effect that had none: an unchanged file is applied again after the upgrade.
-_EFFECT = 2
+_EFFECT = 3
 
 
 def apply(loaded: Loaded) -> list[str]:
@@ -58,6 +59,7 @@ def _changes(configuration: Configuration) -> Iterator[str]:
     yield from workflows.apply(configuration.workflows)
     yield from limits.apply(configuration.limits)
     yield from network.apply(configuration.network)
+    yield from mcp_servers.apply(configuration.mcp_servers)
 
 
 def _signature(loaded: Loaded) -> tuple[str, str]:

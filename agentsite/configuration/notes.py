@@ -20,8 +20,6 @@ def notes(configuration: Configuration) -> Iterator[str]:
 
 def _without_effect(configuration: Configuration) -> Iterator[str]:
     """Sections that are checked already and used by a later version."""
-    if configuration.mcp_servers:
-        yield "mcp_servers has no effect in this version"
     if configuration.search:
         yield "search has no effect in this version"
 

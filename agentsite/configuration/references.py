@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from django.contrib.auth.models import Group
@@ -50,13 +51,14 @@ def check(data: Any, known: Known) -> Iterator[Wrong]:
         if name not in providers:
             yield location, f"there is no provider called {name!r}"
     roles = known.roles | _names(data, "roles")
-    for location, name in _granted(data):
+    for location, name in chain(_granted(data), _approving(data)):
         if name not in roles:
             yield location, f"there is no role called {name!r}"
     models = known.models | _names(data, "models")
     for location, agent in _items(data, ("agents",)):
-        if isinstance(model := agent.get("model"), str) and model not in models:
-            yield (*location, "model"), f"there is no model called {model!r}"
+        for field in ("model", "review_model"):
+            if isinstance(model := agent.get(field), str) and model not in models:
+                yield (*location, field), f"there is no model called {model!r}"
 
 
 def _repeated(data: Any, section: str, key: str) -> Iterator[Wrong]:
@@ -93,6 +95,12 @@ def _granted(data: Any) -> Iterator[tuple[Location, str]]:
             for number, name in enumerate(_list(item.get("roles"))):
                 if isinstance(name, str):
                     yield (*location, "roles", number), name
+
+
+def _approving(data: Any) -> Iterator[tuple[Location, str]]:
+    for location, tool in _items(data, ("tools",)):
+        if isinstance(name := tool.get("approvers"), str):
+            yield (*location, "approvers"), name
 
 
 def _names(data: Any, section: str) -> frozenset[str]:

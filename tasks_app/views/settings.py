@@ -27,6 +27,12 @@ class ProfileForm(forms.Form):
 
 class TokenForm(forms.Form):
     name = forms.CharField(max_length=100, label="What is it for?")
+    may_approve = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="It may approve calls",
+        help_text="Leave this off for a token that an agent, or a program of an agent, will hold.",
+    )
 
 
 class SecretForm(forms.Form):
@@ -57,7 +63,7 @@ def make_token(request: Request) -> HttpResponse:
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _page(request, token=form)
-    _, value = get_token_model().objects.create(request.user, name=form.cleaned_data["name"])
+    _, value = get_token_model().objects.create(request.user, **form.cleaned_data)
     return _page(request, new_token=value)
 
 

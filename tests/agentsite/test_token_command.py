@@ -28,3 +28,8 @@ def test_a_switched_off_account_gets_none(alice: Any) -> None:
     alice.save()
     with pytest.raises(CommandError, match="switched off"):
         call_command("token", "alice")
+
+
+def test_a_token_for_an_agent_approves_nothing(alice, capsys):
+    call_command("token", "alice", "--no-approvals")
+    assert not ApiToken.objects.get().may_approve

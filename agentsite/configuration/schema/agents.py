@@ -1,5 +1,6 @@
 """Agents, and the workflows that their tasks may go through."""
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, StringConstraints
@@ -17,6 +18,17 @@ def _known(name: str) -> str:
     return name
 
 
+def _expression(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from error
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_expression)]
+
+
 class Agent(Section):
     """`sections` are those of its prompt that differ from what ships; an empty text brings that back."""
 
@@ -25,6 +37,12 @@ class Agent(Section):
     default: bool = False
     model: Name | None = None
     denied_tools: list[Name] = []
+    safe_mode: bool = False
+    autopilot: bool = False
+    self_verification: bool = False
+    termination_review: bool = False
+    review_model: Name | None = None
+    withheld_patterns: list[Pattern] = []
     sections: dict[Annotated[str, AfterValidator(_known)], Text] = {}
 
 

@@ -6,6 +6,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from pydantic import AfterValidator, Field, StringConstraints
 
 from agentsite.configuration.values import Count, CountOrNone, Dollars, Name, Secret, Section, Tokens
+from tools_app.models import Approval
 
 
 class Budget(Section):
@@ -20,7 +21,14 @@ class Budget(Section):
 
 
 class RoleTools(Section):
+    """`approvals` says when calls of the role's members ask, by tool, in place of the tool's own setting."""
+
     allow: list[Name] = []
+    deny: list[Name] = []
+    approvals: dict[Name, Approval] = {}
+
+
+class UserTools(Section):
     deny: list[Name] = []
 
 
@@ -39,6 +47,7 @@ class User(Section):
     password: Secret | None = None
     roles: list[Name] = []
     api_token: Secret | None = None
+    tools: UserTools = UserTools()
     budget: Budget = Budget()
 
 
@@ -54,5 +63,6 @@ class Limits(Section):
     result_tokens: Count = 2_500
     compact_at_percent: Annotated[Count, Field(ge=10, le=90)] = 80
     tail_percent: Annotated[Count, Field(ge=1, le=40)] = 15
+    approval_hours: Count = 24
     workspace_bytes: Count = 2 * 1000**3
     budget: Budget = Budget()

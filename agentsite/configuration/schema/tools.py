@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, SecretStr, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
 from agentsite.configuration.values import Name, Section, WebAddress
 from tools_app.models import Approval, DangerLevel
@@ -14,6 +14,8 @@ class Tool(Section):
     enabled: bool = True
     danger: DangerLevel | None = None
     approval: Approval = Approval.BY_DANGER
+    approvers: Name | None = None  # a role
+    four_eyes: bool = False
     hosts: list[Annotated[str, StringConstraints(pattern=r"^(\*|(\*\.)?[A-Za-z0-9._-]+)$", max_length=255)]] = []
 
 
@@ -21,7 +23,14 @@ class McpServer(Section):
     name: Name
     transport: Literal["stdio", "streamable_http"]
     command: list[str] = []
+    environment: dict[str, str] = {}
     url: WebAddress = ""
+    headers: dict[str, str] = {}
+    credential: str = ""
+    description: str = ""
+    timeout_s: Annotated[int, Field(ge=1)] = 60
+    danger: DangerLevel = DangerLevel.MODERATE
+    enabled: bool = True
     roles: list[Name] = []
 
     @model_validator(mode="after")

@@ -9,9 +9,9 @@ from tasks_app.models import Agent, PromptSection
 def apply(agents: Sequence[schema.Agent]) -> Iterator[str]:
     for item in agents:
         row = Agent.objects.filter(name=item.name).first() or Agent(name=item.name)
-        values = item.given("name", "default", "model", "sections")
-        if "model" in item.model_fields_set:
-            values["model"] = LogicalModel.objects.filter(name=item.model).first()
+        values = item.given("name", "default", "sections")
+        for field in {"model", "review_model"} & item.model_fields_set:
+            values[field] = LogicalModel.objects.filter(name=values[field]).first()
         yield from put(row, values, f"agent {item.name}")
         yield from _sections(row, item.sections)
         if "default" in item.model_fields_set:

@@ -4,8 +4,10 @@ from django.contrib.auth.models import Group
 
 from agentsite.accounts.models import ApiToken, User
 from agentsite.configuration import schema
+from agentsite.configuration.rows import put
 from agentsite.configuration.sections import budgets
 from agentsite.models import AppliedValue
+from tools_app.models import UserPolicy
 
 LABEL = "configuration file"
 
@@ -19,6 +21,9 @@ def apply(users: Sequence[schema.User]) -> Iterator[str]:
         changes = [*_password(user, item), *_token(user, item), *_roles(user, item)]
         if changes:
             yield f"user {item.username}: {', '.join(changes)}"
+        if values := item.tools.given():
+            policy = UserPolicy.objects.filter(user=user).first() or UserPolicy(user=user)
+            yield from put(policy, values, f"tools of user {item.username}")
         yield from budgets.apply(item.budget, f"budget of user {item.username}", user=user)
 
 

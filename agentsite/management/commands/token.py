@@ -14,11 +14,15 @@ class Command(BaseCommand):
         parser.add_argument("user", metavar="USER")
         parser.add_argument("--name", default="", help="What the token is for.")
 
-    def handle(self, *args: Any, user: str, name: str, **options: Any) -> None:
+        parser.add_argument(
+            "--no-approvals", action="store_true", help="It approves nothing: for an agent, or a program of an agent."
+        )
+
+    def handle(self, *args: Any, user: str, name: str, no_approvals: bool, **options: Any) -> None:
         owner = User.objects.filter(username=user).first()
         if owner is None:
             raise CommandError(f"There is no user called {user!r}.")
         if not owner.is_active:
             raise CommandError(f"The account of {user!r} is switched off, so no token of it works.")
-        _, token = ApiToken.objects.create(user=owner, name=name)
+        _, token = ApiToken.objects.create(user=owner, name=name, may_approve=not no_approvals)
         self.stdout.write(token)

@@ -1,0 +1,66 @@
+"""Who has which tools, who approves their calls, and what hooks an agent has: from the configuration file."""
+
+from typing import Any
+
+import pytest
+
+from agentsite.accounts.models import User
+from agentsite.configuration.mistakes import ConfigurationError
+from tasks_app.models import Agent, Limits
+from tests import factories
+from tools_app.models import ToolSetting
+from tools_app.policy import policy_for
+
+FILE = """\
+    roles:
+      - name: reviewers
+      - {name: interns, tools: {deny: [browser], approvals: {shell: always}}}
+    tools:
+      - {name: shell, approvers: reviewers, four_eyes: true}
+    users:
+      - {username: ada, roles: [interns], tools: {deny: [files__delete]}}
+    limits: {approval_hours: 2}
+    agents:
+      - name: careful
+        safe_mode: true
+        self_verification: true
+        termination_review: true
+        review_model: small
+        withheld_patterns: ['EMP-\\d+']
+    """
+
+
+def test_all_of_it_is_applied_once(configure: Any) -> None:
+    small = factories.LogicalModelFactory(name="small")
+    configure(FILE)
+    assert configure(FILE) == []
+    setting = ToolSetting.objects.get(name="shell")
+    assert (str(setting.approvers), setting.four_eyes) == ("reviewers", True)
+    policy = policy_for(User.objects.get(username="ada").pk)
+    assert not policy.allows("browser")
+    assert not policy.allows("files__delete")
+    assert policy.roles[0].approvals == {"shell": "always"}
+    assert Limits.current().approval_hours == 2
+    agent = Agent.objects.get()
+    assert (agent.safe_mode, agent.autopilot, agent.review_model) == (True, False, small)
+    assert agent.withheld_patterns == [r"EMP-\d+"]
+
+
+def test_an_empty_role_gives_the_word_back_to_those_who_may_write(configure: Any) -> None:
+    configure("roles: [{name: reviewers}]\ntools: [{name: shell, approvers: reviewers}]\n")
+    configure("tools: [{name: shell, approvers: }]\n")
+    assert ToolSetting.objects.get().approvers is None
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("tools: [{name: shell, approvers: nobody}]\n", "there is no role called 'nobody'"),
+        ("agents: [{name: a, review_model: nobody}]\n", "there is no model called 'nobody'"),
+        ("agents: [{name: a, withheld_patterns: ['(']}]\n", "no regular expression"),
+        ("roles: [{name: a, tools: {approvals: {shell: sometimes}}}]\n", "never"),
+    ],
+)
+def test_what_makes_no_sense_is_a_mistake(text: str, complaint: str, configure: Any) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        configure(text)
