@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.template.loader import get_template
 
 from llm_app.models import Secret
 from llm_app.redaction import in_force
@@ -83,6 +82,6 @@ def _why_unmaskable(owner: Any, name: str, value: str) -> str:
 @cache
 def _ordinary() -> str:
     """Our own texts for models: the sections of the prompt, and the tools."""
-    folder = Path(get_template("prompt/secrets.xml").origin.name).parent
+    folder = settings.BASE_DIR / "templates" / "prompt"
     tools = (f"{tool.name} {tool.description} {tool.parameters}" for tool in registry.all_tools())
     return "\n".join([*(section.read_text() for section in folder.glob("*.xml")), *tools])
