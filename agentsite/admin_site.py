@@ -38,6 +38,7 @@ NAVIGATION = [
         "items": [
             _item("Entries", "list_alt", "tasks_app.contextentry"),
             _item("Tool calls", "build", "tasks_app.toolcalllog"),
+            _item("Loaded groups and skills", "download_done", "tasks_app.loaded"),
             _item("File versions", "history", "tasks_app.fileversion"),
             _item("LLM calls", "neurology", "llm_app.llmlog"),
             _item("Prompts and tool lists", "article", "llm_app.blob"),
@@ -63,6 +64,9 @@ NAVIGATION = [
         "title": "Tools",
         "items": [
             _item("Tools", "handyman", "tools_app.toolsetting"),
+            _item("MCP servers", "hub", "tools_app.mcpserver"),
+            _item("MCP tools", "extension", "tools_app.mcptool"),
+            _item("Search engines", "travel_explore", "tools_app.searchengine"),
             _item("Internal addresses", "lan", "tools_app.allowedaddress"),
             _item("Secrets", "key", "llm_app.secret"),
         ],
@@ -91,6 +95,7 @@ UNFOLD = {
     "SITE_HEADER": "agentsite",
     "SITE_SYMBOL": "smart_toy",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("icon.svg")}],
+    "STYLES": [lambda request: static("admin.css")],
     "DASHBOARD_CALLBACK": "agentsite.dashboard.state",
     "SIDEBAR": {"navigation": NAVIGATION},
 }

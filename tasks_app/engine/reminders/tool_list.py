@@ -10,13 +10,9 @@ def tool_list(before: Sequence[str], now: Sequence[str]) -> Draft | None:
     gone, came = _named(set(before) - set(now)), _named(set(now) - set(before))
     if not gone and not came:
         return None
-    changes = [f"No longer there: {gone}."] if gone else []
-    changes += [f"New: {came}."] if came else []
-    text = (
-        f"Your tools have changed. {' '.join(changes)} Use only those that you have now; do not try to reach by other "
-        "ways what was taken away."
-    )
-    return reminder(text, "tool_list")
+    changes = [f"New: {came}."] if came else []
+    changes += [f"No longer there: {gone}. Do not try to reach by other ways what they did."] if gone else []
+    return reminder(f"Your tools have changed. {' '.join(changes)}", "tool_list")
 
 
 def _named(names: set[str]) -> str:

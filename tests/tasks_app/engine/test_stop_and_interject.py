@@ -56,6 +56,8 @@ def test_words_that_a_person_had_seen_stay_in_the_record_and_in_the_context(ask_
     assert "The first half. The second half.".startswith(partial.content)
     sent = http_provider.received[1].body["messages"]
     assert {"role": "assistant", "content": partial.content} in sent
+    assert run.types[3:5] == ["user_message", "system_reminder"]
+    assert "ended what you were saying" in run.entries[4].content
 
 
 def test_a_message_never_comes_between_a_call_and_its_result(play, owner):
