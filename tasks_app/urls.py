@@ -5,6 +5,7 @@ from django.urls import path
 from tasks_app.views import (
     calls,
     chat,
+    context,
     conversation,
     files,
     forks,
@@ -35,6 +36,8 @@ urlpatterns = [
     path("s/<uuid:session_id>/fork/", forks.fork, name="fork"),
     path("s/<uuid:session_id>/calls/<uuid:call_id>/", calls.show, name="call"),
     path("s/<uuid:session_id>/calls/<uuid:call_id>/request/", calls.download, name="call_download"),
+    path("s/<uuid:session_id>/context/", context.show, name="context"),
+    path("s/<uuid:session_id>/context/<int:seq>/", context.entry, name="context_entry"),
     path("inbox/", inbox.show, name="inbox"),
     path("inbox/approvals/<int:approval_id>/", inbox.decide, name="inbox_decide"),
     path("settings/", settings.show, name="settings"),

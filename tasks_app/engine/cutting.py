@@ -2,11 +2,15 @@
 
 import copy
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
+
+import orjson
 
 from llm_app.call import Recipient
 from llm_app.models import Blob
 from llm_app.redaction.masker import Masker
+from llm_app.redaction.turn import masked_call
+from llm_app.types import ToolCall
 from tasks_app.engine import summary, tokens
 from tasks_app.engine.cut import Cut
 from tasks_app.engine.draft import Draft, notice
@@ -127,5 +131,7 @@ def _clean_record(context: TaskContext) -> list[ContextEntry]:
 
 def _clean(entry: ContextEntry, masker: Masker) -> ContextEntry:
     clean = copy.copy(entry)
-    clean.content, clean.tool_call = masker.masked(entry.content), masker.masked(entry.tool_call)
+    clean.content = masker.masked(entry.content)
+    if call := entry.call:
+        clean.tool_call = orjson.dumps(asdict(masked_call(ToolCall(**call), masker))).decode()
     return clean
