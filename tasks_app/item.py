@@ -122,8 +122,8 @@ class Item:
 
     @property
     def is_refused(self) -> bool:
-        """A message that was not sent: its call was not valid."""
-        return self.status in (CallStatus.FAILED, CallStatus.BLOCKED)
+        """A message that was not sent: its call was not valid, or a hook or a person refused it."""
+        return self.status in (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)
 
     @property
     def is_question(self) -> bool:

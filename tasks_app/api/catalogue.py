@@ -59,10 +59,9 @@ class ToolList(GenericAPIView[Any]):
 
 
 def _tool(definition: ToolDefinition, policy: Policy) -> dict[str, Any]:
-    setting = policy.settings.get(definition.name)
     return {
         "name": definition.name,
         "description": definition.description,
         "parameters": definition.parameters,
-        "danger": (setting.danger if setting else "") or definition.danger.word,
+        "danger": policy.level(definition).word,
     }

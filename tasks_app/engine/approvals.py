@@ -42,6 +42,7 @@ def _ask(context: TaskContext, call: OpenCall, approval: Approval) -> str:
     approval.decided_by = approval.decided_at = approval.consumed_at = None
     approval.expires_at = timezone.now() + timedelta(hours=context.limits.approval_hours)
     context.stage(rows=[call.log, approval])
+    context.withdraw_stream()  # of a message that somebody must approve first
     raise ApprovalNeeded()
 
 

@@ -96,3 +96,10 @@ class LooksAtEnd(Hook):
 
 
 NOT_A_HOOK = object()
+
+
+class AsksBeforeTheEnd(Hook):
+    name = "editor"
+
+    def before_completion(self, call, around):
+        return AskApproval(reason="an editor reads it first")

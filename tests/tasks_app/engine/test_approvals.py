@@ -1,10 +1,11 @@
 """Calls that a person must approve: bound to the exact call, decided once, used once."""
 
 import pytest
+from django.utils import timezone
 
 from tasks_app import recovery, services
 from tasks_app.errors import NothingToAnswer
-from tasks_app.models import Approval
+from tasks_app.models import Approval, ToolCallLog
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting
 
@@ -91,3 +92,25 @@ def test_stop_while_an_approval_waits(play, owner):
     services.stop(run.advance())
     assert run.advance().stopped
     assert run.results()[0][0] == "rejected"
+
+
+def test_a_word_on_another_call_than_the_one_that_would_run_is_asked_for_again(play, owner):
+    run = play(WRITE, result())
+    services.decide(run.advance(), owner, "approved")
+    Approval.objects.update(fingerprint="0" * 64)
+    assert run.advance().waiting_for == "approval"
+    assert run.results() == []
+    assert Approval.objects.get().decision == "pending"
+    services.decide(run.task, owner, "approved")
+    assert run.advance().state == "done"
+
+
+@pytest.mark.parametrize(("path", "expected"), [("a.txt", "unknown"), (".", "succeeded")])
+def test_a_crash_after_the_approval_asks_nobody_twice(path, expected, play, owner):
+    """A safe call runs again, on the word that it has; of another one, nobody knows what came of it."""
+    run = play(WRITE if path == "a.txt" else call("file", action="list", path=path), result())
+    services.decide(run.advance(), owner, "approved")
+    Approval.objects.update(consumed_at=timezone.now())
+    ToolCallLog.objects.update(status="started")
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == expected

@@ -1,6 +1,7 @@
 """Plugins around each call: they refuse, annotate and ask; what is wrong with one of them harms nobody silently."""
 
 import time
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -9,6 +10,7 @@ from tasks_app.models import Approval
 from tests.tasks_app.engine import plugins
 from tests.tasks_app.engine.conftest import call, result
 from tests.waiting import until
+from tools_app.hooks import loading
 
 WRITE = call("file", action="write", path="a.txt", content="x")
 
@@ -108,3 +110,25 @@ def test_a_person_comes_before_a_hook(play, hooked, owner):
     assert time.monotonic() - pressed < 5
     assert run.results()[0][0] == "interrupted"
     assert not (run.task.session.workspace_path / "a.txt").exists()
+
+
+@pytest.mark.parametrize(("decision", "state"), [("approved", "done"), ("rejected", "executing_tool")])
+def test_a_person_may_read_the_result_before_it_is_handed_over(decision, state, play, hooked, owner):
+    hooked("AsksBeforeTheEnd")
+    run = play(result("A draft."), result("Better."))
+    task = run.advance()
+    assert task.waiting_for == "approval"
+    services.decide(task, owner, decision, note="Too short.")
+    assert run.advance().state == state
+    assert "Too short." in run.results()[0][1]
+
+
+def test_entry_points_are_hooks_too(play, settings, monkeypatch):
+    point = EntryPoint("theirs", "tests.tasks_app.engine.plugins:NoSecretsFile", "agentsite.hooks")
+    monkeypatch.setattr("tools_app.hooks.loading.entry_points", lambda group: [point] if group == point.group else [])
+    settings.HOOKS = ["tests.tasks_app.engine.plugins.Remarks"]
+    loading.plugins.cache_clear()
+    run = play(call("file", action="write", path="secret.txt", content="x"), result())
+    run.advance()
+    loading.plugins.cache_clear()
+    assert run.results()[0][1].startswith("Refused by keeper")

@@ -1,0 +1,23 @@
+"""Who answers a task in the terminal, where somebody else must approve."""
+
+import pytest
+
+from agentsite.terminal.answers import answer
+from tasks_app.models import Approval
+from tests.tasks_app.api.conftest import approving, task
+from tools_app.models import ToolSetting
+
+__all__ = ["approving", "task"]
+
+
+@pytest.mark.parametrize(("said", "decision"), [("y", "approved"), ("", "rejected")])
+def test_the_person_in_front_of_it_decides(said, decision, alice, approving):
+    answer(approving, alice, lambda question: said)
+    assert Approval.objects.get().decision == decision
+
+
+@pytest.mark.parametrize("ask", [None, lambda question: "y"], ids=["nobody", "the person who started it"])
+def test_with_four_eyes_it_is_a_no(ask, alice, approving):
+    ToolSetting.objects.create(name="shell", four_eyes=True)
+    answer(approving, alice, ask)
+    assert Approval.objects.get().decision == "rejected"
