@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from tasks_app.engine.record import storable, storable_json
 from tasks_app.errors import InvalidMessage
 from tasks_app.models import Session
 from tasks_app.session_secrets import masker_of
@@ -15,6 +16,7 @@ def text_of(schema: Any, session: Session) -> str:
     if schema is None:
         return ""
     try:
-        return json.dumps(masker_of(session).masked_json(json.loads(reading.read(schema))), ensure_ascii=False)
+        read = storable_json(json.loads(reading.read(schema)))
     except InvalidSchema as error:
-        raise InvalidMessage(str(error), field="output_schema") from error
+        raise InvalidMessage(storable(str(error)), field="output_schema") from error
+    return json.dumps(masker_of(session).masked_json(read), ensure_ascii=False)

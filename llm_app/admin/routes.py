@@ -62,4 +62,4 @@ class RouteAdmin(ModelAdmin):
         if "input" not in price or "output" not in price:
             return "not known"
         whose = "" if route.price else ", by the table"
-        return f"{price['input']} in, {price['output']} out{whose}"
+        return f"{price['input']:g} in, {price['output']:g} out{whose}"

@@ -7,7 +7,8 @@ from typing import Any
 from tools_app.errors import InvalidSchema
 
 LONGEST = 64 * 1024  # characters of JSON: all of it is in every request
-_ABOUT_ITSELF = ("$id", "$schema", "$comment")  # at the root only: what a tool that wrote the schema says of it
+DEEPEST = 60  # levels: what is deeper, some validator or provider somewhere cannot take
+_ABOUT_ITSELF = ("$id", "$comment")  # at the root only: what a program that wrote the schema says of it
 _REFUSED = ("$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
 
 
@@ -15,11 +16,20 @@ def read(schema: Any) -> str:
     """The schema as JSON text. Raises InvalidSchema, with the reason, for one that nobody could check or show."""
     if not isinstance(schema, dict):
         raise InvalidSchema("It must be a JSON Schema, which is an object.")
-    _check_by_its_own_schema(schema)
+    try:
+        return _read(schema)
+    except RecursionError as error:
+        raise InvalidSchema("It is nested too deeply.") from error
+
+
+def _read(schema: dict[str, Any]) -> str:
     schema = {name: value for name, value in schema.items() if name not in _ABOUT_ITSELF}
     text = json.dumps(schema, ensure_ascii=False)
     if len(text) > LONGEST:
         raise InvalidSchema(f"It is longer than {LONGEST // 1024} KiB.")
+    if _depth(schema) > DEEPEST:
+        raise InvalidSchema(f"It is nested more than {DEEPEST} levels deep.")
+    _check_by_its_own_schema(schema)
     for part in _objects(schema):
         _check_references(part, schema)
     return text
@@ -33,8 +43,11 @@ def _check_by_its_own_schema(schema: dict[str, Any]) -> None:
         validator_for(schema, default=Draft202012Validator).check_schema(schema)
     except SchemaError as error:
         raise InvalidSchema(f"It is no JSON Schema: {error.json_path}: {error.message[:200]}.") from error
-    except RecursionError as error:
-        raise InvalidSchema("It is nested too deeply.") from error
+
+
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ def with_data(parameters: Mapping[str, Any], schema: str) -> dict[str, Any]:
     to the root, where all converters look for them.
     """
     own = json.loads(schema)
+    own.pop("$schema", None)
     shared = {name: item for key in _SHARED for name, item in own.pop(key, {}).items()}
     moved = partial(_moved, shared=shared)
     description = "For result: the data that the person's program asked for. For info and ask: null."

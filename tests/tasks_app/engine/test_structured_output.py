@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from llm_app.models import LLMLog
+from llm_app.models import LLMLog, Secret
 from llm_app.models.blob import Blob
 from tasks_app import services
 from tasks_app.errors import InvalidMessage, SchemaTooLate
@@ -98,6 +98,26 @@ def test_the_schema_belongs_to_the_task_that_the_message_starts(play, owner):
     assert "<output_schema>" not in Blob.objects.get(pk=LLMLog.objects.first().system_blob).content
 
 
+def test_a_schema_means_what_its_own_draft_says(play):
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "array",
+        "items": [{"$ref": "#/definitions/n"}],
+        "additionalItems": False,
+        "definitions": {"n": {"type": "integer"}},
+    }
+    run = play(with_data([1, 2]), with_data(["1"]), with_data([1]), output_schema=schema)
+    assert run.advance().final_result["data"] == [1]
+    assert "$schema" not in Blob.objects.get(pk=LLMLog.objects.first().tools_blob).content
+
+
+def test_a_schema_without_a_whole_character_or_with_a_secret_is_stored_clean(play, owner):
+    Secret.objects.create(name="KEY", value="s3cret-value-of-olga", owner=owner)
+    run = play(result(), output_schema={"type": "string", "description": "\ud800 s3cret-value-of-olga"})
+    assert "s3cret" not in run.task.output_schema
+    assert "\ufffd" in run.task.output_schema
+
+
 def test_a_queued_message_brings_its_schema(play, owner):
     run = play(call("message", type="ask", text="Which one?"), result())
     run.advance()
@@ -118,8 +138,20 @@ def test_a_queued_message_brings_its_schema(play, owner):
         ({"$ref": "#/$defs/missing"}, "leads to no place"),
         ({"properties": {"a": {"$anchor": "here"}}}, "$anchor is not supported"),
         ({"enum": ["x" * 70_000]}, "longer than 64 KiB"),
+        ({"default": json.loads("[" * 70 + "]" * 70)}, "levels deep"),
+        ({"default": json.loads("[" * 900 + "]" * 900)}, "nested"),
     ],
-    ids=["a list", "no type", "no pattern", "another host", "a dangling reference", "an anchor", "a long one"],
+    ids=[
+        "a list",
+        "no type",
+        "no pattern",
+        "another host",
+        "a dangling reference",
+        "an anchor",
+        "a long one",
+        "a deep one",
+        "a very deep one",
+    ],
 )
 def test_a_schema_that_cannot_be_used_is_refused_with_the_reason(play, schema, said):
     with pytest.raises(InvalidMessage, match=said.replace("$", r"\$")) as refused:
