@@ -14,6 +14,7 @@ from agentsite.configuration.sections import (
     network,
     providers,
     roles,
+    search,
     tools,
     users,
     workflows,
@@ -59,6 +60,7 @@ def _changes(configuration: Configuration) -> Iterator[str]:
     yield from workflows.apply(configuration.workflows)
     yield from limits.apply(configuration.limits)
     yield from network.apply(configuration.network)
+    yield from search.apply(configuration.search)
     yield from mcp_servers.apply(configuration.mcp_servers)
 
 

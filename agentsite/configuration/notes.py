@@ -10,18 +10,11 @@ _SHORT_TOKEN = 24  # characters
 
 
 def notes(configuration: Configuration) -> Iterator[str]:
-    yield from _without_effect(configuration)
     yield from _unknown_tools(configuration)
     yield from _still_allowed(configuration)
     for user in configuration.users:
         if user.api_token and len(user.api_token.get_secret_value()) < _SHORT_TOKEN:
             yield f"user {user.username}: the api_token is short; take {_SHORT_TOKEN} random characters or more"
-
-
-def _without_effect(configuration: Configuration) -> Iterator[str]:
-    """Sections that are checked already and used by a later version."""
-    if configuration.search:
-        yield "search has no effect in this version"
 
 
 def _unknown_tools(configuration: Configuration) -> Iterator[str]:

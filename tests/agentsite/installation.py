@@ -24,7 +24,7 @@ from tasks_app.models import (
     Workflow,
 )
 from tests import factories
-from tools_app.models import AllowedAddress, RolePolicy, ToolSetting
+from tools_app.models import AllowedAddress, RolePolicy, SearchEngine, ToolSetting
 
 
 def furnish() -> None:
@@ -43,6 +43,7 @@ def add_more(number: int = 1) -> Task:
     Workflow.objects.create(name=f"workflow {number}").steps.create(position=1, title="Look", instructions="Look.")
     RolePolicy.objects.create(role=role, deny=["shell"])
     AllowedAddress.objects.create(address=f"10.0.0.{number}")
+    SearchEngine.objects.create(name=f"engine-{number}", kind="tavily")
     member = factories.UserFactory()
     ApiToken.objects.create(user=member)
     Budget.objects.create(user=member, usd_per_day=number)

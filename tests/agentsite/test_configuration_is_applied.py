@@ -7,10 +7,10 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 
 from agentsite.serving import first_start
-from llm_app.models import LogicalModel, Provider, Route
+from llm_app.models import LogicalModel, Provider, Route, ServiceKey
 from tasks_app.models import Limits
 from tests import factories
-from tools_app.models import AllowedAddress, RolePolicy, ToolSetting
+from tools_app.models import AllowedAddress, RolePolicy, SearchEngine, ToolSetting
 from tools_app.policy import policy_for
 
 pytestmark = pytest.mark.django_db
@@ -74,6 +74,8 @@ def test_the_example_of_the_interface_is_applied_whole(configure: Any) -> None:
     assert ToolSetting.objects.get(name="shell").approval == "always"
     assert Limits.current().max_iterations == 60
     assert AllowedAddress.objects.get().address == "127.0.0.1:9300"
+    assert SearchEngine.objects.get().kind == "tavily"
+    assert ServiceKey.objects.get().value == "tvly"
 
 
 def test_a_second_time_nothing_changes(configure: Any) -> None:

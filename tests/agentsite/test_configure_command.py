@@ -43,19 +43,6 @@ def test_a_mistake_ends_it_with_status_1_and_changes_nothing(write: Write) -> No
     assert not ToolSetting.objects.exists()
 
 
-def test_it_says_which_sections_have_no_effect_yet(write: Write) -> None:
-    said = configure(
-        write(
-            """\
-            search: {provider: ddgs}
-            mcp_servers: [{name: a, transport: stdio, command: [x]}]
-            """
-        )
-    )
-    for section in ("mcp_servers", "search"):
-        assert f"note: {section} has no effect in this version" in said
-
-
 def test_it_says_which_tools_do_not_exist(write: Write) -> None:
     said = configure(
         write("tools: [{name: shel, enabled: false}]\nroles: [{name: r, tools: {deny: [shell, brwser]}}]\n")

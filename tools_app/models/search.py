@@ -22,6 +22,8 @@ class SearchEngineKind(models.TextChoices):
 class SearchEngine(models.Model):
     """Whom the tool search asks. Its key, if it has one, is kept as the service key `key_name`."""
 
+    KEY_PREFIX = "search."
+
     name = models.CharField(max_length=100, unique=True, validators=[RegexValidator(r"^[A-Za-z0-9_.-]+\Z")])
     kind = models.CharField(max_length=10, choices=SearchEngineKind)
     base_url = models.CharField(
@@ -45,7 +47,7 @@ class SearchEngine(models.Model):
 
     @property
     def key_name(self) -> str:
-        return f"search.{self.name}"
+        return f"{self.KEY_PREFIX}{self.name}"
 
 
 class CachedSearchQuerySet(models.QuerySet["CachedSearch"]):

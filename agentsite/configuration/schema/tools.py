@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
 from agentsite.configuration.values import Name, Section, WebAddress
-from tools_app.models import Approval, DangerLevel
+from tools_app.models import Approval, DangerLevel, SearchEngineKind
 from tools_app.network import NetworkPolicy
 
 
@@ -52,5 +52,12 @@ class Network(Section):
 
 
 class Search(Section):
-    provider: Literal["tavily", "brave", "exa", "serper", "bocha", "searxng", "ddgs"]
+    provider: SearchEngineKind
     api_key: SecretStr = SecretStr("")
+    base_url: WebAddress = ""
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> Self:
+        if self.provider == SearchEngineKind.SEARXNG and not self.base_url:
+            raise ValueError("base_url is missing: searxng needs the address of your server")
+        return self

@@ -1,0 +1,68 @@
+"""Search engines are set up in the admin or by the configuration file; their keys go in and never come out."""
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+
+from agentsite.configuration.mistakes import ConfigurationError
+from llm_app.models import ServiceKey
+from tools_app.models import SearchEngine
+
+ADD = "/admin/tools_app/searchengine/add/"
+KEY = "tvly-stored-key"
+
+
+def form(**fields: Any) -> dict[str, Any]:
+    return {"name": "main", "kind": "tavily", "enabled": "on", "priority": 1, "base_url": "", "api_key": KEY} | fields
+
+
+def test_the_admin_keeps_the_key_and_shows_it_nowhere(browser: Client) -> None:
+    assert browser.post(ADD, form()).status_code == 302
+    engine = SearchEngine.objects.get()
+    assert ServiceKey.objects.get(name="search.main").value == KEY
+    change = f"/admin/tools_app/searchengine/{engine.pk}/change/"
+    for page in ("/admin/tools_app/searchengine/", change):
+        assert KEY not in browser.get(page).content.decode()
+    assert browser.post(change, form(api_key="", priority=2)).status_code == 302
+    assert ServiceKey.objects.get().value == KEY
+    assert SearchEngine.objects.get().priority == 2
+    assert not LogEntry.objects.filter(change_message__contains=KEY).exists()
+    browser.post(f"/admin/tools_app/searchengine/{engine.pk}/delete/", {"post": "yes"})
+    assert not ServiceKey.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"api_key": ""}, "This engine needs a key."),
+        ({"kind": "searxng", "api_key": ""}, "SearXNG needs the address"),
+        ({"name": "a b"}, "Enter a valid value."),
+    ],
+)
+def test_the_admin_says_what_is_missing(browser: Client, fields: dict[str, str], words: str) -> None:
+    assert words in browser.post(ADD, form(**fields)).content.decode()
+    assert not SearchEngine.objects.exists()
+
+
+def test_an_engine_without_a_key_needs_none(browser: Client) -> None:
+    assert browser.post(ADD, form(kind="ddgs", api_key="")).status_code == 302
+
+
+def test_the_file_sets_an_engine_up_and_changes_it(configure: Any) -> None:
+    assert configure("search: {provider: tavily, api_key: one}\n") == [
+        "search engine tavily: created",
+        "search engine tavily: api_key changed",
+    ]
+    assert configure("search: {provider: tavily, api_key: two}\n") == ["search engine tavily: api_key changed"]
+    assert configure("search: {provider: tavily, api_key: two}\n") == []
+    assert configure("search: {provider: searxng, base_url: 'http://127.0.0.1:8888'}\n") == [
+        "search engine searxng: created"
+    ]
+    assert SearchEngine.objects.count() == 2
+
+
+def test_the_file_must_say_where_searxng_is(configure: Any) -> None:
+    with pytest.raises(ConfigurationError, match="base_url is missing"):
+        configure("search: {provider: searxng}\n")
