@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Exists, OuterRef, Q
 
-from tasks_app import expiry, jobs, recovery
+from tasks_app import expiry, jobs, mcp_listing, recovery
 from tasks_app.engine import holding, interruption, lease, process
 from tasks_app.models import EngineProcess, InboxMessage, Task
 from tasks_app.models.inbox import Mode
@@ -59,6 +59,7 @@ class Keeper(threading.Thread):
         if self._sweeps and self._is_due("sweep", SWEEP_SECONDS):
             recovery.sweep()
             expiry.close_expired()
+            mcp_listing.look_at_due()
         connection.close_if_unusable_or_obsolete()
 
     def _look_for_people(self, running: list[UUID]) -> None:

@@ -1,5 +1,6 @@
 """A tool: its definition, its handler, and what the two get and give."""
 
+import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -11,11 +12,13 @@ from pydantic import BaseModel, ConfigDict
 from tools_app.capabilities import (
     AskModel,
     MakeMedia,
+    McpTarget,
     NoSearches,
     Searches,
     StoredResult,
     no_maker,
     no_model,
+    no_server,
     nothing_stored,
 )
 from tools_app.effects import Effect, PlanStep
@@ -45,6 +48,7 @@ class Target(StrEnum):
     SANDBOX = "sandbox"
     NETWORK = "network"
     BROWSER = "browser"
+    MCP = "mcp"
 
 
 class Arguments(BaseModel):
@@ -80,6 +84,7 @@ class ToolContext:
 
     `session` names whose call it is, for what outlives it. `report` shows output while the tool runs, `started` tells
     of a process group that now exists; both are called on the event loop. `output_schema` is that of the situation.
+    `groups` are the names of tools by the group that they are loaded with.
     `secrets` are the values for the placeholders in the arguments, only for a tool that takes secrets.
     """
 
@@ -88,12 +93,14 @@ class ToolContext:
     sandbox: Sandbox
     network: NetworkPolicy
     plan: Sequence[PlanStep] = ()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     output_schema: str = ""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     ask_model: AskModel = no_model
     make_media: MakeMedia = no_maker
     searches: Searches = field(default_factory=NoSearches)
     stored_result: StoredResult = nothing_stored
+    mcp_target: McpTarget = no_server
     reader: ReaderService | None = None
     report: Callable[[str], None]
     started: Callable[[Started], None]
@@ -113,7 +120,8 @@ class ToolDefinition:
     `visible` says whether models see the tool in a situation; `shown` which of its arguments they see then, as a model
     of fewer actions or kinds, and `extended` what a situation adds to their schema. Calls are validated by `arguments`
     all the same: what is not possible now, the handler says in a sentence of its own. A tool that `takes_secrets` finds
-    the values of placeholders in its context and puts them in itself, where they cannot do harm.
+    the values of placeholders in its context and puts them in itself, where they cannot do harm. `own_schema` is the
+    schema, as JSON, of a tool whose arguments are no model of ours; `group` the name by which it is loaded on demand.
     """
 
     name: str
@@ -129,6 +137,8 @@ class ToolDefinition:
     visible: Callable[[Situation], bool] = always
     shown: Callable[[Situation], type[Arguments]] | None = None
     extended: Callable[[dict[str, Any], Situation], dict[str, Any]] | None = None
+    own_schema: str = ""
+    group: str = ""
 
     def judgement(self, arguments: Arguments) -> Judgement:
         floor = Judgement(danger=self.danger)
@@ -138,7 +148,7 @@ class ToolDefinition:
     @cached_property
     def parameters(self) -> dict[str, Any]:
         """The JSON Schema of all its arguments."""
-        return schema_of(self.arguments)
+        return json.loads(self.own_schema) if self.own_schema else schema_of(self.arguments)
 
     def parameters_in(self, situation: Situation) -> dict[str, Any]:
         """The JSON Schema that models see."""

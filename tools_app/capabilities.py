@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from tools_app.errors import ModelFailed, NothingStored
+from tools_app.errors import ModelFailed, NothingStored, ToolError
+from tools_app.mcp.target import Target
 from tools_app.search_engines.base import Engine
 
 
@@ -43,6 +44,17 @@ class MakeMedia(Protocol):
 async def no_maker(prompt: str, *, kind: MediaKind) -> bytes:
     """Where nobody has wired a model."""
     raise ModelFailed(f"There is no model that makes {kind} files here.")
+
+
+class McpTarget(Protocol):
+    """Where an MCP server is, with what the task's person needs to be let in. Raises ToolError."""
+
+    async def __call__(self, server: str) -> Target: ...
+
+
+async def no_server(server: str) -> Target:
+    """Where nobody has set one up."""
+    raise ToolError(f"There is no MCP server called {server!r}.")
 
 
 class Searches(Protocol):

@@ -22,7 +22,11 @@ _WORDS = {"true": True, "false": False}
 
 def read(definition: ToolDefinition, text: str) -> Arguments:
     """The arguments of a call, parsed, coerced and valid. Raises InvalidArguments with a sentence for the model."""
-    return validate(definition, coerce(parse(text), definition.parameters))
+    given = parse(text)
+    try:
+        return validate(definition, coerce(given, definition.parameters))
+    except RecursionError as error:  # a schema of strangers may refer to itself
+        raise InvalidArguments(f"The arguments of {definition.name} are nested too deeply.") from error
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def coerce(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any] | None
     """`value` as `schema` (a JSON Schema) means it, where that is beyond doubt; otherwise `value` itself."""
     root = root or schema
     if reference := schema.get("$ref"):
-        return coerce(value, root["$defs"][reference.rsplit("/", 1)[-1]], root)
+        return coerce(value, _referred(reference, root), root)
     if options := schema.get("anyOf") or schema.get("oneOf"):
         return _any_of(value, options, root)
     match schema.get("type"):
@@ -69,6 +73,14 @@ def coerce(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any] | None
     return value
 
 
+def _referred(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The place in the schema that a reference leads to; one that leads nowhere says nothing."""
+    place: Any = root
+    for name in reference.split("/")[1:]:
+        place = place.get(name) if isinstance(place, Mapping) else None
+    return place if isinstance(place, Mapping) else {}
+
+
 def _any_of(value: Any, options: list[Mapping[str, Any]], root: Mapping[str, Any]) -> Any:
     """The first option that `value` fits as it is, then the first that it can be coerced to."""
     if any(_fits(value, option, root) for option in options):
@@ -83,7 +95,7 @@ def _any_of(value: Any, options: list[Mapping[str, Any]], root: Mapping[str, Any
 
 def _fits(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
     if reference := schema.get("$ref"):
-        return _fits(value, root["$defs"][reference.rsplit("/", 1)[-1]], root)
+        return _fits(value, _referred(reference, root), root)
     kinds: dict[str, type | tuple[type, ...]] = {
         "object": dict,
         "array": list,

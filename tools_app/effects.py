@@ -63,4 +63,11 @@ class KeepVersion:
     data: bytes = field(repr=False)
 
 
-Effect = Finish | MisfitData | WaitForReply | SetPlan | EndStep | KeepSearch | KeepVersion
+@dataclass(frozen=True, kw_only=True)
+class LoadGroup:
+    """The tools of a group are there from now on, as long as the session lives."""
+
+    group: str
+
+
+Effect = Finish | MisfitData | WaitForReply | SetPlan | EndStep | KeepSearch | KeepVersion | LoadGroup

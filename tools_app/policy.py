@@ -2,13 +2,16 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tools_app import registry
 from tools_app.base import Arguments, Danger, Judgement, ToolDefinition
-from tools_app.models import Approval, RolePolicy, ToolSetting, UserPolicy
+from tools_app.mcp.definition import mcp_tool
+from tools_app.models import Approval, McpTool, RolePolicy, ToolSetting, UserPolicy
 from tools_app.situation import Situation
 
 ALWAYS_THERE = "message"  # without it no task could come to an end
+SHOWN_AT_MOST = 8  # tools of MCP servers; more are loaded by group
 _STRICTNESS = (Approval.NEVER, Approval.BY_DANGER, Approval.ALWAYS)
 
 
@@ -26,13 +29,20 @@ class Policy:
     """What holds for one user, in one session, at this moment.
 
     `denied` are the names on the blacklists beside those of roles: the user's, the agent's, the session's. With
-    `safe_only`, tools and calls above the level safe are not there.
+    `safe_only`, tools and calls above the level safe are not there. `extra` are the tools of MCP servers, by name, and
+    `groups` what these servers are good for, by the name of the server.
     """
 
     settings: Mapping[str, ToolSetting] = field(default_factory=dict)
     roles: Sequence[Role] = ()
     denied: frozenset[str] = frozenset()
     safe_only: bool = False
+    extra: Mapping[str, ToolDefinition] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
+
+    def find(self, name: str) -> ToolDefinition:
+        """The tool of that name, shown or not. Raises UnknownTool."""
+        return self.extra.get(name) or registry.get(name)
 
     def allows(self, name: str) -> bool:
         """Allowed if any role allows, denied if any blacklist denies; without a role, all. `message` always is."""
@@ -51,10 +61,21 @@ class Policy:
             return False
         if situation.answers_only and definition.name != "message":
             return False
+        if definition.group in self.on_demand and definition.group not in situation.loaded:
+            return False
         return self.allows(definition.name) and definition.visible(situation)
 
     def visible(self, situation: Situation) -> list[ToolDefinition]:
-        return [definition for definition in registry.all_tools() if self.shows(definition, situation)]
+        every = [*registry.all_tools(), *self.extra.values()]
+        return [definition for definition in every if self.shows(definition, situation)]
+
+    @cached_property
+    def on_demand(self) -> Mapping[str, Sequence[str]]:
+        """Names of tools by the group that must be loaded first; none while there are few enough to show them all."""
+        allowed = [definition for definition in self.extra.values() if self.allows(definition.name)]
+        if len(allowed) <= SHOWN_AT_MOST:
+            return {}
+        return {group: [each.name for each in allowed if each.group == group] for group in self.groups}
 
     def level(self, definition: ToolDefinition) -> Danger:
         """The danger of a tool: its own, or the administrator's word in place of it."""
@@ -89,12 +110,27 @@ class Policy:
 
 
 def policy_for(user_id: int, *, denied: Collection[str] = (), safe_only: bool = False) -> Policy:
-    """Reads the rows that hold for a user: three queries. `denied` are the names that the session adds."""
+    """Reads the rows that hold for a user: four queries. `denied` are the names that the session adds."""
     rows = RolePolicy.objects.filter(role__user=user_id)
     of_user = UserPolicy.objects.filter(user=user_id).values_list("deny", flat=True).first() or []
+    found = list(McpTool.objects.usable_by(user_id).select_related("server"))
     return Policy(
+        extra={str(row): definition_of(row) for row in found},
+        groups={row.server.name: row.server.description for row in found},
         settings={setting.name: setting for setting in ToolSetting.objects.all()},
         roles=[Role(allow=frozenset(row.allow), deny=frozenset(row.deny), approvals=row.approvals) for row in rows],
         denied=frozenset([*of_user, *denied]),
         safe_only=safe_only,
+    )
+
+
+def definition_of(row: McpTool) -> ToolDefinition:
+    """The same object as long as nothing of the row changes."""
+    return mcp_tool(
+        server=row.server.name,
+        tool=row.name,
+        description=row.description,
+        schema=row.schema,
+        digest=row.digest,
+        danger=row.server.danger,
     )

@@ -10,8 +10,9 @@ class Situation:
     `makes_images`, `makes_audio` and `sees_pictures` say that a model which can is open to the task's person;
     `has_open_page`, that the session's browser shows a page; `has_jobs`, that commands of it run in the background;
     `answers_only`, that only `message` is left; `in_workflow`, that the task has the steps of one in place of a plan;
-    `has_cut`, that the model sees only an outline of the conversation's beginning. `output_schema` is the JSON
-    Schema, as text, that the data of the result must fit; empty if none was asked for.
+    `has_cut`, that the model sees only an outline of the conversation's beginning. `loaded` are the groups of tools
+    that the session has loaded, `has_groups` says that there are such. `output_schema` is the JSON Schema, as text,
+    that the data of the result must fit; empty if none was asked for.
     """
 
     makes_images: bool = False
@@ -22,4 +23,6 @@ class Situation:
     answers_only: bool = False
     in_workflow: bool = False
     has_cut: bool = False
+    loaded: frozenset[str] = frozenset()
+    has_groups: bool = False
     output_schema: str = ""

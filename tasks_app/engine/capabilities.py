@@ -11,6 +11,7 @@ from tasks_app.engine.asking import ModelForTools
 from tasks_app.engine.checks import ClearedCall
 from tasks_app.engine.live_stream import LiveStream
 from tasks_app.engine.recalling import StoredResults
+from tasks_app.engine.mcp_targets import McpTargets
 from tasks_app.engine.searching import StoredSearches
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import Limits, Session
@@ -48,6 +49,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         sandbox=context.sandbox,
         network=_network(context, cleared.definition),
         plan=[PlanStep(**step) for step in context.task.plan],
+        groups=context.policy.on_demand,
         output_schema=context.task.output_schema,
         ask_model=models.ask,
         make_media=models.make,
@@ -55,6 +57,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         searches=StoredSearches(context.task.started_by_id),
         stored_result=StoredResults(context),
         reader=ReaderService(**settings.READER_SERVICE) if settings.READER_SERVICE else None,
+        mcp_target=McpTargets(context).target,
         report=report,
         started=process.remember,
     )

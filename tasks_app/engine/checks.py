@@ -49,14 +49,14 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
         raise _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
     call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
     try:
-        definition, arguments = _read(call, context.secrets.masker)
+        definition, arguments = _read(context, call)
     except ToolError as error:
         _check_repetition(context, call)
         raise _refusal(context, call, CallStatus.FAILED, _with_names(context, error)) from error
     if not definition.loop_exempt:
         _check_repetition(context, call)
     if not context.policy.shows(definition, context.situation):
-        raise _refusal(context, call, CallStatus.BLOCKED, f"The tool {definition.name} is not available here.")
+        raise _refusal(context, call, CallStatus.BLOCKED, _unavailable(context, definition))
     if why := _too_early(context, definition, arguments):
         raise _refusal(context, call, CallStatus.BLOCKED, why)
     judgement = context.policy.judge(definition, arguments)
@@ -67,6 +67,12 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     approval = approved(context, call, judgement.danger, "; ".join(filter(None, reasons))) if reasons else ""
     note = " ".join(filter(None, [approval, *opinion.notes]))
     return ClearedCall(open=call, definition=definition, arguments=arguments, note=note)
+
+
+def _unavailable(context: TaskContext, definition: ToolDefinition) -> str:
+    if definition.name in context.policy.on_demand.get(definition.group, ()):
+        return f"The tool {definition.name} is not loaded. Call load_tools with group {definition.group!r} first."
+    return f"The tool {definition.name} is not available here."
 
 
 def _described(call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Call:
@@ -96,15 +102,15 @@ def _too_early(context: TaskContext, definition: ToolDefinition, arguments: Argu
     return refusal_of_result(context.task) if is_result and not context.has_made_all_calls else ""
 
 
-def _read(call: OpenCall, masker: Masker) -> tuple[ToolDefinition, Arguments]:
+def _read(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Arguments]:
     """The tool and its valid arguments; the fingerprint becomes that of their canonical form. Raises ToolError.
 
     What became secret since the call was written is masked in its log, and still runs as it was written.
     """
-    definition = registry.get(call.call.name)
+    definition = context.policy.find(call.call.name)
     arguments = coerce.read(definition, call.call.arguments)
     canonical = arguments.model_dump(mode="json", exclude_none=True)
-    call.log.arguments = json.dumps(masker.masked_json(canonical), ensure_ascii=False)
+    call.log.arguments = json.dumps(context.secrets.masker.masked_json(canonical), ensure_ascii=False)
     call.log.fingerprint = fingerprint(definition.name, canonical)
     return definition, arguments
 

@@ -3,7 +3,7 @@
 import logging
 import time
 
-from tasks_app.engine import pictures, versions, workflow
+from tasks_app.engine import loading, pictures, versions, workflow
 from tasks_app.engine.capabilities import tool_context
 from tasks_app.engine.checks import ClearedCall
 from tasks_app.engine.effects import fields_of, rows_of
@@ -69,10 +69,14 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
         *after_result(context, call),
         *step,
     ]
-    rows = rows_of(result.effects, context.task.started_by_id, masker)
+    rows = [
+        *rows_of(result.effects, context.task.started_by_id, masker),
+        *versions.keep(context.session, context.task, result.effects),
+        *loading.rows_of(context.session, result.effects),
+    ]
     context.stage(
         *drafts,
-        rows=[*rows, *versions.keep(context.session, context.task, result.effects)],
+        rows=rows,
         **fields_of(result.effects),
         **moved,
     )

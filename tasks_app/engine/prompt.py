@@ -13,7 +13,7 @@ from llm_app.redaction.prompt import masked_system, masked_tools
 from llm_app.types import Prompt, ToolMode, ToolSpec
 from tasks_app.engine.prompt_sections import PromptInputs, system_prompt
 from tasks_app.engine.task_context import TaskContext
-from tools_app import registry
+from tools_app.base import ToolDefinition
 from tools_app.situation import Situation
 
 CLI_TOOLS = ("python3", "git", "node", "curl", "jq", "rg", "sed", "awk", "tar", "zip", "ffmpeg", "pandoc", "pdftotext")
@@ -22,7 +22,7 @@ CLI_TOOLS = ("python3", "git", "node", "curl", "jq", "rg", "sed", "awk", "tar", 
 def build(context: TaskContext, mode: ToolMode) -> Prompt:
     """What the model sees in the next turn beside the conversation, in a tool mode."""
     situation = context.situation
-    visible = context.policy.visible(situation)
+    visible = tuple(context.policy.visible(situation))
     masker = context.secrets.masker
     names, user = tuple(tool.name for tool in visible), context.task.started_by
     inputs = PromptInputs(
@@ -34,36 +34,42 @@ def build(context: TaskContext, mode: ToolMode) -> Prompt:
         cli_tools=", ".join(installed_tools()),
         command_hosts=", ".join(sorted(context.policy.hosts("shell"))),
         mode=mode,
-        functions="" if mode is ToolMode.NATIVE else _functions(names, situation, masker),
-        **_secrets(context, names),
+        functions="" if mode is ToolMode.NATIVE else _functions(visible, situation, masker),
+        **_secrets(context, visible),
         wants_data=bool(situation.output_schema),
+        groups=_groups(context),
         own=context.own_sections,
     )
     system = masked_system(system_prompt(inputs), masker)
-    return Prompt(system=system, tools=_specs(names, situation, masker), messages=())
+    return Prompt(system=system, tools=_specs(visible, situation, masker), messages=())
 
 
-def _secrets(context: TaskContext, names: Iterable[str]) -> dict[str, Any]:
+def _groups(context: TaskContext) -> tuple[tuple[str, str, int], ...]:
+    """Name, use and size of each group of tools that must be loaded before it is seen."""
+    policy = context.policy
+    return tuple((name, policy.groups[name], len(tools)) for name, tools in sorted(policy.on_demand.items()) if tools)
+
+
+def _secrets(context: TaskContext, visible: Iterable[ToolDefinition]) -> dict[str, Any]:
     """The inputs that say which placeholders may be used where; nothing without a tool that takes secrets."""
-    tools = ", ".join(f"`{name}`" for name in names if registry.get(name).takes_secrets)
+    tools = ", ".join(f"`{tool.name}`" for tool in visible if tool.takes_secrets)
     usable = context.secrets.in_force.usable_by(context.task.started_by_id) if tools else {}
     return {"secrets": tuple(map(placeholder, sorted(usable))), "tools_with_secrets": tools}
 
 
 @lru_cache(maxsize=64)
-def _specs(names: tuple[str, ...], situation: Situation, masker: Masker) -> tuple[ToolSpec, ...]:
+def _specs(tools: tuple[ToolDefinition, ...], situation: Situation, masker: Masker) -> tuple[ToolSpec, ...]:
     """The tool list is rebuilt only when what is visible changes, or what is secret."""
-    tools = (registry.get(name) for name in names)
     specs = (ToolSpec(name=t.name, description=t.description, parameters=t.parameters_in(situation)) for t in tools)
     return masked_tools(specs, masker)
 
 
 @lru_cache(maxsize=64)
-def _functions(names: tuple[str, ...], situation: Situation, masker: Masker) -> str:
+def _functions(tools: tuple[ToolDefinition, ...], situation: Situation, masker: Masker) -> str:
     """The tools as a model reads them in its prompt, one a line; nothing in a description can end the section."""
     rows = (
         {"name": t.name, "description": t.description, "parameters": t.parameters}
-        for t in _specs(names, situation, masker)
+        for t in _specs(tools, situation, masker)
     )
     lines = (orjson.dumps(row).decode().replace("</", "<\\/") for row in rows)
     return "\n".join(f"<function>{line}</function>" for line in lines)

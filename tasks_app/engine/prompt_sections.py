@@ -22,7 +22,7 @@ STABLE = (
     "secrets",
     "prompt_injection",
 )
-DYNAMIC = ("preferences", "available_secrets", "output_schema")
+DYNAMIC = ("tool_groups", "preferences", "available_secrets", "output_schema")
 PROTOCOLS = {
     ToolMode.NATIVE: "tool_protocol",
     ToolMode.XML: "tool_protocol_xml",
@@ -51,6 +51,7 @@ class PromptInputs:
     secrets: tuple[str, ...] = ()
     tools_with_secrets: str = ""
     wants_data: bool = False
+    groups: tuple[tuple[str, str, int], ...] = ()
     own: tuple[tuple[str, str], ...] = ()
 
 

@@ -53,6 +53,7 @@ class TaskContext:
         self.own_sections: tuple[tuple[str, str], ...] = ()
         self.hooks: Sequence[Hook] = ()
         self.policy = Policy()
+        self.loaded_groups: frozenset[str] = frozenset()
         self.abilities = Abilities()
         self.allowance = Allowance(task.started_by_id, task.id)
         self.interruption = Interruption(self.is_interrupted)
@@ -163,6 +164,8 @@ class TaskContext:
             sees_pictures=bool(self.abilities.sees),
             has_open_page=self._holding.has(PAGE),
             has_jobs=self._holding.has_jobs,
+            loaded=self.loaded_groups,
+            has_groups=bool(self.policy.on_demand.keys() - self.loaded_groups),
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),
             has_cut=self.history.has_cut,

@@ -9,6 +9,7 @@ from tasks_app.models.file_version import FileVersion
 from tasks_app.models.idempotency import IdempotencyKey
 from tasks_app.models.inbox import InboxMessage
 from tasks_app.models.limits import Limits
+from tasks_app.models.loaded import Loaded, LoadedKind
 from tasks_app.models.prompt_section import PromptSection
 from tasks_app.models.session import Session, SessionMember
 from tasks_app.models.task import Task, TaskState
@@ -26,6 +27,8 @@ __all__ = [
     "IdempotencyKey",
     "InboxMessage",
     "Limits",
+    "Loaded",
+    "LoadedKind",
     "PromptSection",
     "Session",
     "SessionMember",

@@ -37,6 +37,10 @@ class Limits(models.Model):
         default=80, help_text="How much of a budget may be spent before the agent is told."
     )
 
+    workspace_bytes = models.PositiveBigIntegerField(
+        default=2 * 1000**3, help_text="What the files of a session may hold together."
+    )
+
     class Meta:
         db_table = "limits"
         verbose_name_plural = "limits"

@@ -18,13 +18,14 @@ from tasks_app.models import (
     FileVersion,
     InboxMessage,
     Limits,
+    Loaded,
     PromptSection,
     Task,
     ToolCallLog,
     Workflow,
 )
 from tests import factories
-from tools_app.models import AllowedAddress, RolePolicy, SearchEngine, ToolSetting
+from tools_app.models import AllowedAddress, McpServer, McpTool, RolePolicy, SearchEngine, ToolSetting
 
 
 def furnish() -> None:
@@ -56,6 +57,9 @@ def add_more(number: int = 1) -> Task:
     task: Task = factories.TaskFactory(session__owner=member, session__model=model, state="thinking")
     InboxMessage.objects.create(session=task.session, author=member, mode="queue", content="Later.")
     FileVersion.objects.create(session=task.session, task=task, path=f"{number}.txt", sha256="0" * 64, size=1)
+    server = McpServer.objects.create(name=f"server-{number}", transport="stdio", command=["true"])
+    McpTool.objects.create(server=server, name="one", schema="{}", digest="0" * 64)
+    Loaded.objects.create(session=task.session, kind="group", name="tracker")
     _work(task, number)
     return task
 

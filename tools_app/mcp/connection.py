@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sys
-import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -38,15 +37,18 @@ class ServerFailed(ToolError):
 
 
 class Connection:
-    """One request at a time. After a failure it is closed: what the server knew of the session is lost."""
+    """One request at a time. After a failure it is closed: what the server knew of the session is lost.
+
+    `known` are the digests of the server's tools, by name, as they were when it was opened.
+    """
 
     def __init__(self, target: Target, started: Callable[[Started], None]) -> None:
-        self._target, self._started = target, started
+        self.target, self._started = target, started
+        self.known: dict[str, str] = {}
         self._process: Process | None = None
         self._errors = b""
         self._draining: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
-        self.used_at = time.monotonic()
 
     @property
     def is_open(self) -> bool:
@@ -56,23 +58,27 @@ class Connection:
         """The server's answer. Raises ServerFailed. Cancelled, or out of time, it ends the server's child."""
         async with self._one_at_a_time:
             try:
-                async with asyncio.timeout(self._target.timeout_s):
+                async with asyncio.timeout(self.target.timeout_s):
                     answer = await self._exchange(request)
             except TimeoutError as error:
                 await self.close()
                 raise ServerFailed(
-                    f"The MCP server {self._target.name} did not answer within {self._target.timeout_s:.0f} s. "
+                    f"The MCP server {self.target.name} did not answer within {self.target.timeout_s:.0f} s. "
                     "Whether the call had an effect is unknown."
                 ) from error
             except BaseException:
                 await self.close()
                 raise
-            self.used_at = time.monotonic()
         if answer.get("ended"):
             await self.close()
         if "error" in answer:
-            raise ServerFailed(f"The MCP server {self._target.name} says: {answer['error']}")
+            raise ServerFailed(f"The MCP server {self.target.name} says: {answer['error']}")
         return answer
+
+    async def open(self) -> None:
+        """Starts it, if it does not run."""
+        if not self.is_open:
+            await self._start()
 
     async def _exchange(self, request: Mapping[str, Any]) -> dict[str, Any]:
         process = self._process if self.is_open and self._process else await self._start()
@@ -87,9 +93,9 @@ class Connection:
         except ValueError as error:
             said = self._errors.decode(errors="replace").strip().splitlines()
             why = f" Its last words were: {said[-1]}" if said else ""
-            raise ServerFailed(f"The MCP server {self._target.name} ended without an answer.{why}") from error
+            raise ServerFailed(f"The MCP server {self.target.name} ended without an answer.{why}") from error
         if not isinstance(answer, dict):
-            raise ServerFailed(f"The MCP server {self._target.name} gave an answer that cannot be read.")
+            raise ServerFailed(f"The MCP server {self.target.name} gave an answer that cannot be read.")
         return answer
 
     async def _start(self) -> Process:
@@ -107,7 +113,7 @@ class Connection:
         self._started(group.of(process.pid))
         self._draining = asyncio.create_task(self._drain(process))
         assert process.stdin is not None
-        process.stdin.write(json.dumps(self._target.as_json()).encode() + b"\n")
+        process.stdin.write(json.dumps(self.target.as_json()).encode() + b"\n")
         return process
 
     async def _drain(self, process: Process) -> None:

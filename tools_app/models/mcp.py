@@ -1,7 +1,5 @@
 """MCP servers, which administrators alone set up, and the tools that they were found to have."""
 
-import hashlib
-import json
 from typing import Any
 
 from django.contrib.auth.models import Group
@@ -99,8 +97,3 @@ class McpTool(models.Model):
     @property
     def is_held(self) -> bool:
         return self.confirmed != self.digest
-
-
-def digest_of(name: str, description: str, schema: Any) -> str:
-    text = json.dumps([name, description, schema], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()

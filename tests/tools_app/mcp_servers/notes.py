@@ -44,8 +44,8 @@ def die() -> str:
 
 @server.tool()
 def flood() -> str:
-    """Answers with fifty megabytes."""
-    return "x" * 50_000_000
+    """Answers with four megabytes."""
+    return "x" * 4_000_000
 
 
 @server.tool()

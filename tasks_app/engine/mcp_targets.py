@@ -1,0 +1,46 @@
+"""Where the MCP servers are, and with what a task's person is let in."""
+
+from llm_app.call import Runner
+from tasks_app.engine import beside_loop
+from tasks_app.engine.task_context import TaskContext
+from tools_app.errors import ToolError
+from tools_app.mcp.target import Target
+from tools_app.models import McpServer, Transport
+
+
+class McpTargets:
+    """`capabilities.McpTarget` for one task."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+
+    async def target(self, server: str) -> Target:
+        return await beside_loop.in_thread(lambda _: self._target(server))
+
+    def _target(self, name: str) -> Target:
+        server = McpServer.objects.filter(name=name, enabled=True).first()
+        if server is None:
+            raise ToolError(f"There is no MCP server called {name!r} any more.")
+        usable = self._context.secrets.in_force.usable_by(self._context.task.started_by_id)
+        if server.credential and server.credential not in usable:
+            raise ToolError(
+                f"{name} needs the secret {server.credential}, and there is none. Ask the person to save it in their "
+                "settings, under Secrets."
+            )
+        return target_of(server, usable.get(server.credential, ""))
+
+
+def target_of(server: McpServer, credential: str = "") -> Target:
+    """`credential` is the value that goes with each call; empty for a server that needs none."""
+    on_stdio = server.transport == Transport.STDIO
+    own = {server.credential: credential} if credential and on_stdio else {}
+    bearer = {"Authorization": f"Bearer {credential}"} if credential and not on_stdio else {}
+    return Target(
+        name=server.name,
+        transport="stdio" if on_stdio else "streamable_http",
+        command=tuple(server.command),
+        environment=server.environment | own,
+        url=server.url,
+        headers=server.headers | bearer,
+        timeout_s=server.timeout_s,
+    )

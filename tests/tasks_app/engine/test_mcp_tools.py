@@ -1,0 +1,110 @@
+"""Tools of an MCP server in a whole task: listed, confirmed, opened by role, loaded by group, and called."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import Group
+
+from llm_app.models import Secret
+from tasks_app import mcp_listing, services
+from tasks_app.models import ContextEntry, Loaded
+from tests.tasks_app.engine.conftest import Run, call, result, script
+from tests.tools_app import mcp_servers
+from tools_app import policy
+from tools_app.models import McpServer, McpTool, ToolSetting
+
+SERVER = str(Path(mcp_servers.__file__).with_name("notes.py"))
+
+
+@pytest.fixture
+def server(transactional_db):
+    """As it is after its first listing, without starting it."""
+    server = McpServer.objects.create(
+        name="notes", description="Keeps notes.", transport="stdio", command=[sys.executable, SERVER, "stdio"]
+    )
+    for name in ("add", "keep"):
+        McpTool.objects.create(server=server, name=name, schema='{"type": "object"}', digest=name, confirmed=name)
+    return server
+
+
+def test_from_the_first_listing_to_a_result(play, owner, server):
+    server.tools.all().delete()
+    assert mcp_listing.refresh(server) == ""
+    assert {tool.name for tool in McpTool.objects.usable_by(owner.pk)} >= {"add", "keep", "fail"}
+    run = play(call("load_tools", group="notes"), call("notes__add", a="1", b=2), result())
+    assert run.advance().state == "done"
+    assert run.results()[0][1].startswith("Usable now: notes__add")
+    assert run.results()[1] == ("succeeded", "3")
+    assert Loaded.objects.get().name == "notes"
+
+
+def test_a_listing_that_changed_holds_the_tool_until_it_is_confirmed(owner, server):
+    server.tools.filter(name="add").update(digest="another")
+    assert [tool.name for tool in McpTool.objects.usable_by(owner.pk)] == ["keep"]
+    server.tools.filter(name="add").update(confirmed="another")
+    assert McpTool.objects.usable_by(owner.pk).count() == 2
+
+
+def test_what_a_known_server_lists_anew_is_held(server):
+    mcp_listing._keep(server, [mcp_listing.ListedTool(name="new", description="", schema="{}")], confirmed=False)
+    assert server.tools.get(name="new").is_held
+    assert server.tools.get(name="add").is_gone
+
+
+@pytest.mark.parametrize(("hidden", "status"), [("role", "failed"), ("setting", "blocked"), ("server", "failed")])
+def test_a_tool_that_is_not_open_to_the_person_does_not_run(play, server, hidden, status):
+    if hidden == "role":
+        server.roles.add(Group.objects.create(name="others"))
+    elif hidden == "setting":
+        ToolSetting.objects.create(name="notes__add", enabled=False)
+    else:
+        McpServer.objects.update(enabled=False)
+    run = play(call("notes__add", a=1, b=2), result())
+    run.advance()
+    assert run.results()[0][0] == status
+
+
+def test_few_tools_are_shown_at_once_and_many_by_group(play, server, monkeypatch):
+    run = play(call("notes__add", a=1, b=2), result())
+    monkeypatch.setattr(policy, "SHOWN_AT_MOST", 1)
+    run.advance()
+    assert run.results()[0] == (
+        "blocked",
+        "The tool notes__add is not loaded. Call load_tools with group 'notes' first.",
+    )
+
+
+def test_moderate_by_default_and_as_strict_as_the_administrator_says(play, server):
+    ToolSetting.objects.create(name="notes__add", approval="always")
+    task = play(call("notes__add", a=1, b=2), result()).advance()
+    assert task.waiting_for == "approval"
+
+
+def test_without_the_persons_own_credential_it_says_what_to_do(play, owner, server):
+    server.credential = "NOTES_KEY"
+    server.save()
+    run = play(call("notes__add", a=1, b=2), result())
+    run.advance()
+    assert "needs the secret NOTES_KEY" in run.results()[0][1]
+
+
+def test_the_credential_goes_along_and_stays_out_of_the_record(play, owner, server):
+    server.tools.all().delete()
+    server.credential = "NOTES_KEY"
+    server.save()
+    Secret.objects.create(name="NOTES_KEY", value="correct-horse-battery", owner=owner)
+    assert mcp_listing.refresh(server) == ""
+    run = play(call("load_tools", group="notes"), call("notes__environment"), result())
+    run.advance()
+    assert "NOTES_KEY" in run.results()[1][1]
+    assert not ContextEntry.objects.filter(content__contains="correct-horse").exists()
+
+
+def test_what_a_session_loaded_is_there_in_its_next_task(play, owner, server, monkeypatch):
+    monkeypatch.setattr(policy, "SHOWN_AT_MOST", 1)
+    run = play(call("load_tools", group="notes"), result())
+    run.advance()
+    ToolSetting.objects.create(name="notes__add", approval="always")
+    task = services.post_message(run.task.session, owner, script(call("notes__add", a=1, b=2), result())).task
+    assert Run(task).advance().waiting_for == "approval"

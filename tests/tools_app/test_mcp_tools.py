@@ -1,0 +1,167 @@
+"""Tools of MCP servers, spoken to with the SDK's own server: what a server breaks costs its own call only."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tests import waiting
+from tests.tools_app import mcp_servers
+from tests.tools_app.conftest import NoSandbox
+from tools_app.base import ToolContext, ToolResult
+from tools_app.errors import ToolError
+from tools_app.mcp.calling import call
+from tools_app.mcp.connection import Connection
+from tools_app.mcp.listing import ListedTool, tools_of
+from tools_app.mcp.pool import pool
+from tools_app.mcp.target import Target
+from tools_app.network import NetworkPolicy
+from tools_app.sandbox.base import Started
+from tools_app.workspace import Workspace
+
+SERVER = str(Path(mcp_servers.__file__).with_name("notes.py"))
+ON_STDIO = Target(
+    name="notes", transport="stdio", command=(sys.executable, SERVER, "stdio"), environment={"KEY": "x"}, timeout_s=60
+)
+
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")  # a server is slow to start: one serves all that do no harm
+
+
+@pytest.fixture
+def started() -> list[Started]:
+    return []
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def tool_context(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ToolContext]:
+    async def target(server: str) -> Target:
+        return ON_STDIO
+
+    yield ToolContext(
+        session="a session",
+        workspace=Workspace(tmp_path_factory.mktemp("mcp")),
+        sandbox=NoSandbox(),
+        network=NetworkPolicy(),
+        mcp_target=target,
+        report=lambda text: None,
+        started=lambda started: None,
+    )
+    pool._close(("a session", "notes"))
+    await asyncio.gather(*pool._closing)
+
+
+def _runs(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+async def listed(target: Target = ON_STDIO) -> dict[str, ListedTool]:
+    connection = Connection(target, lambda started: None)
+    try:
+        return {tool.name: tool for tool in tools_of("notes", await connection.ask({"do": "list"}))}
+    finally:
+        await connection.close()
+
+
+async def run(context: ToolContext, name: str, **arguments: object) -> ToolResult:
+    if not hasattr(run, "digests"):
+        run.digests = {tool.name: tool.digest for tool in (await listed()).values()}  # type: ignore[attr-defined]
+    return await call("notes", name, run.digests[name], arguments, context)  # type: ignore[attr-defined]
+
+
+async def test_its_tools_are_called_in_one_connection_that_keeps_their_state(tool_context: ToolContext) -> None:
+    assert (await run(tool_context, "add", a=1, b=2)).content == "3"
+    assert (await run(tool_context, "keep", text="a")).content == "1 notes"
+    assert (await run(tool_context, "keep", text="b")).content == "2 notes"
+    failed = await run(tool_context, "fail")
+    assert (failed.status, failed.content) == ("failed", "Error executing tool fail")
+
+
+async def test_a_picture_is_kept_in_the_workspace_and_shown(tool_context: ToolContext) -> None:
+    result = await run(tool_context, "picture")
+    assert result.images[0].endswith(".png")
+    assert tool_context.workspace.read_bytes(result.images[0]).startswith(b"\x89PNG")
+
+
+async def test_its_program_gets_nothing_of_our_environment(tool_context: ToolContext) -> None:
+    names = (await run(tool_context, "environment")).content.split()
+    assert set(names) <= {"KEY", "HOME", "PATH", "LC_CTYPE", "LANG", "PWD", "SHLVL", "_"}
+
+
+async def test_a_server_that_dies_or_floods_costs_its_call_and_the_next_one_works(tool_context: ToolContext) -> None:
+    for name in ("die", "flood"):  # ended by itself, and ended by us
+        with pytest.raises(ToolError, match="The MCP server notes"):
+            await run(tool_context, name)
+        assert (await run(tool_context, "add", a=1, b=2)).content == "3"
+
+
+async def test_a_server_that_hangs_is_ended_with_its_program(tool_context: ToolContext) -> None:
+    number = int((await run(tool_context, "pid")).content)
+    running = asyncio.create_task(run(tool_context, "hang"))
+    await asyncio.sleep(0.2)
+    running.cancel()  # as an interrupt does
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await asyncio.to_thread(waiting.until, lambda: not _runs(number))
+    assert (await run(tool_context, "add", a=1, b=2)).content == "3"
+
+
+async def test_out_of_time_it_says_that_the_effect_is_unknown(started: list[Started]) -> None:
+    connection = Connection(replace(ON_STDIO, timeout_s=0.5), started.append)
+    with pytest.raises(ToolError, match=r"did not answer within 0 s. Whether the call had an effect is unknown"):
+        await connection.ask({"do": "list"})
+    assert not _runs(started[0].pid)
+
+
+async def test_a_tool_that_changed_since_it_was_confirmed_is_not_called(tool_context: ToolContext) -> None:
+    with pytest.raises(ToolError, match="has changed since an administrator confirmed it"):
+        await call("notes", "keep", "0" * 64, {"text": "x"}, tool_context)
+    assert (await run(tool_context, "add", a=1, b=2)).content == "3"
+
+
+async def test_a_program_that_is_not_there_is_said(started: list[Started]) -> None:
+    connection = Connection(replace(ON_STDIO, command=("/no/such/program",)), started.append)
+    with pytest.raises(ToolError, match="The MCP server notes"):
+        await connection.ask({"do": "list"})
+
+
+@pytest.fixture
+def on_http() -> Iterator[Target]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with subprocess.Popen([sys.executable, SERVER, str(port)], stderr=subprocess.DEVNULL) as process:
+        waiting.until(lambda: _answers(port), seconds=60)
+        yield Target(name="notes", transport="streamable_http", url=f"http://127.0.0.1:{port}/mcp", timeout_s=60)
+        process.kill()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+async def test_a_server_over_http_is_spoken_to_in_the_same_way(on_http: Target) -> None:
+    connection = Connection(on_http, lambda started: None)
+    tools = tools_of("notes", await connection.ask({"do": "list"}))
+    answer = await connection.ask({"do": "call", "name": "add", "arguments": {"a": 2, "b": 3}})
+    await connection.close()
+    assert "add" in {tool.name for tool in tools}
+    assert answer["result"]["content"][0]["text"] == "5"
+
+
+async def test_only_tools_that_a_provider_would_take_are_listed() -> None:
+    good = {"name": "a", "description": "x\0 y", "schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    bad = [
+        {**good, "name": "with space"},
+        {**good, "name": "n" * 70},
+        {**good, "schema": {"$ref": "http://elsewhere/schema"}},
+        {**good, "schema": {"properties": 5}},
+    ]
+    (tool,) = tools_of("server", {"tools": [good, *bad]})
+    assert (tool.name, tool.description) == ("a", "x y")
