@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST
 from knox.models import get_token_model
 
 from llm_app.models import Secret
+from llm_app.redaction import in_force
 from tasks_app import secret_keeping
 from tasks_app.errors import Refusal
 from tasks_app.views.access import Request, posted, signed_in
@@ -51,7 +52,8 @@ def profile(request: Request) -> HttpResponse:
     form = ProfileForm(request.POST)
     if not form.is_valid():
         return _page(request, profile=form)
-    request.user.preferences = form.cleaned_data["preferences"]
+    masker = in_force.of_people([request.user.pk]).masker
+    request.user.preferences = masker.masked(form.cleaned_data["preferences"])
     request.user.save(update_fields=["preferences"])
     return done(request, "settings", "Saved. It holds from your next task on.")
 

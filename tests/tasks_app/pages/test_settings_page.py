@@ -14,6 +14,13 @@ def test_preferences_are_saved(alices, alice):
     assert alice.preferences == "Speak German."
 
 
+def test_preferences_keep_no_secret(alices, alice):
+    Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value")
+    alices.post("/settings/profile/", {"preferences": "My key is s3cr3t-value."})
+    alice.refresh_from_db()
+    assert alice.preferences == "My key is [secret:KEY]."
+
+
 def test_a_token_is_shown_once_and_works(alices):
     page = alices.post("/settings/tokens/", {"name": "my script"})
     value = page.context["new_token"]
