@@ -9,7 +9,7 @@ from tasks_app import transcript, workspace_tree
 from tasks_app.item import Item
 from tasks_app.models import ContextEntry, InboxMessage, Session
 
-LIVE = ("state", "said", "actions", "waiting", "plan", "spent")  # what moves with a task
+LIVE = ("state", "here", "said", "actions", "waiting", "plan", "spent")  # what moves with a task
 
 
 def viewing(session: Session, viewer: Any) -> dict[str, Any]:

@@ -29,6 +29,13 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
         "models": models.choices(request.user, session),
         "agents": Agent.objects.all(),
         "workflows": Workflow.objects.usable(),
-        "neighbours": newest_sessions(request.user)[:NEIGHBOURS],
+        "neighbours": _neighbours(request, session),
     }
     return render(request, "chat/chat.html", context)
+
+
+def _neighbours(request: Request, session: Session) -> list[Session]:
+    """The newest sessions, and the open one if it is none of them: its state moves with the page."""
+    sessions = newest_sessions(request.user)
+    newest = list(sessions[:NEIGHBOURS])
+    return newest if session in newest else [*newest, sessions.get(pk=session.pk)]

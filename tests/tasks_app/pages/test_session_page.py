@@ -5,6 +5,8 @@ import json
 import pytest
 
 from tasks_app.engine.pictures import KeptPicture
+from tasks_app.views import chat
+from tests import factories
 
 SAY = json.dumps
 
@@ -171,6 +173,12 @@ def test_the_newest_entries_are_shown_and_the_earlier_ones_on_demand(alices, ses
 def test_a_strange_place_shows_the_newest(before, alices, session, recorded):
     recorded("status_notice", "Here I am.")
     assert "Here I am." in alices.page(f"{session.get_absolute_url()}?before={before}")
+
+
+def test_the_open_session_is_in_the_list_however_old_it_is(alices, session, monkeypatch):
+    monkeypatch.setattr(chat, "NEIGHBOURS", 1)
+    factories.SessionFactory(owner=session.owner)
+    assert 'aria-current="page"' in alices.page(session.get_absolute_url())
 
 
 def test_the_panel_has_the_plan_and_what_was_used(alices, session, task):

@@ -70,6 +70,14 @@ async def test_it_begins_with_the_record(connect, alice, task):
         assert "Thinking" in await socket.until('id="state"')
 
 
+async def test_the_list_of_sessions_shows_how_this_one_stands(connect, alice, task):
+    async with connect(alice) as socket:
+        assert "Thinking" in await socket.until('id="here"')
+        await database_sync_to_async(type(task).objects.update)(state="executing_tool")
+        await broadcast.send(task.session.group, {"type": "state"})
+        assert "Working" in await socket.until('id="here"')
+
+
 async def test_it_resumes_behind_what_a_page_has(connect, alice, task):
     await say(task, "Second.", "Third.")
     async with connect(alice, "?after=2") as socket:
