@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -14,6 +15,7 @@ from llm_app.types import Prompt, ToolMode, ToolSpec
 from tasks_app.engine.prompt_sections import PromptInputs, system_prompt
 from tasks_app.engine.task_context import TaskContext
 from tools_app.base import ToolDefinition
+from tools_app.policy import Policy
 from tools_app.situation import Situation
 
 CLI_TOOLS = ("python3", "git", "node", "curl", "jq", "rg", "sed", "awk", "tar", "zip", "ffmpeg", "pandoc", "pdftotext")
@@ -24,29 +26,35 @@ def build(context: TaskContext, mode: ToolMode) -> Prompt:
     situation = context.situation
     visible = tuple(context.policy.visible(situation))
     masker = context.secrets.masker
-    names, user = tuple(tool.name for tool in visible), context.task.started_by
-    inputs = PromptInputs(
-        person=user.get_username(),
-        preferences=user.preferences,
-        has_shell="shell" in names,
-        has_browser="browser" in names,
-        sandbox=context.sandbox.name,
-        cli_tools=", ".join(installed_tools()),
-        command_hosts=", ".join(sorted(context.policy.hosts("shell"))),
+    inputs = replace(
+        inputs_of(context.task.started_by, context.policy, situation, context.sandbox.name),
         mode=mode,
         functions="" if mode is ToolMode.NATIVE else _functions(visible, situation, masker),
         **_secrets(context, visible),
-        wants_data=bool(situation.output_schema),
-        groups=_groups(context),
         own=context.own_sections,
     )
     system = masked_system(system_prompt(inputs), masker)
     return Prompt(system=system, tools=_specs(visible, situation, masker), messages=())
 
 
-def _groups(context: TaskContext) -> tuple[tuple[str, str, int], ...]:
+def inputs_of(person: Any, policy: Policy, situation: Situation, sandbox: str) -> PromptInputs:
+    """What the prompt depends on for any task of a person in a situation."""
+    names = {tool.name for tool in policy.visible(situation)}
+    return PromptInputs(
+        person=person.get_username(),
+        preferences=person.preferences,
+        has_shell="shell" in names,
+        has_browser="browser" in names,
+        sandbox=sandbox,
+        cli_tools=", ".join(installed_tools()),
+        command_hosts=", ".join(sorted(policy.hosts("shell"))),
+        wants_data=bool(situation.output_schema),
+        groups=_groups(policy),
+    )
+
+
+def _groups(policy: Policy) -> tuple[tuple[str, str, int], ...]:
     """Name, use and size of each group of tools that must be loaded before it is seen."""
-    policy = context.policy
     return tuple((name, policy.groups[name], len(tools)) for name, tools in sorted(policy.on_demand.items()) if tools)
 
 

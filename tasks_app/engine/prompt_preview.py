@@ -1,13 +1,13 @@
 """The whole system prompt of an agent, section by section, as it would be sent now: for administrators."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llm_app.types import ToolMode
 from tasks_app.engine.capabilities import sandbox
-from tasks_app.engine.prompt import installed_tools
-from tasks_app.engine.prompt_sections import DYNAMIC, STABLE, PromptInputs, section
+from tasks_app.engine.prompt import inputs_of
+from tasks_app.engine.prompt_sections import DYNAMIC, STABLE, section
 from tasks_app.models import Agent, PromptSection
 from tools_app.policy import policy_for
 from tools_app.situation import Situation
@@ -25,14 +25,9 @@ class PreviewedSection:
 def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequence[PreviewedSection]:
     """As a task of `person` would have it. In a mode without a field for tools, their list is left out here."""
     versions = PromptSection.objects.in_force(agent)
-    names = [tool.name for tool in policy_for(person.pk, denied=agent.denied_tools).visible(Situation())]
-    inputs = PromptInputs(
-        person=person.get_username(),
-        preferences=person.preferences,
-        has_shell="shell" in names,
-        has_browser="browser" in names,
-        sandbox=sandbox().name,
-        cli_tools=", ".join(installed_tools()),
+    policy = policy_for(person.pk, denied=agent.denied_tools, safe_only=agent.safe_mode)
+    inputs = replace(
+        inputs_of(person, policy, Situation(), sandbox().name),
         mode=mode,
         functions="(the tools, one a line)",
         own=tuple((name, version.text) for name, version in versions.items()),
