@@ -17,17 +17,20 @@ class Place:
     """An entry of a session."""
 
     session: UUID
+    title: str
     seq: int
 
 
 def places(sessions: QuerySet[Session], masker: Masker) -> list[Place]:
     """The entries that say what `masker` knows, newest first."""
     entries = ContextEntry.objects.filter(session__in=sessions.order_by().values("pk")).order_by("-created_at", "-seq")
-    rows = entries.values_list("session_id", "seq", "content", "thinking", "tool_call", "images", "metadata")
+    rows = entries.values_list(
+        "session_id", "session__title", "seq", "content", "thinking", "tool_call", "images", "metadata"
+    )
     return list(_saying(rows.iterator(chunk_size=500), masker))
 
 
 def _saying(rows: Iterable[tuple[Any, ...]], masker: Masker) -> Iterator[Place]:
-    for session, seq, *texts, metadata in rows:
+    for session, title, seq, *texts, metadata in rows:
         if any(masker.mask(text).spans for text in (*texts, json.dumps(metadata, ensure_ascii=False)) if text):
-            yield Place(session=session, seq=seq)
+            yield Place(session=session, title=title, seq=seq)
