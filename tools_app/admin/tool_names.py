@@ -11,12 +11,14 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
 from tools_app import registry
+from tools_app.policy import ALWAYS_THERE
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def known() -> list[str]:
-    return sorted(tool.name for tool in registry.all_tools())
+    """Without the one that is always there."""
+    return sorted(tool.name for tool in registry.all_tools() if tool.name != ALWAYS_THERE)
 
 
 def checked(names: Iterable[str]) -> list[str]:
