@@ -7,10 +7,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Site:
-    """`pages` are bodies of HTML by path; `headers` of single ones. /slow answers only when the site closes."""
+    """`pages` are bodies of HTML by path, `raw` other bodies; `headers` of single ones. /slow answers only when the site closes."""
 
     def __init__(self, pages: Mapping[str, str]) -> None:
         self.pages = dict(pages)
+        self.raw: dict[str, bytes] = {}
         self.headers: dict[str, dict[str, str]] = {}
         self.asked: list[str] = []
         self.slow_is_asked = threading.Event()
@@ -47,7 +48,7 @@ class Site:
                     self.send_header(name, value)
                 self.end_headers()
                 with suppress(ConnectionError):  # nobody waits for /slow
-                    self.wfile.write(site.pages.get(path, "").encode())
+                    self.wfile.write(site.raw.get(path) or site.pages.get(path, "").encode())
 
             def log_message(self, *args: object) -> None:
                 pass
