@@ -39,7 +39,21 @@ class TaskAdmin(ReadOnlyAdmin):
             "State",
             {"fields": ["state", "waiting_for", "stop_requested_at", "stopped", "failure_code", "failure_detail"]},
         ),
-        ("Work", {"fields": ["iteration", "max_iterations", "tokens", "cost", "plan", "final_result"]}),
+        (
+            "Work",
+            {
+                "fields": [
+                    "iteration",
+                    "max_iterations",
+                    "calls_made",
+                    "tokens",
+                    "cost",
+                    "workflow",
+                    "plan",
+                    "final_result",
+                ]
+            },
+        ),
         ("Worker", {"fields": ["lease_owner", "lease_expires_at", "epoch", "crashes", "woken_at"]}),
     )
     readonly_fields = ["in_session", "llm_calls", "tokens", "cost", "created_at"]
