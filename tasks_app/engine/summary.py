@@ -13,7 +13,8 @@ from llm_app.call import LLMCall, Runner
 from llm_app.models import LLMLog
 from llm_app.retry import Action
 from llm_app.types import Delta, Message, Prompt, Purpose
-from tasks_app.engine.draft import Draft, reminder
+from tasks_app.engine.draft import Draft
+from tasks_app.engine.reminders.summary import summary
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.engine.turn_lines import safe, shortened
 from tasks_app.models import ContextEntry
@@ -67,11 +68,7 @@ def _entry(words: str, entries: Sequence[ContextEntry]) -> Draft | None:
     words = words.strip().encode(errors="replace")[:LONGEST].decode(errors="ignore")
     if not words:
         return None
-    text = (
-        f"Of the entries {entries[0].seq} to {entries[-1].seq} you see only an outline from here on. A model has "
-        f"summed them up; what matters, check (`recall` gives back what stands under a number):\n{words}"
-    )
-    return reminder(text, "summary")
+    return summary(entries[0].seq, entries[-1].seq, words)
 
 
 def _told(entries: Sequence[ContextEntry]) -> str:

@@ -43,6 +43,9 @@ class Agent(Section):
     termination_review: bool = False
     review_model: Name | None = None
     withheld_patterns: list[Pattern] = []
+    prune_outputs: bool = False
+    shorten_results: bool = False
+    summarise: bool = False
     sections: dict[Annotated[str, AfterValidator(_known)], Text] = {}
 
 

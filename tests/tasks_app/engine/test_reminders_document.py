@@ -20,6 +20,7 @@ from tasks_app.engine.draft import Draft
 from tasks_app.engine.reminders.budget import budget
 from tasks_app.engine.reminders.language import language
 from tasks_app.engine.reminders.stale_plan import stale_plan
+from tasks_app.engine.reminders.summary import summary
 from tasks_app.engine.reminders.tool_limit import tool_limit
 from tasks_app.engine.reminders.tool_list import tool_list
 from tasks_app.engine.reminders.workflow_step import workflow_step
@@ -41,6 +42,7 @@ SETTINGS = {
     "stale_plan": "`stale_plan_after` (10 replies)",
     "budget": "`budget_reminder_percent` (80)",
     "tool_limit": "`tool_call_limit` (none)",
+    "summary": "`summarise` of the agent (off)",
 }
 WORKFLOW = {
     "name": "Release",
@@ -79,6 +81,10 @@ def examples() -> list[tuple[str, Draft | None]]:
         ("tool_limit", tool_limit(40)),
         ("forked", reminders.forked(2)),
         ("budget", budget([standing()], 80)),
+        (
+            "summary",
+            summary(1, 120, "The tests of main.go fail since the clock was changed; the cause is in clock.go."),
+        ),
     ]
 
 
