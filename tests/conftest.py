@@ -39,6 +39,12 @@ def pytest_configure() -> None:
     settings.SERVESTATIC_USE_FINDERS = settings.SERVESTATIC_USE_STATIC_ROOT = False  # each new client reads all files
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What waits for servers and browsers begins first: at the end, two workers share what is quick."""
+    order = ("e2e", "acceptance", "team", "engine")
+    items.sort(key=lambda item: next((n for n, name in enumerate(order) if name in item.path.parts), len(order)))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _leave_nothing() -> Iterator[None]:
     yield

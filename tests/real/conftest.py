@@ -10,7 +10,7 @@ from tests.real import proxy_server
 from tests.server import ROOT, Server
 
 PYTHON = ROOT / ".venv-real" / "bin" / "python"
-LOADING_SECONDS = 120
+OFF = ("browser", "fetch_url", "file", "match", "search", "shell", "skill")  # a prompt of half the length
 
 
 @pytest.fixture(scope="session")
@@ -33,8 +33,10 @@ def real_server(model_url: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     config = folder / "agentsite.yml"
     config.write_text(
         f"providers: [{{name: llama, protocol: openai_native, base_url: '{model_url}', timeout_s: 600}}]\n"
-        "models: [{name: small, context_window: 8192, max_output_tokens: 200,"
+        "models: [{name: small, context_window: 8192, max_output_tokens: 100,"
         " providers: [{provider: llama, model: smollm2}]}]\n"
+        "limits: {max_iterations: 6, no_tool_call_retries: 2}\n"
+        f"tools: [{', '.join(f'{{name: {name}, enabled: false}}' for name in OFF)}]\n"
     )
     server = Server(folder / "var", AGENTSITE_CONFIG=str(config)).start()
     yield server

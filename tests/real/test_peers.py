@@ -16,6 +16,7 @@ from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.protocols import adapter_for
 from llm_app.types import LLMTurnResult, Message, Prompt, ToolSpec
 from tasks_app import event_loop
+from tests.real.conftest import OFF
 from tests.real.proxy_server import KEY
 from tests.real.test_real_model import LONG, check_record
 from tests.server import Server
@@ -24,7 +25,6 @@ from tests.waiting import until
 pytestmark = pytest.mark.real
 PROTOCOLS = ("openai_native", "anthropic_native", "anthropic_xml", "json_schema")
 ENDS = {"max_iterations", "no_tool_call", "tool_loop"}
-OFF = ("browser", "fetch_url", "file", "match", "search", "shell", "skill")  # a prompt of half the length
 ASKED = 20
 
 
@@ -38,8 +38,8 @@ def peers(proxy_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         rows += [f"  - {{name: {name}, protocol: {name}, base_url: '{address}', api_key: {KEY}, timeout_s: 600}}"]
     rows += ["models:"]
     for name in PROTOCOLS:
-        route = f"{{provider: {name}, model: smollm2, temperature: 0}}"
-        rows += [f"  - {{name: {name}, context_window: 8192, max_output_tokens: 100, providers: [{route}]}}"]
+        route = f"{{provider: {name}, model: smollm2, max_tokens: {400 if name == 'json_schema' else 100}}}"
+        rows += [f"  - {{name: {name}, context_window: 8192, max_output_tokens: 400, providers: [{route}]}}"]
     rows += ["limits: {max_iterations: 2, no_tool_call_retries: 1}", "tools:"]
     rows += [f"  - {{name: {name}, enabled: false}}" for name in OFF]
     (folder / "agentsite.yml").write_text("\n".join(rows))
@@ -55,7 +55,8 @@ def test_a_task_comes_to_its_end_and_all_that_was_said_is_in_the_record(peers, p
     task = peers.call("POST", f"sessions/{session}/messages/", {"content": "Say hello to me."})["task"]
     ended = until(lambda: (t := peers.task(task))["state"] in ("done", "failed") and t, LONG, every=0.5)
     types = Counter(check_record(peers, session))
-    print(f"\n{protocol}: {ended['failure'] or 'done'} {dict(types)} {ended['usage']} {time.monotonic() - began:.0f} s")
+    said = [entry["content"] or entry["tool_call"] for entry in peers.entries(session) if entry["role"] == "assistant"]
+    print(f"\n{protocol}, {time.monotonic() - began:.0f} s: {ended['failure'] or 'done'} {dict(types)} {said}")
     assert ended["state"] == "done" or ended["failure"]["code"] in ENDS
     assert ended["usage"]["input_tokens"] > 500
     assert ended["usage"]["output_tokens"] > 0

@@ -29,14 +29,15 @@ def check_record(server: Server, session: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "text", ["Say hello.", "Call the tool `plan` with action advance.", "Write 1 to 5 into a file."]
+    "text", ["Say hello.", "Call the tool `plan` with action advance.", "Count from 1 to 5."]
 )
 def test_whatever_it_says_the_task_comes_to_a_clean_end(real_server, text):
     session, task = ask(real_server, text)
     ended = until(lambda: (t := real_server.task(task))["state"] in ("done", "failed") and t, LONG, every=0.5)
+    assert ended["usage"]["output_tokens"] > 0, "the model was asked, and answered"
     print(f"\n{text!r}: {ended['state']} {ended['failure']} {Counter(check_record(real_server, session))}")
     if ended["state"] == "failed":
-        assert ended["failure"]["code"] in ("no_tool_call", "tool_loop", "max_iterations", "context_overflow")
+        assert ended["failure"]["code"] in ("no_tool_call", "tool_loop", "max_iterations")
         assert ended["failure"]["detail"]
 
 
@@ -45,8 +46,9 @@ def test_stop_takes_effect_at_once(real_server):
     real_server.until_task(task, 60, state="thinking")
     began = time.monotonic()
     real_server.call("POST", f"tasks/{task}/stop/")
-    real_server.until_task(task, 5, state="failed")
+    ended = real_server.until_task(task, 5, state="failed")
     print(f"\nstopped after {time.monotonic() - began:.2f} s")
+    assert ended["failure"]["code"] == "stopped"
     assert time.monotonic() - began < 1.5
     check_record(real_server, session)
 
