@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+import orjson
 from django.db import transaction
 from django.utils import timezone
 
@@ -67,13 +68,15 @@ def send_again(origin: Session, seq: int, author: Any, content: str = "") -> Ses
 
     With other `content`, it is the same message edited. Raises NoMessage, and what `fork` and `post_message` raise.
     """
-    messages = ContextEntry.objects.of(origin).filter(seq__lte=seq, context_type=ContextType.USER_MESSAGE)
+    entries = ContextEntry.objects.of(origin).select_related("task")
+    messages = entries.filter(seq__lte=seq, context_type=ContextType.USER_MESSAGE)
     if (last := messages.last()) is None:
         raise NoMessage()
     (message,) = shown(origin, [last])
     copy = fork(origin, message.seq - 1, author)
     item = Item(entry=message)
-    services.post_message(copy, author, content or item.text, attachments=item.attachments)
+    schema = orjson.loads(message.task.output_schema or "null")
+    services.post_message(copy, author, content or item.text, attachments=item.attachments, output_schema=schema)
     return copy
 
 

@@ -197,6 +197,14 @@ def test_its_files_are_sent_again_too(ended: Session, owner: Any) -> None:
     assert message.content.count("[attached file") == 1
 
 
+def test_what_its_result_must_fit_is_asked_for_again(play: Callable[..., Run], owner: Any) -> None:
+    schema = {"type": "integer"}
+    run = play(call("message", type="result", text="Three.", data=3), output_schema=schema)
+    run.advance()
+    fork = forks.send_again(run.task.session, run.entries[-1].seq, owner)
+    assert json.loads(fork.tasks.active().get().output_schema) == schema
+
+
 def test_without_a_message_before_it_there_is_nothing_to_send(owner: Any) -> None:
     session = factories.SessionFactory(owner=owner)
     task: Task = factories.TaskFactory(session=session)
