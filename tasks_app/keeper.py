@@ -38,21 +38,22 @@ class Keeper(threading.Thread):
 
     def run(self) -> None:
         while not self._stopped:
-            holding.called.wait(POLL_SECONDS)
+            is_called = holding.called.wait(POLL_SECONDS)
             holding.called.clear()
             try:
-                self._round()
+                self._round(is_called=is_called)
             except DatabaseError as error:
                 logger.warning("the database is not reachable: %s", error)
                 connection.close()
 
-    def _round(self) -> None:
+    def _round(self, *, is_called: bool) -> None:
+        """`is_called`: another worker left a task to us; what we held for it may be gone by now."""
         running = interruption.running_tasks()
         if running:
             self._look_for_people(running)
         if running and self._is_due("renew", settings.LEASE_SECONDS / 6):
             lease.renew(running)
-        if self._sweeps and anything():
+        if self._sweeps and (is_called or anything()):
             self._take_what_waits_for_us()
         if self._sweeps and self._is_due("beat", BEAT_SECONDS):
             EngineProcess.objects.beat(process.name())

@@ -1,0 +1,65 @@
+"""While a worker holds something for a session, such as an open page, the session's tasks are left to it."""
+
+import socket
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tasks_app.engine import holding, process
+from tasks_app.keeper import Keeper
+from tasks_app.models import EngineProcess, Session, TaskState
+from tests.tasks_app.engine.conftest import Run, result
+from tests.waiting import until
+
+Play = Callable[..., Run]
+
+
+def held_by(run: Run, name: str) -> None:
+    Session.objects.filter(pk=run.task.session_id).update(held_by=name, held={"page": "the page"})
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tasks that all workers are told of."""
+    told: list[str] = []
+    monkeypatch.setattr("tasks_app.engine.wakeup._broadcast", lambda command, task_id: told.append(command))
+    return told
+
+
+@pytest.fixture
+def keeper() -> Iterator[Keeper]:
+    keeper = Keeper()
+    keeper.start()
+    yield keeper
+    keeper.stop()
+    keeper.join(10)
+
+
+def test_a_task_is_left_to_the_living_worker_that_holds_its_page(play: Play, told: list[str]) -> None:
+    run = play(result())
+    EngineProcess.objects.beat("other-host:holder")
+    held_by(run, "other-host:holder")
+    assert run.advance().state == TaskState.INITIALIZING
+    assert told == ["look_after"]
+
+
+@pytest.mark.parametrize("holder", ["other-host:silent", f"{socket.gethostname()}:{'0' * 32}"])
+def test_a_dead_worker_holds_nothing_any_more(play: Play, told: list[str], holder: str) -> None:
+    run = play(result())
+    if "silent" not in holder:
+        EngineProcess.objects.beat(holder)  # seen a moment ago, but its lock file is gone
+    held_by(run, holder)
+    assert run.advance().state == TaskState.DONE
+    assert told == []
+
+
+def test_the_holder_takes_what_it_is_told_of_also_when_the_page_is_closed_by_now(play: Play, keeper: Keeper) -> None:
+    run = play(result())
+    held_by(run, process.name())
+    holding.called.set()
+
+    def is_done() -> bool:
+        run.task.refresh_from_db()
+        return run.task.state == TaskState.DONE
+
+    assert until(is_done, 30)
