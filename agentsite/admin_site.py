@@ -64,6 +64,7 @@ NAVIGATION = [
         "title": "Tools",
         "items": [
             _item("Tools", "handyman", "tools_app.toolsetting"),
+            _item("Skills", "school", "tools_app.skill"),
             _item("MCP servers", "hub", "tools_app.mcpserver"),
             _item("MCP tools", "extension", "tools_app.mcptool"),
             _item("Search engines", "travel_explore", "tools_app.searchengine"),

@@ -85,6 +85,7 @@ else:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 WORKSPACES_DIR = VAR_DIR / "workspaces"
 VERSIONS_DIR = VAR_DIR / "versions"  # what files of workspaces held before the agent changed them
+SKILLS_DIR = VAR_DIR / "skills"  # folders with a SKILL.md, beside those that ship
 RUN_DIR = VAR_DIR / "run"
 
 CACHES: dict[str, dict[str, Any]] = {

@@ -14,7 +14,9 @@ from tools_app.capabilities import (
     MakeMedia,
     McpTarget,
     NoSearches,
+    NoSkills,
     Searches,
+    Skills,
     StoredResult,
     no_maker,
     no_model,
@@ -101,6 +103,7 @@ class ToolContext:
     searches: Searches = field(default_factory=NoSearches)
     stored_result: StoredResult = nothing_stored
     mcp_target: McpTarget = no_server
+    skills: Skills = field(default_factory=NoSkills)
     reader: ReaderService | None = None
     report: Callable[[str], None]
     started: Callable[[Started], None]

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 from tools_app.errors import ModelFailed, NothingStored, ToolError
 from tools_app.mcp.target import Target
 from tools_app.search_engines.base import Engine
+from tools_app.skills.reading import SkillText
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,26 @@ class McpTarget(Protocol):
 async def no_server(server: str) -> Target:
     """Where nobody has set one up."""
     raise ToolError(f"There is no MCP server called {server!r}.")
+
+
+class Skills(Protocol):
+    """The skills that are open to the task's person."""
+
+    async def get(self, name: str) -> SkillText:
+        """Raises ToolError."""
+
+    def is_in_view(self, name: str) -> bool:
+        """Whether the model sees the whole text of an earlier load."""
+
+
+class NoSkills:
+    """Where there are none."""
+
+    async def get(self, name: str) -> SkillText:
+        raise ToolError(f"There is no skill called {name!r}.")
+
+    def is_in_view(self, name: str) -> bool:
+        return False
 
 
 class Searches(Protocol):

@@ -70,4 +70,11 @@ class LoadGroup:
     group: str
 
 
-Effect = Finish | MisfitData | WaitForReply | SetPlan | EndStep | KeepSearch | KeepVersion | LoadGroup
+@dataclass(frozen=True, kw_only=True)
+class LoadSkill:
+    """The session remembers that it has loaded a skill."""
+
+    name: str
+
+
+Effect = Finish | MisfitData | WaitForReply | SetPlan | EndStep | KeepSearch | KeepVersion | LoadGroup | LoadSkill

@@ -11,8 +11,9 @@ class Situation:
     `has_open_page`, that the session's browser shows a page; `has_jobs`, that commands of it run in the background;
     `answers_only`, that only `message` is left; `in_workflow`, that the task has the steps of one in place of a plan;
     `has_cut`, that the model sees only an outline of the conversation's beginning. `loaded` are the groups of tools
-    that the session has loaded, `has_groups` says that there are such. `output_schema` is the JSON Schema, as text,
-    that the data of the result must fit; empty if none was asked for.
+    that the session has loaded, `has_groups` says that there are such, `skills` names those that are open to the
+    task's person, with descriptions. `output_schema` is the JSON Schema, as text, that the data of the result must
+    fit; empty if none was asked for.
     """
 
     makes_images: bool = False
@@ -25,4 +26,5 @@ class Situation:
     has_cut: bool = False
     loaded: frozenset[str] = frozenset()
     has_groups: bool = False
+    skills: tuple[tuple[str, str], ...] = ()
     output_schema: str = ""

@@ -10,9 +10,10 @@ from tasks_app.engine import process
 from tasks_app.engine.asking import ModelForTools
 from tasks_app.engine.checks import ClearedCall
 from tasks_app.engine.live_stream import LiveStream
-from tasks_app.engine.recalling import StoredResults
 from tasks_app.engine.mcp_targets import McpTargets
+from tasks_app.engine.recalling import StoredResults
 from tasks_app.engine.searching import StoredSearches
+from tasks_app.engine.skills import StoredSkills
 from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import Limits, Session
 from tools_app.base import Target, ToolContext, ToolDefinition
@@ -58,6 +59,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         stored_result=StoredResults(context),
         reader=ReaderService(**settings.READER_SERVICE) if settings.READER_SERVICE else None,
         mcp_target=McpTargets(context).target,
+        skills=StoredSkills(context),
         report=report,
         started=process.remember,
     )

@@ -6,7 +6,6 @@ A refusal is a visible result. Nothing here changes what the model wrote, beyond
 import json
 from dataclasses import dataclass
 
-from llm_app.redaction.masker import Masker
 from tasks_app.engine import reminders
 from tasks_app.engine.approvals import approved
 from tasks_app.engine.closing import UNKNOWN
@@ -20,7 +19,7 @@ from tasks_app.engine.task_context import TaskContext
 from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.models.task import FailureCode
 from tasks_app.models.tool_call import CallStatus
-from tools_app import coerce, registry
+from tools_app import coerce
 from tools_app.base import Arguments, Danger, ToolDefinition
 from tools_app.errors import ToolError, UnknownTool
 from tools_app.hooks.base import Call

@@ -3,13 +3,20 @@
 from collections.abc import Sequence
 
 from tasks_app.models import Loaded, LoadedKind, Session
-from tools_app.effects import Effect, LoadGroup
+from tools_app.effects import Effect, LoadGroup, LoadSkill
 
 
 def rows_of(session: Session, effects: Sequence[Effect]) -> list[Loaded]:
     """For the transaction of the result."""
-    groups = {effect.group for effect in effects if isinstance(effect, LoadGroup)} - groups_of(session)
-    return [Loaded(session=session, kind=LoadedKind.GROUP, name=name) for name in sorted(groups)]
+    named = [_named(effect) for effect in effects if isinstance(effect, LoadGroup | LoadSkill)]
+    known = set(Loaded.objects.filter(session=session).values_list("kind", "name")) if named else set()
+    return [Loaded(session=session, kind=kind, name=name) for kind, name in named if (kind, name) not in known]
+
+
+def _named(effect: LoadGroup | LoadSkill) -> tuple[str, str]:
+    if isinstance(effect, LoadGroup):
+        return LoadedKind.GROUP, effect.group
+    return LoadedKind.SKILL, effect.name
 
 
 def groups_of(session: Session) -> frozenset[str]:

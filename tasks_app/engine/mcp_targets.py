@@ -1,6 +1,5 @@
 """Where the MCP servers are, and with what a task's person is let in."""
 
-from llm_app.call import Runner
 from tasks_app.engine import beside_loop
 from tasks_app.engine.task_context import TaskContext
 from tools_app.errors import ToolError

@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from llm_app import abilities
-from tasks_app.engine import loading, reminders, workflow
+from tasks_app.engine import loading, reminders, skills, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.engine.draft import Draft
 from tasks_app.engine.hooks import hooks_of
@@ -40,6 +40,7 @@ def look_up(context: TaskContext) -> None:
     context.own_sections = PromptSection.objects.texts_of(context.agent)
     context.allowance.refresh()
     context.policy, context.hooks = _policy(context), hooks_of(context.agent)
+    context.skills = skills.catalogue(context.task.started_by_id)
     if context.policy.on_demand:
         context.loaded_groups = loading.groups_of(context.session)
     context.abilities = abilities.of_user(context.task.started_by_id, preferred=context.model)

@@ -50,6 +50,7 @@ def inputs_of(person: Any, policy: Policy, situation: Situation, sandbox: str) -
         command_hosts=", ".join(sorted(policy.hosts("shell"))),
         wants_data=bool(situation.output_schema),
         groups=_groups(policy),
+        skills=situation.skills if "skill" in names else (),
     )
 
 

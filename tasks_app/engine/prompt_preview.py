@@ -8,6 +8,7 @@ from llm_app.types import ToolMode
 from tasks_app.engine.capabilities import sandbox
 from tasks_app.engine.prompt import inputs_of
 from tasks_app.engine.prompt_sections import DYNAMIC, STABLE, section
+from tasks_app.engine.skills import catalogue
 from tasks_app.models import Agent, PromptSection
 from tools_app.policy import policy_for
 from tools_app.situation import Situation
@@ -27,7 +28,7 @@ def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequ
     versions = PromptSection.objects.in_force(agent)
     policy = policy_for(person.pk, denied=agent.denied_tools, safe_only=agent.safe_mode)
     inputs = replace(
-        inputs_of(person, policy, Situation(), sandbox().name),
+        inputs_of(person, policy, Situation(skills=catalogue(person.pk)), sandbox().name),
         mode=mode,
         functions="(the tools, one a line)",
         own=tuple((name, version.text) for name, version in versions.items()),

@@ -22,7 +22,7 @@ STABLE = (
     "secrets",
     "prompt_injection",
 )
-DYNAMIC = ("tool_groups", "preferences", "available_secrets", "output_schema")
+DYNAMIC = ("skills", "tool_groups", "preferences", "available_secrets", "output_schema")
 PROTOCOLS = {
     ToolMode.NATIVE: "tool_protocol",
     ToolMode.XML: "tool_protocol_xml",
@@ -52,6 +52,7 @@ class PromptInputs:
     tools_with_secrets: str = ""
     wants_data: bool = False
     groups: tuple[tuple[str, str, int], ...] = ()
+    skills: tuple[tuple[str, str], ...] = ()
     own: tuple[tuple[str, str], ...] = ()
 
 

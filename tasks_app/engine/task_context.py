@@ -54,6 +54,7 @@ class TaskContext:
         self.hooks: Sequence[Hook] = ()
         self.policy = Policy()
         self.loaded_groups: frozenset[str] = frozenset()
+        self.skills: tuple[tuple[str, str], ...] = ()
         self.abilities = Abilities()
         self.allowance = Allowance(task.started_by_id, task.id)
         self.interruption = Interruption(self.is_interrupted)
@@ -165,6 +166,7 @@ class TaskContext:
             has_open_page=self._holding.has(PAGE),
             has_jobs=self._holding.has_jobs,
             loaded=self.loaded_groups,
+            skills=self.skills,
             has_groups=bool(self.policy.on_demand.keys() - self.loaded_groups),
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),

@@ -9,6 +9,7 @@ from tasks_app.engine.turns import Turn, TurnKind
 from tasks_app.models import ContextEntry, ContextType
 
 LONGEST_STEP = 160  # characters of what a step did, and again of what came of it
+LONGEST_SKILL = 12_000  # characters of a skill's text that stays whole as long as it fits
 LONGEST_WORDS = 600  # characters that stay of a person's words when nothing else helps: head and tail
 _OURS = re.compile(r"</(?=(about|user|agent|asked|step|turns|omitted|note|compacted_history|conversation)>)")
 Template = Callable[[str, Mapping[str, Any]], str]
@@ -52,6 +53,9 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
     outcome = f" → {_cut(result.content)}" if result is not None else ""
     status = result.metadata.get("status", "") if result is not None else "open"
     number = result.seq if result is not None else call.seq
+    if name == "skill" and result is not None and len(result.content) <= LONGEST_SKILL and status == "succeeded":
+        again = f'<step n="{number}" status="{status}">{safe(did)}; load it again with `skill`</step>'
+        return Line(text=safe(result.content), short=again, first=call.seq, last=_last(turn))
     text = f'<step n="{number}" status="{status}">{safe(did + outcome)}</step>'
     return Line(text=text, first=call.seq, last=_last(turn), is_step=True, tool=name)
 

@@ -25,7 +25,7 @@ from tasks_app.models import (
     Workflow,
 )
 from tests import factories
-from tools_app.models import AllowedAddress, McpServer, McpTool, RolePolicy, SearchEngine, ToolSetting
+from tools_app.models import AllowedAddress, McpServer, McpTool, RolePolicy, SearchEngine, Skill, SkillFile, ToolSetting
 
 
 def furnish() -> None:
@@ -59,6 +59,11 @@ def add_more(number: int = 1) -> Task:
     FileVersion.objects.create(session=task.session, task=task, path=f"{number}.txt", sha256="0" * 64, size=1)
     server = McpServer.objects.create(name=f"server-{number}", transport="stdio", command=["true"])
     McpTool.objects.create(server=server, name="one", schema="{}", digest="0" * 64)
+    SkillFile.objects.create(
+        skill=Skill.objects.create(name=f"skill-{number}", description="Does it.", body="Do it."),
+        path="a",
+        content=b"a",
+    )
     Loaded.objects.create(session=task.session, kind="group", name="tracker")
     _work(task, number)
     return task

@@ -1,5 +1,5 @@
 """The admin of what is decided about tools."""
 
-from tools_app.admin import addresses, mcp, roles, tools
+from tools_app.admin import addresses, mcp, roles, skills, tools
 
-__all__ = ["addresses", "mcp", "roles", "tools"]
+__all__ = ["addresses", "mcp", "roles", "skills", "tools"]

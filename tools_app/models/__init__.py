@@ -5,6 +5,7 @@ from tools_app.models.blacklist import RolePolicy, UserPolicy
 from tools_app.models.mcp import McpServer, McpTool, Transport
 from tools_app.models.search import CachedSearch, SearchEngine, SearchEngineKind
 from tools_app.models.setting import Approval, DangerLevel, ToolSetting
+from tools_app.models.skill import Skill, SkillFile
 
 __all__ = [
     "AllowedAddress",
@@ -16,6 +17,8 @@ __all__ = [
     "RolePolicy",
     "SearchEngine",
     "SearchEngineKind",
+    "Skill",
+    "SkillFile",
     "ToolSetting",
     "Transport",
     "UserPolicy",

@@ -26,7 +26,7 @@ class ToolSetting(models.Model):
     approval = models.CharField(max_length=10, choices=Approval, default=Approval.BY_DANGER)
     approvers = models.ForeignKey(
         Group,
-        models.SET_NULL,
+        models.PROTECT,  # without the role, its calls would be anybody's to approve
         null=True,
         blank=True,
         related_name="+",

@@ -9,8 +9,10 @@ import pytest
 import yaml
 from django.db import connection
 
+from llm_app.models import LLMLog
 from tasks_app import jobs, services
 from tasks_app.models import ContextEntry, Session, Task
+from tasks_app.replay import verification
 from tests import factories, provider
 
 
@@ -55,7 +57,7 @@ def script(*replies: Any) -> str:
     return f"```script\n{yaml.safe_dump(list(replies), allow_unicode=True)}```"
 
 
-def call(name: str, **arguments: Any) -> dict[str, Any]:
+def call(name: str, /, **arguments: Any) -> dict[str, Any]:
     return {"call": name, "arguments": arguments}
 
 
@@ -64,8 +66,19 @@ def result(text: str = "Done.") -> dict[str, Any]:
 
 
 @pytest.fixture
-def owner(transactional_db: None) -> Any:
-    return factories.UserFactory(username="olga")
+def owner(transactional_db: None, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Whatever a test lets her tasks do, each of their requests can be rebuilt, and each chain is whole."""
+    yield factories.UserFactory(username="olga")
+    if "tampered" not in request.fixturenames:
+        for session in Session.objects.all():
+            calls = LLMLog.objects.filter(session_id=session.pk).exclude(adapter="x")  # those of factories
+            found = verification.of_session(session, calls)
+            assert found.mismatches + found.broken_chains == []
+
+
+@pytest.fixture
+def tampered() -> None:
+    """For a test that changes the record on purpose."""
 
 
 @pytest.fixture

@@ -1,0 +1,116 @@
+"""Skills: only their names stand in the prompt; a load brings the text and the files, once; and outlives compaction."""
+
+import io
+import zipfile
+
+import pytest
+from django.contrib.auth.models import Group
+
+from tasks_app.engine import prompt, skills
+from tasks_app.engine.turn_lines import line_of
+from tasks_app.engine.turns import group
+from tasks_app.models import Loaded
+from tests.tasks_app.engine.conftest import call, result
+from tools_app.models import Skill, SkillFile
+from tools_app.skills.archive import unpacked
+from tools_app.skills.installed import installed
+from tools_app.skills.reading import BadSkill, read
+
+TEXT = "---\nname: folding\ndescription: Fold maps.\n---\nFold along the crease.\n"
+
+
+@pytest.fixture
+def folding(transactional_db):
+    skill = Skill.objects.create(name="folding", description="Fold maps.", body="Fold along the crease.")
+    SkillFile.objects.create(skill=skill, path="maps/one.txt", content=b"a map")
+    return skill
+
+
+def test_the_shipped_skills_can_be_read():
+    assert {"data-analysis", "web-research", "written-report"} <= set(installed())
+
+
+def test_a_load_brings_text_and_files_and_is_remembered(play, folding):
+    run = play(
+        call("skill", name="folding"), call("file", action="read", path=".skills/folding/maps/one.txt"), result()
+    )
+    assert run.advance().state == "done"
+    assert run.results()[0][1].startswith('<skill name="folding">\nFold along the crease.\n</skill>\nIts files: ')
+    assert "a map" in run.results()[1][1]
+    assert Loaded.objects.get().name == "folding"
+
+
+def test_a_second_load_of_a_text_in_view_answers_so(play, folding):
+    run = play(call("skill", name="folding"), call("skill", name="folding"), result())
+    run.advance()
+    assert run.results()[1][1] == "The skill folding is loaded already: its text stands above in full."
+
+
+def test_names_and_descriptions_stand_in_the_prompt_and_the_text_does_not(play, folding, monkeypatch):
+
+    seen = []
+    monkeypatch.setattr(
+        prompt, "system_prompt", lambda inputs, real=prompt.system_prompt: seen.append(real(inputs)) or real(inputs)
+    )
+    play(result()).advance()
+    assert "- folding: Fold maps." in seen[0]
+    assert "crease" not in seen[0]
+
+
+def test_a_skill_of_a_role_is_not_there_for_others(play, owner, folding):
+    folding.roles.add(Group.objects.create(name="folders"))
+    run = play(call("skill", name="folding"), result())
+    run.advance()
+    assert run.results()[0][1].startswith("There is no skill called 'folding'. The skills are: data-analysis")
+    owner.groups.add(Group.objects.get(name="folders"))
+    assert "folding" in dict(skills.catalogue(owner.pk))
+
+
+def test_its_text_survives_compaction_whole_and_else_its_line_says_to_load_it_again(play, folding):
+    run = play(call("skill", name="folding"), result())
+    run.advance()
+    turn = next(turn for turn in group(run.entries) if turn.entries[0].call and turn.entries[0].call["name"] == "skill")
+    line = line_of(turn, lambda name, arguments: f"{name} {arguments['name']}")
+    assert "Fold along the crease." in line.text
+    assert not line.is_step
+    assert "load it again" in line.short
+
+
+def zipped(**members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("__", "/"), content)
+    return out.getvalue()
+
+
+def test_an_archive_is_unpacked_without_its_outer_folder():
+    skill = unpacked("folding.zip", zipped(**{"folding__SKILL.md": TEXT, "folding__a__b.txt": "x", "other.txt": "y"}))
+    assert (skill.name, dict(skill.files)) == ("folding", {"a/b.txt": b"x"})
+
+
+def test_an_archive_that_leads_out_leads_nowhere():
+    skill = unpacked("x.zip", zipped(**{"SKILL.md": TEXT, "..__..__evil": "x"}))
+    assert dict(skill.files) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("no front matter", "begins with front matter"),
+        ("---\nname: [\n---\nx", "no YAML"),
+        ("---\nname: Has Space\ndescription: x\n---\nx", "small letters"),
+        ("---\nname: a\n---\nx", "description"),
+        ("---\nname: a\ndescription: b\n---\n", "instructions"),
+    ],
+)
+def test_what_is_no_skill_is_said(text, said):
+    with pytest.raises(BadSkill, match=said):
+        read(text)
+
+
+def test_what_is_no_archive_is_said():
+    with pytest.raises(BadSkill, match="no zip archive"):
+        unpacked("x.zip", b"PK\x03\x04 nonsense")
+    with pytest.raises(BadSkill, match=r"no SKILL.md"):
+        unpacked("x.zip", zipped(a="b"))

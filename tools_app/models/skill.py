@@ -1,0 +1,44 @@
+"""Skills that administrators have uploaded; those of the installation are folders."""
+
+from django.contrib.auth.models import Group
+from django.db import models
+from django.db.models import Q
+
+
+class SkillQuerySet(models.QuerySet["Skill"]):
+    def usable_by(self, user_id: int) -> "SkillQuerySet":
+        return self.filter(Q(roles=None) | Q(roles__in=Group.objects.filter(user=user_id)), enabled=True).distinct()
+
+
+class Skill(models.Model):
+    name = models.CharField(max_length=60, unique=True)
+    description = models.CharField(max_length=500, help_text="Stands in the prompt: it says when to use the skill.")
+    body = models.TextField(help_text="What the agent reads when it loads the skill.")
+    enabled = models.BooleanField(default=True)
+    roles = models.ManyToManyField(Group, blank=True, related_name="+", help_text="Who has it. None: everyone.")
+    changed_at = models.DateTimeField(auto_now=True)
+
+    objects = SkillQuerySet.as_manager()
+
+    class Meta:
+        db_table = "skills"
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SkillFile(models.Model):
+    """A file that lies in the workspace once the skill is loaded."""
+
+    skill = models.ForeignKey(Skill, models.CASCADE, related_name="files")
+    path = models.CharField(max_length=300)
+    content = models.BinaryField()
+
+    class Meta:
+        db_table = "skill_files"
+        ordering = ["path"]
+        constraints = [models.UniqueConstraint(fields=["skill", "path"], name="skill_file_once")]
+
+    def __str__(self) -> str:
+        return self.path

@@ -1,0 +1,58 @@
+"""A SKILL.md: front matter with name and description, then the instructions."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import yaml
+
+from tools_app.errors import ToolError
+
+FILE = "SKILL.md"
+LONGEST = 100_000  # characters of instructions
+LONGEST_DESCRIPTION = 500
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_FRONT = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)(.*)\Z", re.DOTALL)
+
+
+class BadSkill(ToolError):
+    """This is no skill."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkillText:
+    """`files` are those beside SKILL.md, by their path in the skill's folder."""
+
+    name: str
+    description: str
+    body: str
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+
+def read(text: str, files: Mapping[str, bytes] | None = None) -> SkillText:
+    """Raises BadSkill with a sentence that says what is wrong."""
+    match = _FRONT.match(text.replace("\r\n", "\n").lstrip("\ufeff"))
+    if not match:
+        raise BadSkill(f"{FILE} begins with front matter: a line of three dashes, name and description, three dashes.")
+    front = _front(match[1])
+    name, description = (" ".join(str(front.get(key) or "").split()) for key in ("name", "description"))
+    if not _NAME.fullmatch(name) or len(name) > 60:
+        raise BadSkill("The name of a skill has small letters, digits and single hyphens, at most 60.")
+    if not description or len(description) > LONGEST_DESCRIPTION:
+        raise BadSkill(
+            f"A skill has a description of at most {LONGEST_DESCRIPTION} characters: it says when to use it."
+        )
+    body = match[2].strip()
+    if not body or len(body) > LONGEST:
+        raise BadSkill(f"A skill has instructions, of at most {LONGEST} characters.")
+    return SkillText(name=name, description=description, body=body, files=files or {})
+
+
+def _front(text: str) -> Mapping[str, object]:
+    try:
+        front = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise BadSkill(f"The front matter of {FILE} is no YAML: {str(error).splitlines()[0]}.") from error
+    if not isinstance(front, dict):
+        raise BadSkill(f"The front matter of {FILE} names no fields.")
+    return front

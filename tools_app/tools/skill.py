@@ -1,0 +1,41 @@
+"""Loads a skill: its instructions into the conversation, its files into the workspace."""
+
+import asyncio
+
+from pydantic import Field
+
+from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.effects import LoadSkill
+from tools_app.registry import tool
+from tools_app.skills.reading import SkillText
+from tools_app.workspace import Workspace
+
+FOLDER = ".skills"
+
+
+class SkillArguments(Arguments):
+    name: str = Field(min_length=1, description="A name from the section skills.")
+
+
+@tool(
+    name="skill",
+    description="""Loads a skill from the section skills: instructions for a kind of work, and the files it needs. Load
+    it before you begin such work.""",
+    arguments=SkillArguments,
+    danger=Danger.SAFE,
+    compact_template="skill {name}",
+    visible=lambda situation: bool(situation.skills),
+)
+async def skill(arguments: SkillArguments, context: ToolContext) -> ToolResult:
+    loaded = await context.skills.get(arguments.name)
+    if context.skills.is_in_view(arguments.name):
+        return ToolResult(content=f"The skill {arguments.name} is loaded already: its text stands above in full.")
+    await asyncio.to_thread(_lay_out, loaded, context.workspace)
+    files = ", ".join(f"{FOLDER}/{loaded.name}/{path}" for path in loaded.files)
+    said = [f'<skill name="{loaded.name}">', loaded.body, "</skill>", *([f"Its files: {files}"] if files else [])]
+    return ToolResult(content="\n".join(said), effects=[LoadSkill(name=loaded.name)])
+
+
+def _lay_out(loaded: SkillText, workspace: Workspace) -> None:
+    for path, content in loaded.files.items():
+        workspace.write_bytes(f"{FOLDER}/{loaded.name}/{path}", content)
