@@ -10,7 +10,7 @@ from tools_app.listing import Entry, read_entries
 from tools_app.paths import MAX_DEPTH
 from tools_app.workspace import Workspace
 
-MOST_BYTES = 1_000_000_000
+MOST_BYTES = 500_000_000
 MOST_ENTRIES = 20_000
 _CHUNK = 1024**2  # bytes
 

@@ -105,6 +105,7 @@ def test_a_session_that_is_gone_is_no_mismatch(play: Callable[..., Run]) -> None
     assert "1 of deleted sessions" in said
 
 
+@pytest.mark.usefixtures("tampered")
 @pytest.mark.parametrize("what", ["entry", "blob", "blob gone", "parameters", "adapter_version"])
 def test_a_request_that_is_not_what_was_sent_is_named(play: Callable[..., Run], what: str) -> None:
     run = play(call("message", type="info", text="One."), result())

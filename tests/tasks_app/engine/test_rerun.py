@@ -127,11 +127,13 @@ def test_other_limits_are_named(ended: Task) -> None:
     assert "6 more such replies" in rerun(ended).divergence
 
 
+@pytest.mark.usefixtures("tampered")
 def test_another_entry_is_named_by_the_request_that_saw_it(ended: Task) -> None:
     ContextEntry.objects.filter(seq=1).update(content="Something else.")
     assert "other bytes" in rerun(ended).divergence
 
 
+@pytest.mark.usefixtures("tampered")
 def test_the_command_says_it_and_its_status_is_1(ended: Task) -> None:
     out = StringIO()
     call_command("replay", str(ended.pk), "--rerun", stdout=out, no_color=True)
