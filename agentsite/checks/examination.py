@@ -10,6 +10,7 @@ from agentsite.checks import (
     database,
     disk,
     files,
+    hooks,
     providers,
     sandbox,
     settings,
@@ -34,6 +35,7 @@ def everything() -> Iterator[Finding]:
     yield disk.space()
     yield files.keys()
     yield files.data()
+    yield from hooks.loaded()
     yield from settings.safe()
 
 
@@ -44,6 +46,7 @@ def quick() -> Iterator[Finding]:
     yield providers.default_model()
     yield from breakers.unusual()
     yield disk.space()
+    yield from hooks.loaded()
     yield from settings.safe()
 
 

@@ -178,3 +178,14 @@ def test_tables_that_are_missing_are_found_before_they_are_read(monkeypatch: pyt
     report = doctor()
     assert report["migrations"]["mend"] == "Run: manage.py migrate"
     assert not {"worker", "model", "sandbox"} & report.keys()
+
+
+@pytest.mark.parametrize(("name", "status"), [("Remarks", "ok"), ("Forgotten", "broken")])
+def test_hooks_are_named_and_one_that_cannot_be_loaded_is_broken(
+    name: str, status: str, model: Any, settings: Any
+) -> None:
+    assert "hooks" not in doctor()
+    settings.HOOKS = [f"tests.tasks_app.engine.plugins.{name}"]
+    finding = doctor()["hooks"]
+    assert finding["status"] == status
+    assert name.lower() in finding["sentence"].lower()

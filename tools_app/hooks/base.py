@@ -63,7 +63,7 @@ class PastCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """The task around a call. `request` and `past` are read from the record only when a hook wants them."""
+    """The task around a call. `request` and `past` read what a model still sees whole: not what became one line."""
 
     session: str
     task: str

@@ -6,6 +6,7 @@ import pytest
 
 from tasks_app.api.urls import urlpatterns
 from tasks_app.engine import versions
+from tasks_app.models import Approval, ToolCallLog
 from tests import factories
 from tools_app.effects import KeepVersion
 
@@ -30,10 +31,11 @@ WRITES = [
     ("POST", "tasks/{task}/approval/", {"decision": "approve"}),
 ]
 FOR_READERS_TOO = [("POST", "tasks/{task}/fork/", {"seq": 1})]
+DECISIONS = [("GET", "approvals/{approval}/", None), ("POST", "approvals/{approval}/", {"decision": "approve"})]
 OWNERS_ALONE = [("DELETE", "sessions/{session}/")]
-ONES_OWN = ["sessions/", "tasks/", "agents/", "workflows/", "models/", "tools/", "usage/", "secrets/"]
+ONES_OWN = ["sessions/", "tasks/", "approvals/", "agents/", "workflows/", "models/", "tools/", "usage/", "secrets/"]
 
-WITH_ID = [*((method, path, None) for method, path in READS), *WRITES, *FOR_READERS_TOO]
+WITH_ID = [*((method, path, None) for method, path in READS), *WRITES, *FOR_READERS_TOO, *DECISIONS]
 WITH_ID += [(method, path, None) for method, path in OWNERS_ALONE]
 ALL = [*WITH_ID, *(("GET", path, None) for path in ONES_OWN), ("DELETE", "secrets/KEY/", None)]
 
@@ -46,7 +48,19 @@ def address(session, task):
     (version,) = versions.keep(session, task, [KeepVersion(path="notes.txt", data=b"hi")])
     version.save()
     call = factories.kept_call(session)
-    return lambda path: path.format(session=session.pk, task=task.pk, version=version.pk, call=call.pk)
+    ids = {
+        "session": session.pk,
+        "task": task.pk,
+        "version": version.pk,
+        "call": call.pk,
+        "approval": approval(task).pk,
+    }
+    return lambda path: path.format(**ids)
+
+
+def approval(task):
+    log = ToolCallLog.objects.create(task=task, session_id=task.session_id, call_id="c", name="shell", status="pending")
+    return Approval.objects.create(tool_call=log, reason="deletes a folder")
 
 
 def test_the_tables_here_name_every_route():
@@ -55,6 +69,7 @@ def test_the_tables_here_name_every_route():
         "task": "<uuid:task_id>",
         "version": "<int:version_id>",
         "call": "<uuid:call_id>",
+        "approval": "<int:approval_id>",
     }
     known = {
         path.format(**names).replace("notes.txt", "<path:path>").replace("KEY", "<str:name>") for _, path, _ in ALL
@@ -76,7 +91,7 @@ def test_what_is_not_shared_does_not_exist(method, path, body, address, program,
 
 @pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
 def test_an_id_of_nothing_is_answered_as_one_that_is_not_shared(method, path, body, address, program, charlie):
-    nothing = path.format(session=uuid.uuid4(), task=uuid.uuid4(), version=0, call=uuid.uuid4())
+    nothing = path.format(session=uuid.uuid4(), task=uuid.uuid4(), version=0, call=uuid.uuid4(), approval=0)
     of_alice, of_nobody = (program(charlie).call(method, p, body).json() for p in (address(path), nothing))
     assert of_alice == of_nobody
 

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from tasks_app import expiry, services
 from tasks_app.errors import NothingToAnswer
+from tasks_app.keeper import Keeper
 from tasks_app.models import Approval, Limits
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting
@@ -59,3 +60,10 @@ def test_what_was_decided_in_time_does_not_expire(waiting, owner):
     expiry.close_expired()
     assert waiting.advance().state == "done"
     assert waiting.results()[0][0] == "succeeded"
+
+
+def test_a_worker_looks_for_them_by_itself(waiting):
+    expire()
+    Keeper()._round(is_called=False)
+    assert waiting.advance().state == "done"
+    assert waiting.results()[0][0] == "rejected"

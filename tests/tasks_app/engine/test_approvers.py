@@ -5,6 +5,7 @@ import threading
 import pytest
 from django.contrib.auth.models import Group
 from django.db import connection
+from django.db.models import ProtectedError
 
 from tasks_app import services, who_decides
 from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall
@@ -170,3 +171,9 @@ def test_of_two_who_decide_at_once_one_comes_first(play, set_up, owner):
     assert run.advance().state == "done"
     assert run.results()[0][0] == ("succeeded" if won == "approved" else "rejected")
     assert Approval.objects.get().decision == won
+
+
+def test_a_role_that_approves_cannot_be_deleted(set_up, reviewers):
+    set_up(approvers=reviewers)
+    with pytest.raises(ProtectedError):
+        reviewers.delete()
