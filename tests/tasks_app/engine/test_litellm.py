@@ -92,9 +92,9 @@ def test_the_text_of_a_message_streams_before_the_reply_is_whole(ask, http_provi
     http_provider.replies = [long, openai_result()]
     run = ask(timeout_s=30)
     thread = run.in_thread()
-    assert http_provider.stalling.wait(15)
+    assert http_provider.stalling.wait(30)
     services.post_message(run.task.session, owner, "Stop, please.")
-    thread.join(10)
+    thread.join(30)
     partial = run.entries[2]
     assert partial.metadata["status"] == "interrupted"
     assert partial.content
@@ -105,10 +105,10 @@ def test_a_stop_closes_the_socket_that_litellm_holds(ask, http_provider):
     http_provider.replies = [openai_result(stall_at=1)]
     run = ask(timeout_s=30)
     thread = run.in_thread()
-    assert http_provider.stalling.wait(15)
+    assert http_provider.stalling.wait(30)
     services.stop(run.task)
-    thread.join(5)
-    assert http_provider.hung_up.wait(1)
+    thread.join(30)
+    assert http_provider.hung_up.wait(30)
     run.task.refresh_from_db()
     assert (run.task.state, run.task.failure_code) == ("failed", "stopped")
 

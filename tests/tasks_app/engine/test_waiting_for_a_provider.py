@@ -19,7 +19,7 @@ def test_a_stop_ends_the_wait_for_the_next_attempt(ask_http, http_provider):
     thread = run.in_thread()
     until(lambda: "status_notice" in run.types)
     services.stop(run.task)
-    thread.join(5)
+    thread.join(30)
     run.task.refresh_from_db()
     assert (run.task.failure_code, len(http_provider.received)) == ("stopped", 1)
 
@@ -30,6 +30,6 @@ def test_words_of_a_dead_attempt_are_kept_once_also_if_a_person_stops_the_wait(a
     thread = run.in_thread()
     until(lambda: "status_notice" in run.types)
     services.stop(run.task)
-    thread.join(5)
+    thread.join(30)
     partials = [entry for entry in run.entries if entry.context_type == "ai_message"]
     assert [(partial.content, partial.in_context) for partial in partials] == [("Half of the ans", False)]
