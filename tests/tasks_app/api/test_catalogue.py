@@ -9,7 +9,7 @@ from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import CallSize
 from llm_app.models import Budget
 from tests import factories
-from tools_app.models import RolePolicy, ToolSetting
+from tools_app.models import RolePolicy, ToolSetting, UserPolicy
 
 BUDGET = ("scope", "name", "period", "unit", "limit", "spent", "reserved", "left", "renews_at")
 
@@ -41,6 +41,12 @@ def test_tools_are_those_of_the_user(alices, alice, program, bob):
     analysts = Group.objects.create(name="analysts")
     RolePolicy.objects.create(role=analysts, deny=["file"])
     alice.groups.add(analysts)
+    assert "file" not in {tool["name"] for tool in results(alices, "tools/")}
+    assert "file" in {tool["name"] for tool in results(program(bob), "tools/")}
+
+
+def test_a_tool_that_one_person_may_not_have_is_not_listed(alices, alice, program, bob):
+    UserPolicy.objects.create(user=alice, deny=["file"])
     assert "file" not in {tool["name"] for tool in results(alices, "tools/")}
     assert "file" in {tool["name"] for tool in results(program(bob), "tools/")}
 

@@ -149,6 +149,17 @@ def test_while_it_is_on_no_message_is_streamed(patterns, play, agent, monkeypatc
     assert ("tool_output" in fed) == (not patterns)
 
 
+def test_what_was_streamed_of_a_refused_result_is_withdrawn(play, agent, monkeypatch):
+    withdrawn = []
+    monkeypatch.setattr("tasks_app.engine.live_stream.LiveStream.withdraw", lambda stream: withdrawn.append(stream.id))
+    agent(self_verification=True)
+    run = play(result("One."), result("Two."))
+    run.advance()
+    refused, accepted = [entry for entry in run.entries if entry.context_type == "ai_message"]
+    assert withdrawn == [refused.metadata["stream"]]
+    assert accepted.metadata["stream"] not in withdrawn
+
+
 # --- a model that reviews ---------------------------------------------------------------------------------------
 
 
