@@ -26,6 +26,7 @@ class Agent:
 
     def __init__(self, steps: int) -> None:
         self.steps, self.done = steps, 0
+        self.recalls: dict[int, int] = {}  # numbers that the model recalls, by step
         self.before: dict[int, Callable[[], Any]] = {}  # what happens while the model thinks, by step
 
     def __call__(self, received: Received) -> Reply:
@@ -33,6 +34,8 @@ class Agent:
         self.before.pop(self.done, lambda: None)()
         if self.done > self.steps:
             return self._call(received, "message", {"type": "result", "text": "All done."})
+        if self.done in self.recalls:
+            return self._call(received, "recall", {"number": self.recalls[self.done]})
         match self.done % 4:
             case 0:
                 return self._call(received, "message", {"type": "info", "text": f"Step {self.done} " + "ö" * 50})
@@ -119,6 +122,19 @@ def test_messages_in_between_stay_whole(run: Run, agent: Agent, owner: Any, http
     assert (task.state, refused()) == ("done", [])
     last = http_provider.received[-1].raw.decode()
     assert all(f"number {step}: mind the commas" in last for step in (5, 20, 35))
+
+
+def test_what_was_cut_can_be_recalled_whole_and_only_from_then_on(run: Run, agent: Agent, http_provider: Any) -> None:
+    agent.recalls = {2: 3, 55: 4, 58: 1}
+    run.advance()
+    results = [entry.content for entry in run.entries if entry.tool_call_id]
+    assert results[1] == "The tool recall is not available here."
+    whole = next(entry.content for entry in run.entries if entry.seq == 4)
+    assert results[54] == whole
+    assert results[57].startswith("Write many files")
+    names = [{tool["function"]["name"] for tool in received.body["tools"]} for received in http_provider.received]
+    outlined = [b"compacted_history" in received.raw for received in http_provider.received]
+    assert ["recall" in visible for visible in names] == outlined
 
 
 def test_a_fallback_with_a_smaller_window_gets_its_own_cut(
