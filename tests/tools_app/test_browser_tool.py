@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from yarl import URL
 
 from tasks_app import event_loop
 from tests import pages
@@ -261,6 +263,22 @@ def test_a_websocket_to_an_internal_address_finds_the_door_closed(use: Use, site
         seen = use("visit", url=site.url("/socket"))
         assert "refused" in (seen.content if "refused" in seen.content else use("view").content)
         assert not connected.is_set()
+
+
+def test_what_chromium_asks_on_its_own_is_not_let_out(use: Use, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tools_app.filtering_proxy import server
+
+    reached: list[str] = []
+    connect = server.connect
+
+    async def noted(url: URL, *rest: Any) -> Any:
+        reached.append(url.host or "")
+        return await connect(url, *rest)
+
+    monkeypatch.setattr(server, "connect", noted)
+    site.pages["/form"] = "<form><input name=email type=email><input name=password type=password></form>"
+    use("visit", url=site.url("/form"))
+    assert set(reached) == {"127.0.0.1"}
 
 
 def test_sessions_share_no_cookies(use: Use, context: ToolContext, site: Site) -> None:

@@ -29,6 +29,14 @@ _FLAGS = (
     *("--disable-domain-reliability", "--disable-sync", "--no-pings", "--disable-breakpad"),
     "--js-flags=--max-old-space-size=1024",  # MB, for each page
 )
+# What Chromium asks on its own, with a page's credential: it would tell which forms are on the page, and more.
+_CALLS_HOME = frozenset(
+    {
+        *("content-autofill.googleapis.com", "optimizationguide-pa.googleapis.com", "safebrowsing.googleapis.com"),
+        *("update.googleapis.com", "clients2.google.com", "clientservices.googleapis.com", "edgedl.me.gvt1.com"),
+        *("chromewebstore.googleapis.com", "passwordsleakcheck-pa.googleapis.com", "clients4.google.com"),
+    }
+)
 
 
 class Chromium:
@@ -83,7 +91,7 @@ class Chromium:
     async def context(self, policy: NetworkPolicy) -> tuple[BrowserContext, Passage]:
         """A browser within the browser: its own cookies and storage, and its own way through the proxy."""
         assert self._browser is not None
-        passage = self._proxy.open(policy)
+        passage = self._proxy.open(policy, closed_hosts=_CALLS_HOME)
         context = await self._browser.new_context(
             proxy={"server": self._proxy.address, "username": passage.user, "password": passage.password},
             accept_downloads=False,

@@ -67,7 +67,8 @@ class OpenPage:
             response = await self._page.goto(str(checked), wait_until="domcontentloaded", timeout=LOAD_S * 1000)
         except Error as error:
             await self.stop_loading()
-            raise self._passage.fault or not_loaded(error, LOAD_S) from error
+            refused = self._passage.fault if "ERR_TUNNEL" in error.message else None
+            raise refused or not_loaded(error, LOAD_S) from error
         if response and _is_from_proxy(response):
             raise self._passage.fault or AddressRefused()
         await self._rest()

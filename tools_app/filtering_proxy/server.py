@@ -91,10 +91,11 @@ class FilteringProxy:
     async def _carry(
         self, request: Request, passage: Passage, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        if request.url.host in passage.closed_hosts:
+            writer.write(_refusal(AddressRefused(f"{request.url.host} is not reached from here.")))
+            return
         try:
             size = 0 if request.is_tunnel else request.body_size
-            if request.url.host in passage.closed_hosts:
-                raise AddressRefused(f"{request.url.host} is not reached from here.")
             source, target = await connect(request.url, passage.policy, self._resolver)
         except ToolError as error:
             passage.fault = error

@@ -111,6 +111,7 @@ async def _visit(url: str, pages: "Pages", context: ToolContext) -> ToolResult:
     check_url(url, context.network)  # before a browser is started for it
     was_open = pages.has(context.session)
     page = await pages.open(context.session, context.network, context.started)
+    pages.used(context.session, over=True)
     try:
         page.begin(context.network)
         await page.visit(url)
