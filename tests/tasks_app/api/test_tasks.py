@@ -28,9 +28,11 @@ def test_a_new_task_shows_all_its_fields(alices, task):
         "stopped": False,
         "iteration": 0,
         "pending": None,
+        "workflow": None,
         "plan": [],
         "usage": {"input_tokens": 0, "cached_tokens": 0, "output_tokens": 0, "thinking_tokens": 0},
         "cost_usd": None,
+        "output_schema": None,
         "final_result": None,
         "ended_at": None,
     }

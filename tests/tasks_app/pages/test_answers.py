@@ -30,7 +30,7 @@ def test_an_answer_becomes_part_of_the_card(alices, asking, reply):
     card = reply(alices, "red").content.decode()
     assert "alice" in card
     assert ">red<" in card
-    assert "<button" not in card
+    assert "/reply/" not in card
 
 
 def test_a_second_answer_is_refused_and_shows_the_first(alices, browser, carol, asking, reply):
