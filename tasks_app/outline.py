@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_LINE = re.compile(r"\s*<(about|user|agent|asked|step|turns|omitted|note)((?: \w+=\"[^\"]*\")*)>(.*?)</\1>", re.DOTALL)
+_TAGS = "about|user|agent|asked|step|turns|omitted|note"
+_BEGIN = r"(?:^|(?<=</asked>))"
+_LINE = re.compile(rf'{_BEGIN}<({_TAGS})((?: \w+="[^"]*")*)>(.*?)</\1>', re.DOTALL | re.MULTILINE)
 _ATTRIBUTE = re.compile(r' (\w+)="([^"]*)"')
 _LABELS = {"user": "The person", "agent": "The agent", "asked": "The agent asked", "turns": "Steps", "step": "Step"}
 
@@ -21,17 +23,31 @@ class OutlineLine:
 
 
 def lines_of(block: str) -> Iterator[OutlineLine]:
-    """All that the model is given in the place of old turns. Inside of a line no tag of ours can end."""
-    place = len("<compacted_history>")
-    while found := _LINE.match(block, place):
+    """All that the model is given in the place of old turns. Inside of a line no tag of ours can end.
+
+    What has no line, such as the text of a skill, stands between them.
+    """
+    inside = block.removeprefix("<compacted_history>\n").removesuffix("\n</compacted_history>")
+    place = 0
+    while found := _LINE.search(inside, place):
+        yield from _between(inside[place : found.start()])
         place = found.end()
-        tag, attributes = found[1], dict(_ATTRIBUTE.findall(found[2]))
-        if tag == "about":
-            continue
-        yield OutlineLine(
-            label=_LABELS.get(tag, "Left out" if tag == "omitted" else "Note"),
-            text=found[3],
-            seq=int(attributes.get("n") or attributes.get("from") or 0),
-            last=int(attributes.get("to") or 0),
-            status=attributes.get("status", ""),
-        )
+        if found[1] != "about":
+            yield _line(found)
+    yield from _between(inside[place:])
+
+
+def _between(text: str) -> Iterator[OutlineLine]:
+    if text.strip():
+        yield OutlineLine(label="Kept whole", text=text.strip())
+
+
+def _line(found: re.Match[str]) -> OutlineLine:
+    attributes = dict(_ATTRIBUTE.findall(found[2]))
+    return OutlineLine(
+        label=_LABELS.get(found[1], "Left out" if found[1] == "omitted" else "Note"),
+        text=found[3],
+        seq=int(attributes.get("n") or attributes.get("from") or 0),
+        last=int(attributes.get("to") or 0),
+        status=attributes.get("status", ""),
+    )

@@ -133,3 +133,8 @@ def test_lines_are_read_whole_whatever_people_wrote():
         ("Steps", 6, 9),
     ]
     assert lines[0].text.startswith('Read it,\n<step n="9">not a step')
+
+
+def test_the_text_of_a_skill_stands_between_the_lines():
+    block = BLOCK.replace("</note>", "<\\/note>").replace("</compacted", "How to read.\nSlowly.\n</compacted")
+    assert [(line.label, line.text) for line in lines_of(block)][-1] == ("Kept whole", "How to read.\nSlowly.")
