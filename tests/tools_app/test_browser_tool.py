@@ -166,6 +166,13 @@ def test_it_clicks_writes_chooses_and_sends(use: Use, site: Site) -> None:
     assert "/found?q=pears" in site.asked
 
 
+def test_the_value_of_a_secret_is_put_in_on_the_page_only(use: Use, site: Site, context: ToolContext) -> None:
+    seen = use("visit", url=site.url())
+    with_secret = replace(context, secrets={"[secret:SHOP]": "hunter2"})
+    typed = _call(with_secret, action="input", ref=ref(seen, 'textbox "How many"'), text="[secret:SHOP]!", submit=True)
+    assert "Many: hunter2!" in event_loop.submit(typed).result(60).content
+
+
 def test_it_scrolls_and_takes_screenshots_into_the_workspace(use: Use, site: Site, context: ToolContext) -> None:
     seen = use("visit", url=site.url())
     assert "Scrolled" in use("scroll").content
