@@ -8,8 +8,6 @@ from typing import Any
 
 from tools_app.hooks.base import Annotate, AskApproval, Hook, Refuse, Verdict
 
-METHODS = ("before_execution", "after_execution", "before_completion")
-
 
 def answers(hook: Hook, method: str) -> bool:
     """Whether the hook has such a method of its own."""
