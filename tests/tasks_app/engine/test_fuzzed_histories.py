@@ -1,5 +1,6 @@
 """Histories of any shape and size: every request fits, every call has its result, the same input gives the same bytes."""
 
+import json
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -8,7 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from llm_app.adapters.base import RouteParameters
+from llm_app.adapters.anthropic_native import AnthropicNative
+from llm_app.adapters.anthropic_xml import AnthropicXML
+from llm_app.adapters.base import Adapter, RouteParameters
+from llm_app.adapters.json_schema import JSONSchema
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.types import Message, Prompt
 from tasks_app.engine import tokens
@@ -209,3 +213,23 @@ def test_a_view_stays_as_it_is_until_the_next_move() -> None:
     assert texts
     assert len(texts) <= session.moves
     assert replace(session.cut, masked_with="x").text == session.cut.text
+
+
+@pytest.mark.parametrize(
+    "adapter", [OpenAINative(), AnthropicNative(), AnthropicXML(), JSONSchema()], ids=lambda adapter: adapter.name
+)
+def test_in_every_protocol_the_outline_is_the_first_words_of_a_user(adapter: Adapter) -> None:
+    history = History().user("Begin.")
+    for number in range(20):
+        history.step(result="x" * 900, path=f"{number}.go")
+    session = Session(Mover(window=window(3_000), factor=1.0, template=template))
+    for entries in turns_of(history):
+        session.append(entries)
+        messages = session.request()
+        assert messages is not None
+    assert session.moves
+    sent = json.loads(adapter.body(Prompt(system="s", tools=(), messages=messages), PARAMETERS))["messages"]
+    first = next(message for message in sent if message["role"] != "system")
+    assert first["role"] == "user"
+    assert "<compacted_history>" in json.dumps(first)
+    assert sent[-1]["role"] in ("user", "tool")
