@@ -139,6 +139,6 @@ def _closing(drafts: Sequence[Draft]) -> list[Draft]:
 
 
 def _said(origin: Session, task: Task) -> Draft:
-    """For people; where the task was cut off, with the way to go on."""
+    """For people; where the task was cut off or had been stopped, with the way to go on."""
     text = f"Forked from “{origin}”."
-    return notice(f"{text} {task.failure_detail}", code=task.failure_code) if task.stopped else notice(text)
+    return notice(f"{text} Write a message to go on.", code=task.failure_code) if task.stopped else notice(text)

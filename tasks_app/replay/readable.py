@@ -36,7 +36,7 @@ def difference(earlier: bytes, later: bytes) -> Sequence[tuple[str, str]]:
 
 
 def _whole(body: bytes) -> bytes:
-    return "\n".join(f"{part.name}:\n{part.text}" for part in parts_of(body)).encode()
+    return "".join(f"{part.name}:\n{part.text}\n" for part in parts_of(body)).encode()
 
 
 def _text(value: Any) -> str:

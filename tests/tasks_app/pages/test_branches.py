@@ -36,7 +36,7 @@ def test_the_page_shows_what_is_new_since_the_call_before(ran: Task, alices: Any
     address = f"{session.get_absolute_url()}calls/"
     assert "the first call" in alices.page(f"{address}{first.id}/")
     page = alices.page(f"{address}{second.id}/")
-    new = page.partition('class="diff"')[2].partition("</pre>")[0]
+    new = page.partition('class="output diff"')[2].partition("</pre>")[0]
     assert f"About {SECRET}." in new
     assert "Today is" not in new.partition('class="added"')[2]
 
