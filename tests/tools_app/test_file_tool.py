@@ -8,6 +8,7 @@ import pytest
 from tests.tools_app.conftest import Call
 from tools_app import coerce, registry
 from tools_app.base import Danger
+from tools_app.compact_line import compact_line
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.workspace import Workspace
 
@@ -290,7 +291,13 @@ def test_reading_is_safe_and_changing_is_moderate(action: str, danger: Danger) -
     assert bool(judgement.rule) == (danger > Danger.SAFE)
 
 
-def test_its_old_calls_are_one_line() -> None:
-    definition = registry.get("file")
-    arguments = coerce.read(definition, '{"action": "read", "path": "notes/plan.md"}')
-    assert definition.compact_template.format(**arguments.model_dump()) == "file read notes/plan.md"
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ({"action": "read", "path": "notes/plan.md"}, "file read notes/plan.md"),
+        ({"action": "read", "path": "a.py", "offset": 10, "limit": 5}, "file read a.py from line 10, 5 lines"),
+        ({"action": "move", "path": "a", "to": "b"}, "file move a → b"),
+    ],
+)
+def test_its_old_calls_are_one_line(arguments: dict[str, object], line: str) -> None:
+    assert compact_line("file", arguments) == line

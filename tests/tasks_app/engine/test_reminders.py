@@ -66,7 +66,7 @@ def test_identical_calls_are_no_cycle_and_five_calls_in_turn_are_none(play):
 GERMAN = "Lies bitte die Datei und sag mir, was darin nicht stimmt.\n"
 
 
-def test_a_message_in_another_language_is_followed_by_a_reminder_once_a_task(play, owner):
+def test_a_message_in_another_language_is_followed_by_a_reminder_once_a_task(play, owner, tampered):
     english = call("message", type="info", text="I will read the file and then tell you what is wrong with it.")
     run = play(english)
     run.task.delete()
@@ -77,7 +77,7 @@ def test_a_message_in_another_language_is_followed_by_a_reminder_once_a_task(pla
     assert "is in English, but the person writes German" in text
 
 
-def test_the_persons_own_language_is_never_reminded_of(play, owner):
+def test_the_persons_own_language_is_never_reminded_of(play, owner, tampered):
     german = call("message", type="info", text="Ich lese die Datei und sage dir dann, was nicht stimmt.")
     run = play(german)
     run.task.delete()
