@@ -13,6 +13,8 @@ from tools_app.capabilities import (
     AskModel,
     MakeMedia,
     McpTarget,
+    Memory,
+    NoMemory,
     NoSearches,
     NoSkills,
     Searches,
@@ -104,6 +106,7 @@ class ToolContext:
     stored_result: StoredResult = nothing_stored
     mcp_target: McpTarget = no_server
     skills: Skills = field(default_factory=NoSkills)
+    memory: Memory = field(default_factory=NoMemory)
     reader: ReaderService | None = None
     report: Callable[[str], None]
     started: Callable[[Started], None]

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from tools_app.errors import ModelFailed, NothingStored, ToolError
 from tools_app.mcp.target import Target
+from tools_app.notes import Note
 from tools_app.search_engines.base import Engine
 from tools_app.skills.reading import SkillText
 
@@ -96,6 +97,32 @@ class NoSearches:
 
     async def kept(self, key: str) -> str:
         return ""
+
+
+class Memory(Protocol):
+    """What is remembered for the task's person. Each raises ToolError where nothing may be remembered or read."""
+
+    async def search(self, question: str) -> Sequence[Note]:
+        """The nearest notes, best first."""
+
+    async def own(self, named: str) -> Note:
+        """The person's own note of this number or text. Raises ToolError where it is not plain which one."""
+
+    async def takes(self, text: str) -> bool:
+        """Whether the note is new. Raises ToolError where there is no room."""
+
+
+class NoMemory:
+    """Where nothing is remembered."""
+
+    async def search(self, question: str) -> Sequence[Note]:
+        return ()
+
+    async def own(self, named: str) -> Note:
+        raise ToolError("There is no such note.")
+
+    async def takes(self, text: str) -> bool:
+        raise ToolError("Nothing is remembered here.")
 
 
 class StoredResult(Protocol):

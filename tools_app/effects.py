@@ -77,4 +77,30 @@ class LoadSkill:
     name: str
 
 
-Effect = Finish | MisfitData | WaitForReply | SetPlan | EndStep | KeepSearch | KeepVersion | LoadGroup | LoadSkill
+@dataclass(frozen=True, kw_only=True)
+class KeepNote:
+    """Something is remembered, for the task's person."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgetNote:
+    """A note of the task's person is deleted."""
+
+    number: int
+
+
+Effect = (
+    Finish
+    | MisfitData
+    | WaitForReply
+    | SetPlan
+    | EndStep
+    | KeepSearch
+    | KeepVersion
+    | LoadGroup
+    | LoadSkill
+    | KeepNote
+    | ForgetNote
+)

@@ -12,6 +12,7 @@ from tasks_app.engine.checks import ClearedCall
 from tasks_app.engine.live_stream import LiveStream
 from tasks_app.engine.mcp_targets import McpTargets
 from tasks_app.engine.recalling import StoredResults
+from tasks_app.engine.remembering import StoredMemory
 from tasks_app.engine.searching import StoredSearches
 from tasks_app.engine.skills import StoredSkills
 from tasks_app.engine.task_context import TaskContext
@@ -60,6 +61,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         reader=ReaderService(**settings.READER_SERVICE) if settings.READER_SERVICE else None,
         mcp_target=McpTargets(context).target,
         skills=StoredSkills(context),
+        memory=StoredMemory(context),
         report=report,
         started=process.remember,
     )

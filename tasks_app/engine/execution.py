@@ -2,8 +2,10 @@
 
 import logging
 import time
+from collections.abc import Sequence
+from functools import partial
 
-from tasks_app.engine import loading, pictures, versions, workflow
+from tasks_app.engine import loading, pictures, remembering, versions, workflow
 from tasks_app.engine.capabilities import tool_context
 from tasks_app.engine.checks import ClearedCall
 from tasks_app.engine.effects import fields_of, rows_of
@@ -17,7 +19,7 @@ from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import TaskState
 from tasks_app.models.tool_call import CallStatus
 from tools_app.base import ToolResult
-from tools_app.effects import WaitForReply
+from tools_app.effects import Effect, WaitForReply
 from tools_app.errors import ToolError
 
 logger = logging.getLogger(__name__)
@@ -73,6 +75,7 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
         *rows_of(result.effects, context.task.started_by_id, masker),
         *versions.keep(context.session, context.task, result.effects),
         *loading.rows_of(context.session, result.effects),
+        *remembering.rows_of(context.task, call.call.id, result.effects, masker),
     ]
     context.stage(
         *drafts,
@@ -81,7 +84,12 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
         **moved,
     )
     count_misfits(context, result.effects)
-    context.commit(also=context.reserve_next_call)
+    context.commit(also=partial(_also, context, result.effects))
+
+
+def _also(context: TaskContext, effects: Sequence[Effect]) -> None:
+    remembering.forget(context.task, effects)
+    context.reserve_next_call()
 
 
 def _cut_short(stream: LiveStream) -> str:

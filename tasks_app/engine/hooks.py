@@ -45,9 +45,10 @@ class Opinion:
         return f"{self.refused_by}{code}: {self.refusal.reason}" if self.refusal else ""
 
 
-def hooks_of(agent: Agent | None) -> Sequence[Hook]:
-    """The plugins first, then the agent's, each kind in a fixed order."""
-    return [*plugins(tuple(settings.HOOKS)), *(_of_agent(agent) if agent else ())]
+def hooks_of(agent: Agent | None, *, off_record: bool = False) -> Sequence[Hook]:
+    """The plugins first, then that of a session off the record, then the agent's, each kind in a fixed order."""
+    own = [builtin.SafeMode()] if off_record else []
+    return [*plugins(tuple(settings.HOOKS)), *own, *(_of_agent(agent) if agent else ())]
 
 
 def _of_agent(agent: Agent) -> list[Hook]:

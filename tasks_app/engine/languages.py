@@ -35,6 +35,7 @@ _LANGUAGES_OF: dict[str, list[str]] = {}
 for _language, _words in _STOP_WORDS.items():
     for _word in _words.split():
         _LANGUAGES_OF.setdefault(_word, []).append(_language)
+STOP_WORDS = frozenset(_LANGUAGES_OF)
 
 
 def language_of(text: str) -> str:

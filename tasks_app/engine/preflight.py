@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from llm_app import abilities
-from tasks_app.engine import loading, reminders, skills, workflow
+from tasks_app.engine import loading, memory, reminders, skills, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.engine.draft import Draft
 from tasks_app.engine.hooks import hooks_of
@@ -13,7 +13,6 @@ from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import Agent, ContextType, Limits, PromptSection, Session, TaskState
 from tasks_app.models.task import FailureCode
 from tasks_app.models.tool_call import CallStatus
-from tools_app.errors import ToolError
 from tools_app.policy import Policy, policy_for
 
 
@@ -39,7 +38,8 @@ def look_up(context: TaskContext) -> None:
     context.agent = Agent.objects.of_session(context.session.pk)
     context.own_sections = PromptSection.objects.texts_of(context.agent)
     context.allowance.refresh()
-    context.policy, context.hooks = _policy(context), hooks_of(context.agent)
+    context.policy = _policy(context)
+    context.hooks = hooks_of(context.agent, off_record=context.session.off_record)
     context.skills = skills.catalogue(context.task.started_by_id)
     if context.policy.on_demand:
         context.loaded_groups = loading.groups_of(context.session)
@@ -50,26 +50,22 @@ def _policy(context: TaskContext) -> Policy:
     """What the task's person may use, in this session, by its agent."""
     agent = context.agent
     in_session = Session.objects.filter(pk=context.session.pk).values_list("denied_tools", flat=True).first() or []
-    denied = [*in_session, *(agent.denied_tools if agent else ())]
-    return policy_for(context.task.started_by_id, denied=denied, safe_only=bool(agent and agent.safe_mode))
+    off_record = context.session.off_record
+    denied = [*in_session, *(agent.denied_tools if agent else ()), *(["memory"] if off_record else [])]
+    safe_only = off_record or bool(agent and agent.safe_mode)
+    return policy_for(context.task.started_by_id, denied=denied, safe_only=safe_only)
 
 
 def _begin(context: TaskContext) -> None:
     """The date and the workspace stand in the record, right after the message that starts the task."""
-    start = reminders.task_start(timezone.now(), context.workspace.listing(), _instructions(context))
+    instructions = memory.text_file(context, "AGENTS.md")
+    remembered = memory.recalled(context, instructions)
+    start = reminders.task_start(timezone.now(), context.workspace.listing(), instructions, remembered)
     earlier = context.session.tasks.exclude(pk=context.task.pk).order_by("-created_at").values_list("shown_tools")
     shown = earlier.first()
     first_step, plan = workflow.beginning(context.task)
     fields = {"state": TaskState.THINKING, "shown_tools": shown[0] if shown else [], **plan}
     context.commit(start, *first_step, **fields)
-
-
-def _instructions(context: TaskContext) -> str:
-    """The workspace's AGENTS.md; empty where there is none that can be read."""
-    try:
-        return context.workspace.read_bytes("AGENTS.md").decode(errors="replace")
-    except (ToolError, OSError):
-        return ""
 
 
 def _interruption(context: TaskContext, *, has_closed: bool) -> list[Draft]:

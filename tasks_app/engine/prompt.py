@@ -32,6 +32,8 @@ def build(context: TaskContext, mode: ToolMode) -> Prompt:
         functions="" if mode is ToolMode.NATIVE else _functions(visible, situation, masker),
         **_secrets(context, visible),
         own=context.own_sections,
+        off_record=context.session.off_record,
+        remaining=", ".join(f"`{tool.name}`" for tool in visible) if context.session.off_record else "",
     )
     system = masked_system(system_prompt(inputs), masker)
     return Prompt(system=system, tools=_specs(visible, situation, masker), messages=())

@@ -22,7 +22,7 @@ STABLE = (
     "secrets",
     "prompt_injection",
 )
-DYNAMIC = ("skills", "tool_groups", "preferences", "available_secrets", "output_schema")
+DYNAMIC = ("off_record", "skills", "tool_groups", "preferences", "available_secrets", "output_schema")
 PROTOCOLS = {
     ToolMode.NATIVE: "tool_protocol",
     ToolMode.XML: "tool_protocol_xml",
@@ -36,7 +36,7 @@ class PromptInputs:
 
     `functions` describes the tools, in a mode that has no field for them; `secrets` are the placeholders that the
     person may use, `wants_data`: the result must fit a schema. `own` are the sections that the agent has in an
-    administrator's words, by name: texts, not templates.
+    administrator's words, by name: texts, not templates. `remaining` are the tools of a session off the record.
     """
 
     person: str
@@ -54,6 +54,8 @@ class PromptInputs:
     groups: tuple[tuple[str, str, int], ...] = ()
     skills: tuple[tuple[str, str], ...] = ()
     own: tuple[tuple[str, str], ...] = ()
+    off_record: bool = False
+    remaining: str = ""
 
 
 @lru_cache(maxsize=256)

@@ -37,6 +37,9 @@ class Session(models.Model):
     model = models.ForeignKey(LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Empty for the default.")
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, blank=True, related_name="sessions")
     denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it does not have.")
+    off_record = models.BooleanField(
+        default=False, help_text="Read-only tools, and no memory read or written. Chosen when it is created."
+    )
     parent = models.ForeignKey(
         "self", models.SET_NULL, null=True, blank=True, editable=False, related_name="forks", help_text="Forked from."
     )

@@ -5,7 +5,7 @@
 
 import os
 import pkgutil
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +26,7 @@ from tasks_app.engine.reminders.tool_list import tool_list
 from tasks_app.engine.reminders.workflow_step import workflow_step
 from tasks_app.engine.serialize import message_of
 from tasks_app.models import ContextEntry
+from tools_app.notes import Note, Passage, told
 
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "reminders.md"
 HEAD = """# Reminders: what the model is told, word for word
@@ -49,6 +50,12 @@ WORKFLOW = {
     "steps": [{"title": t, "instructions": f"How to {t.lower()}."} for t in ("Look", "Build")],
 }
 PLAN = [{"title": "Read the logs", "status": "done"}, {"title": "Mend the job", "status": "in_progress"}]
+REMEMBERED = told(
+    [
+        Note(number=12, text="The release goes out on Tuesdays.", of="person", written=date(2026, 11, 3)),
+        Passage(path="HEARTBEAT.md", text="Look whether the nightly build passed."),
+    ]
+)
 GERMAN = "Lies bitte die Datei und sag mir, was darin nicht stimmt."
 ENGLISH = "I will read the file and then tell you what is wrong with it."
 
@@ -64,7 +71,10 @@ def examples() -> list[tuple[str, Draft | None]]:
     """Each with the file that it comes from."""
     start = datetime(2026, 11, 22, tzinfo=UTC)
     return [
-        ("task_start", reminders.task_start(start, "notes.txt (1.2 kB)", "Use tabs. Run the tests before you commit.")),
+        (
+            "task_start",
+            reminders.task_start(start, "notes.txt (1.2 kB)", "Use tabs. Run the tests before you commit.", REMEMBERED),
+        ),
         ("workflow_step", workflow_step(WORKFLOW, 0)),
         ("workflow_step", workflow_step(WORKFLOW, 1)),
         ("missing_call", reminders.missing_call(2)),

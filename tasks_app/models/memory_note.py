@@ -1,0 +1,69 @@
+"""A note that lasts over sessions: of one user, or of the whole team."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from tasks_app import full_text
+from tasks_app.models.task import Task
+from tasks_app.terms import terms_of
+
+
+class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):
+    def of_team(self) -> "MemoryNoteQuerySet":
+        return self.filter(owner=None)
+
+    def of_user(self, user: Any) -> "MemoryNoteQuerySet":
+        return self.filter(owner=user)
+
+    def visible_to(self, user: Any) -> "MemoryNoteQuerySet":
+        """One's own and the team's: where every query for notes starts."""
+        return self.filter(Q(owner=user) | Q(owner=None))
+
+    def editable_by(self, user: Any) -> "MemoryNoteQuerySet":
+        return self.visible_to(user) if user.is_staff else self.filter(owner=user)
+
+    def saying(self, terms: Sequence[str]) -> "MemoryNoteQuerySet":
+        """Those that have any of these terms."""
+        return self.filter(pk__in=full_text.saying(terms)) if terms else self.none()
+
+
+class MemoryNote(models.Model):
+    """`task` and `call_id` say where it comes from, if an agent wrote it; `terms` is what it is found by."""
+
+    LONGEST = 1000  # characters
+    MOST = 1000  # of one owner
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="memory_notes",
+        help_text="Empty for the whole team.",
+    )
+    text = models.TextField(max_length=LONGEST)
+    terms = models.TextField(blank=True, editable=False)
+    auto = models.BooleanField(default=False, editable=False, help_text="Captured before a conversation was cut.")
+    task = models.ForeignKey(Task, models.SET_NULL, null=True, blank=True, editable=False, related_name="+")
+    call_id = models.CharField(max_length=100, blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    objects = MemoryNoteQuerySet.as_manager()
+
+    class Meta:
+        db_table = "memory_notes"
+        ordering = ["-created_at", "-pk"]
+        indexes = [models.Index(fields=["owner", "-created_at"])]
+
+    def __str__(self) -> str:
+        return self.text if len(self.text) <= 60 else self.text[:59] + "…"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """The terms always are those of the text."""
+        self.terms = " ".join(dict.fromkeys(terms_of(self.text)))
+        super().save(*args, **kwargs)

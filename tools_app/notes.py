@@ -1,0 +1,38 @@
+"""What is remembered, as a model reads it: data inside tags that it cannot close."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """A stored note, of the person or of the whole team."""
+
+    number: int
+    text: str
+    of: Literal["person", "team"]
+    written: date
+
+    def __str__(self) -> str:
+        return f'<note number="{self.number}" of="{self.of}" date="{self.written}">{_safe(self.text)}</note>'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """A part of a file in the workspace."""
+
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        return f'<passage path="{self.path}">{_safe(self.text)}</passage>'
+
+
+def told(remembered: Iterable[Note | Passage]) -> str:
+    return "\n".join(["<memory>", *map(str, remembered), "</memory>"])
+
+
+def _safe(text: str) -> str:
+    return text.replace("</", "<\\/")

@@ -1,0 +1,42 @@
+"""Notes that last over sessions: the agent proposes them, the person sees and deletes every one."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.effects import ForgetNote, KeepNote
+from tools_app.notes import told
+from tools_app.registry import tool
+
+
+class MemoryArguments(Arguments):
+    action: Literal["remember", "forget", "search"]
+    text: str = Field(
+        min_length=1,
+        max_length=1000,
+        description="remember: the fact, in one or two sentences that can be understood without this conversation. "
+        "forget: the note's number, or its text. search: what you want to know.",
+    )
+
+
+@tool(
+    name="memory",
+    description="""Notes about the person and their work that last over sessions. Search it before you say that you do
+    not know something they may have told you; remember lasting facts, wishes and decisions, not what only this task
+    needs, and no secrets; forget what is no longer true. The person sees every note and may delete it.""",
+    arguments=MemoryArguments,
+    danger=Danger.MODERATE,
+    compact_template="memory {action}: {text}",
+)
+async def memory(arguments: MemoryArguments, context: ToolContext) -> ToolResult:
+    if arguments.action == "search":
+        found = await context.memory.search(arguments.text)
+        return ToolResult(content=told(found) if found else "Nothing that is remembered fits. Try other words.")
+    if arguments.action == "forget":
+        note = await context.memory.own(arguments.text)
+        return ToolResult(content=f"Forgotten: {note.text}", effects=[ForgetNote(number=note.number)])
+    if await context.memory.takes(arguments.text):
+        said = "Remembered. The person sees it in their memory and may delete it."
+        return ToolResult(content=said, effects=[KeepNote(text=arguments.text)], metadata={"remembered": True})
+    return ToolResult(content="It is remembered already.")
