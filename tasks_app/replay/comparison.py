@@ -42,13 +42,13 @@ class Comparison:
             raise Divergence(f"{where} has other bytes now: {log.adapter} writes it differently")
 
     def _head(self, log: LLMLog) -> Prompt:
-        """System prompt and tools, in the surroundings that fit the recorded tools; else in plain ones."""
+        """System prompt and tools, in the surroundings that fit what was recorded, or else its tools."""
         mode, address, heads = adapter_for(log.adapter).tool_mode, self._context.blob, []
         for self._context.has_open_page, self._context.has_cut in product((False, True), repeat=2):
             heads.append(head := prompt.build(self._context, mode))
             if (address(head.system), address(tools_text(head.tools))) == (log.system_blob, log.tools_blob):
                 return head
-        return heads[0]
+        return next((head for head in heads if address(tools_text(head.tools)) == log.tools_blob), heads[0])
 
 
 def _first_line(was: str, now: str) -> str:
