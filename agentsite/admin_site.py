@@ -58,6 +58,7 @@ NAVIGATION = [
         "items": [
             _item("Agents", "smart_toy", "tasks_app.agent"),
             _item("Workflows", "format_list_numbered", "tasks_app.workflow"),
+            _item("Memory", "psychology_alt", "tasks_app.memorynote"),
         ],
     },
     {

@@ -144,6 +144,11 @@ class Item:
         return [picture["path"] for picture in self.result.pictures] if self.result else []
 
     @property
+    def remembered(self) -> str:
+        """What the call has added to the memory."""
+        return str(self.arguments.get("text", "")) if self.result and self.result.metadata.get("remembered") else ""
+
+    @property
     def deck_pages(self) -> list[str]:
         """The titles of the slides that the call made."""
         return _texts(self.result.metadata.get("pages")) if self.result else []

@@ -1,4 +1,7 @@
-"""What is kept beside the record and is no part of it: masked where it stands when a secret is saved."""
+"""What is kept beside the record and is no part of it: masked where it stands when a secret is saved.
+
+Notes of the memory are masked by `memory_keeping`, which keeps what they are found by.
+"""
 
 import json
 from collections.abc import Mapping

@@ -12,6 +12,7 @@ from llm_app.redaction import in_force
 from llm_app.redaction.masker import Masker
 from llm_app.redaction.placeholder import NAME, placeholder
 from llm_app.redaction.refusal import why_refused
+from tasks_app import memory_keeping
 from tasks_app.errors import SecretNameTaken, SecretRefused
 from tasks_app.models import Session
 from tasks_app.secret_copies import mask_copies
@@ -57,6 +58,7 @@ def taken(secret: Secret) -> Kept:
     else:
         sessions, people = Session.objects.writable_by(secret.owner), everyone.filter(pk=secret.owner.pk)
     mask_copies(sessions, people, masker)
+    memory_keeping.mask(secret.owner, masker)
     return Kept(secret=secret, found=places(sessions, masker))
 
 

@@ -35,7 +35,7 @@ class Delivered:
 
 
 def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
-    """`fields`: model, agent, workdir. Where no agent is named, the default one is taken, if there is one."""
+    """`fields`: model, agent, off_record, workdir. Where no agent is named, it is the default one, if there is one."""
     title = in_force.of_people([owner.pk]).masker.masked(title)[:200]
     return Session.objects.create(owner=owner, title=title, **{"agent": Agent.objects.default(), **fields})
 

@@ -54,8 +54,13 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
     class Meta:
         model = Session
         fields = ["id", "title", "model", "agent", "summary", "next_steps", "owner", "task", "parent", "parent_seq"]
-        fields += ["created_at", "updated_at"]
+        fields += ["off_record", "created_at", "updated_at"]
         read_only_fields = ["summary", "parent", "parent_seq"]
+
+    def validate_off_record(self, value: bool) -> bool:
+        if self.instance is not None and value != self.instance.off_record:
+            raise serializers.ValidationError("This is chosen when a session is created. Create another one.")
+        return value
 
     @extend_schema_field(TaskBriefSerializer(allow_null=True))
     def get_task(self, session: Session) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from tasks_app.api import (
     files,
     forks,
     llm_calls,
+    memory,
     messages,
     secrets,
     sessions,
@@ -48,6 +49,8 @@ urlpatterns = [
     path("models/", catalogue.ModelList.as_view(), name="api-models"),
     path("tools/", catalogue.ToolList.as_view(), name="api-tools"),
     path("usage/", usage.Usage.as_view(), name="api-usage"),
+    path("memory/", memory.NoteList.as_view(), name="api-memory"),
+    path("memory/<int:note_id>/", memory.NoteDetail.as_view(), name="api-note"),
     path("secrets/", secrets.SecretList.as_view(), name="api-secrets"),
     path("secrets/<str:name>/", secrets.SecretDetail.as_view(), name="api-secret"),
 ]

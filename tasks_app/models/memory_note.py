@@ -67,3 +67,8 @@ class MemoryNote(models.Model):
         """The terms always are those of the text."""
         self.terms = " ".join(dict.fromkeys(terms_of(self.text)))
         super().save(*args, **kwargs)
+
+    @property
+    def team(self) -> bool:
+        """Whether it is the whole team's."""
+        return self.owner_id is None

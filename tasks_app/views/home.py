@@ -39,7 +39,8 @@ def home(request: Request) -> HttpResponse:
 def _start(request: Request) -> HttpResponse:
     """A new session; none is left behind if its message cannot be taken."""
     agent: dict[str, Any] = {"agent": choices.agent(request)} if "agent" in request.POST else {}
-    session = services.create_session(request.user, model=models.chosen(request), **agent)
+    off_record = bool(posted(request, "off_record"))
+    session = services.create_session(request.user, model=models.chosen(request), off_record=off_record, **agent)
     try:
         attachments = uploads.store(session, request.FILES.getlist("files"))
         content, workflow = posted(request, "content"), choices.workflow(request)

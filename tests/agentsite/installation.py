@@ -19,6 +19,7 @@ from tasks_app.models import (
     InboxMessage,
     Limits,
     Loaded,
+    MemoryNote,
     PromptSection,
     Task,
     ToolCallLog,
@@ -65,6 +66,7 @@ def add_more(number: int = 1) -> Task:
         content=b"a",
     )
     Loaded.objects.create(session=task.session, kind="group", name="tracker")
+    MemoryNote.objects.create(owner=member, task=task, text="Tea, no coffee.")
     _work(task, number)
     return task
 

@@ -6,7 +6,7 @@ import pytest
 
 from tasks_app.api.urls import urlpatterns
 from tasks_app.engine import versions
-from tasks_app.models import Approval, ToolCallLog
+from tasks_app.models import Approval, MemoryNote, ToolCallLog
 from tests import factories
 from tools_app.effects import KeepVersion
 
@@ -33,10 +33,12 @@ WRITES = [
 FOR_READERS_TOO = [("POST", "tasks/{task}/fork/", {"seq": 1})]
 DECISIONS = [("GET", "approvals/{approval}/", None), ("POST", "approvals/{approval}/", {"decision": "approve"})]
 OWNERS_ALONE = [("DELETE", "sessions/{session}/")]
-ONES_OWN = ["sessions/", "tasks/", "approvals/", "agents/", "workflows/", "models/", "tools/", "usage/", "secrets/"]
+NOTES = [("PATCH", "memory/{note}/", {"text": "Mine"}), ("DELETE", "memory/{note}/", None)]
+ONES_OWN = ["sessions/", "tasks/", "approvals/", "agents/", "workflows/", "models/", "tools/", "usage/"]
+ONES_OWN += ["secrets/", "memory/"]
 
 WITH_ID = [*((method, path, None) for method, path in READS), *WRITES, *FOR_READERS_TOO, *DECISIONS]
-WITH_ID += [(method, path, None) for method, path in OWNERS_ALONE]
+WITH_ID += [*((method, path, None) for method, path in OWNERS_ALONE), *NOTES]
 ALL = [*WITH_ID, *(("GET", path, None) for path in ONES_OWN), ("DELETE", "secrets/KEY/", None)]
 
 
@@ -54,6 +56,7 @@ def address(session, task):
         "version": version.pk,
         "call": call.pk,
         "approval": approval(task).pk,
+        "note": MemoryNote.objects.create(owner=session.owner, text="Tea.").pk,
     }
     return lambda path: path.format(**ids)
 
@@ -70,6 +73,7 @@ def test_the_tables_here_name_every_route():
         "version": "<int:version_id>",
         "call": "<uuid:call_id>",
         "approval": "<int:approval_id>",
+        "note": "<int:note_id>",
     }
     known = {
         path.format(**names).replace("notes.txt", "<path:path>").replace("KEY", "<str:name>") for _, path, _ in ALL
@@ -91,7 +95,7 @@ def test_what_is_not_shared_does_not_exist(method, path, body, address, program,
 
 @pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
 def test_an_id_of_nothing_is_answered_as_one_that_is_not_shared(method, path, body, address, program, charlie):
-    nothing = path.format(session=uuid.uuid4(), task=uuid.uuid4(), version=0, call=uuid.uuid4(), approval=0)
+    nothing = path.format(session=uuid.uuid4(), task=uuid.uuid4(), version=0, call=uuid.uuid4(), approval=0, note=0)
     of_alice, of_nobody = (program(charlie).call(method, p, body).json() for p in (address(path), nothing))
     assert of_alice == of_nobody
 

@@ -53,7 +53,7 @@ def test_a_list_shows_only_what_a_user_may_see(browser, bob, charlie, session):
     assert "Alice" not in browser(charlie).page("/")
 
 
-@pytest.mark.parametrize("path", ["/", "/inbox/", "/settings/", "/usage/"])
+@pytest.mark.parametrize("path", ["/", "/inbox/", "/settings/", "/usage/", "/memory/"])
 def test_a_stranger_is_asked_to_sign_in_first(path, browser):
     response = browser().get(path)
     assert (response.status_code, response["Location"]) == (302, f"/accounts/login/?next={path}")

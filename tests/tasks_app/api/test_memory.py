@@ -1,0 +1,45 @@
+"""Memory over REST: one's own notes and the team's; and sessions off the record."""
+
+import pytest
+
+from tasks_app.models import MemoryNote, Session
+
+
+def test_a_note_is_written_listed_changed_and_deleted(alices, alice):
+    answer = alices.call("POST", "memory/", {"text": "Tea, no coffee."})
+    assert answer.status_code == 201
+    note = answer.json()
+    assert (note["text"], note["team"], note["auto"], note["session"]) == ("Tea, no coffee.", False, False, None)
+    assert MemoryNote.objects.get().owner == alice
+    assert alices.call("GET", "memory/").json()["results"] == [note]
+    assert alices.call("PATCH", f"memory/{note['id']}/", {"text": "Coffee."}).json()["text"] == "Coffee."
+    assert alices.call("DELETE", f"memory/{note['id']}/").status_code == 204
+    assert alices.call("DELETE", f"memory/{note['id']}/").status_code == 404
+
+
+def test_notes_of_the_team_are_read_by_all_and_written_by_administrators(alices, alice, program, bob):
+    assert alices.call("POST", "memory/", {"text": "Ours.", "team": True}).status_code == 403
+    alice.is_staff = True
+    alice.save()
+    note = alices.call("POST", "memory/", {"text": "Ours.", "team": True}).json()
+    bobs = program(bob)
+    assert [each["team"] for each in bobs.call("GET", "memory/").json()["results"]] == [True]
+    for method in ("PATCH", "DELETE"):
+        assert bobs.call(method, f"memory/{note['id']}/", {"text": "x"}).status_code == 403
+    assert alices.call("DELETE", f"memory/{note['id']}/").status_code == 204
+
+
+@pytest.mark.parametrize("body", [{}, {"text": ""}, {"text": "  "}, {"text": 1}, {"text": "x" * 1001}])
+def test_what_cannot_be_kept_is_refused(body, alices):
+    answer = alices.call("POST", "memory/", body)
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["text"])
+
+
+def test_a_session_is_off_the_record_from_its_beginning_or_never(alices):
+    created = alices.call("POST", "sessions/", {"off_record": True}).json()
+    assert created["off_record"] is True
+    assert Session.objects.get(pk=created["id"]).off_record
+    assert alices.call("POST", "sessions/", {}).json()["off_record"] is False
+    address = f"sessions/{created['id']}/"
+    assert alices.call("PATCH", address, {"off_record": False}).status_code == 422
+    assert alices.call("PATCH", address, {"off_record": True, "title": "x"}).status_code == 200

@@ -1,0 +1,103 @@
+"""My memory on a page: seen, written, changed and deleted by whose it is; the team's by administrators."""
+
+import pytest
+
+from llm_app.models import Secret
+from tasks_app import secret_keeping
+from tasks_app.models import MemoryNote, Session
+
+
+@pytest.fixture
+def note(alice, task):
+    return MemoryNote.objects.create(owner=alice, text="Tea, no coffee.", task=task, call_id="call_0")
+
+
+def test_an_empty_memory_says_how_it_fills(alices):
+    assert "Tell the agent in any session what it should remember" in alices.page("/memory/")
+
+
+def test_a_note_is_written_changed_and_deleted(alices, alice):
+    alices.post("/memory/add/", {"text": " Tea,\r\nno coffee. "})
+    note = MemoryNote.objects.get()
+    assert (note.owner, note.text) == (alice, "Tea,\nno coffee.")
+    alices.post(f"/memory/{note.pk}/", {"text": "Coffee."})
+    note.refresh_from_db()
+    assert (note.text, note.terms) == ("Coffee.", "coffee")
+    assert "Coffee." in alices.page("/memory/")
+    answer = alices.post(f"/memory/{note.pk}/delete/", follow=True)
+    assert "The note is deleted." in answer.content.decode()
+    assert not MemoryNote.objects.exists()
+
+
+def test_what_was_captured_is_marked_until_a_person_changes_it(alices, note):
+    MemoryNote.objects.update(auto=True)
+    assert "auto-captured, " in alices.page("/memory/")
+    alices.post(f"/memory/{note.pk}/", {"text": "Tea."})
+    assert "auto-captured" not in alices.page("/memory/")
+
+
+@pytest.mark.parametrize(("text", "said"), [(" ", "The note is empty"), ("x" * 1001, "at most 1,000 characters")])
+def test_what_cannot_be_kept_is_said(text, said, alices):
+    assert said in alices.post("/memory/add/", {"text": text}, follow=True).content.decode()
+    assert not MemoryNote.objects.exists()
+
+
+def test_notes_of_others_are_neither_shown_nor_changed_nor_deleted(browser, charlie, note, session):
+    charlies = browser(charlie)
+    assert "Tea" not in charlies.page("/memory/")
+    for address in (f"/memory/{note.pk}/", f"/memory/{note.pk}/delete/", f"{session.get_absolute_url()}forget/"):
+        assert charlies.post(address, {"text": "x", "call": "call_0"}).status_code == 404
+    note.refresh_from_db()
+    assert note.text == "Tea, no coffee."
+
+
+def test_notes_of_the_team_are_written_by_administrators_and_seen_by_all(browser, alice, bob):
+    alices, bobs = browser(alice), browser(bob)
+    assert (
+        "Only administrators" in alices.post("/memory/add/", {"text": "x", "team": "1"}, follow=True).content.decode()
+    )
+    alice.is_staff = True
+    alice.save()
+    alices.post("/memory/add/", {"text": "Releases on Tuesdays.", "team": "1"})
+    note = MemoryNote.objects.get(owner=None)
+    assert "Releases on Tuesdays." in bobs.page("/memory/")
+    assert f'action="/memory/{note.pk}/"' not in bobs.page("/memory/")
+    assert bobs.post(f"/memory/{note.pk}/delete/").status_code == 404
+    alices.post(f"/memory/{note.pk}/delete/")
+    assert not MemoryNote.objects.exists()
+
+
+def test_the_chat_shows_what_was_remembered_and_takes_it_back(alices, called, note, session, browser, bob):
+    called("memory", '{"action": "remember", "text": "Tea, no coffee."}', "Remembered.", remembered=True)
+    address = f"{session.get_absolute_url()}forget/"
+    assert "Remembered: “Tea, no coffee.”" in alices.page(session.get_absolute_url())
+    assert address in alices.page(session.get_absolute_url())
+    assert address not in browser(bob).page(session.get_absolute_url())
+    browser(bob).htmx(address, {"call": "call_0"})
+    assert MemoryNote.objects.exists()
+    assert "The note is deleted." in alices.htmx(address, {"call": "call_0"}).content.decode()
+    assert not MemoryNote.objects.exists()
+    assert "There is no such note any more." in alices.htmx(address, {"call": "call_0"}).content.decode()
+
+
+def test_a_secret_is_masked_in_notes_on_saving_and_later(alices, alice, bob):
+    Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value")
+    alices.post("/memory/add/", {"text": "The key is s3cr3t-value."})
+    alices.post("/memory/add/", {"text": "The other is an0ther-value."})
+    MemoryNote.objects.create(owner=bob, text="Mine is an0ther-value.")
+    MemoryNote.objects.create(text="Ours is an0ther-value.")
+    secret_keeping.keep(alice, "OTHER", "an0ther-value")
+    texts = set(MemoryNote.objects.values_list("text", flat=True))
+    assert {"The key is [secret:KEY].", "The other is [secret:OTHER]."} <= texts
+    assert {"Mine is an0ther-value.", "Ours is an0ther-value."} <= texts  # alice decides nothing for others
+    assert not MemoryNote.objects.of_user(alice).saying(["an0ther"]).exists()
+    secret_keeping.keep(None, "TEAM", "an0ther-value")
+    assert not any("an0ther" in text for text in MemoryNote.objects.values_list("text", flat=True))
+
+
+def test_a_session_off_the_record_is_chosen_with_its_first_message_and_says_so(alices, session):
+    assert 'name="off_record"' in alices.page("/")
+    alices.post("/", {"content": "Hush.", "off_record": "1"})
+    hushed = Session.objects.get(off_record=True)
+    assert "Off the record</span>" in alices.page(hushed.get_absolute_url())
+    assert "Off the record</span>" not in alices.page(session.get_absolute_url())
