@@ -7,6 +7,7 @@ class TasksAppConfig(AppConfig):
     verbose_name = "Work"
 
     def ready(self) -> None:
-        from tasks_app.full_text import install
+        from tasks_app import full_text, settings_version
 
-        post_migrate.connect(install, sender=self)
+        post_migrate.connect(full_text.install, sender=self)
+        post_migrate.connect(settings_version.install, sender=self)

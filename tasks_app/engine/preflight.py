@@ -3,6 +3,7 @@
 from django.utils import timezone
 
 from llm_app import abilities
+from tasks_app import settings_version
 from tasks_app.engine import loading, memory, reminders, skills, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.engine.draft import Draft
@@ -32,24 +33,31 @@ def check(context: TaskContext) -> None:
 
 
 def look_up(context: TaskContext) -> None:
-    """All that administrators and owners may change while a task runs, as it is now."""
+    """All that administrators and owners may change while a task runs, as it is now: read where anything changed."""
     context.secrets.refresh()
+    own = Session.objects.filter(pk=context.session.pk).values_list("agent_id", "denied_tools").get()
+    known = (settings_version.current(), timezone.now().date(), *own, skills.in_folders())
+    if context.known_settings != known:
+        _read_settings(context, denied=own[1])
+        context.known_settings = known
+    if context.policy.on_demand:
+        context.loaded_groups = loading.groups_of(context.session)
+
+
+def _read_settings(context: TaskContext, denied: list[str]) -> None:
     context.limits = Limits.current()
     context.agent = Agent.objects.of_session(context.session.pk)
     context.own_sections = PromptSection.objects.texts_of(context.agent)
     context.allowance.refresh()
-    context.policy = _policy(context)
+    context.policy = _policy(context, denied)
     context.hooks = hooks_of(context.agent, off_record=context.session.off_record)
     context.skills = skills.catalogue(context.task.started_by_id)
-    if context.policy.on_demand:
-        context.loaded_groups = loading.groups_of(context.session)
     context.abilities = abilities.of_user(context.task.started_by_id, preferred=context.model)
 
 
-def _policy(context: TaskContext) -> Policy:
+def _policy(context: TaskContext, in_session: list[str]) -> Policy:
     """What the task's person may use, in this session, by its agent."""
     agent = context.agent
-    in_session = Session.objects.filter(pk=context.session.pk).values_list("denied_tools", flat=True).first() or []
     off_record = context.session.off_record
     denied = [*in_session, *(agent.denied_tools if agent else ()), *(["memory"] if off_record else [])]
     safe_only = off_record or bool(agent and agent.safe_mode)

@@ -17,9 +17,14 @@ from tools_app.skills.reading import SkillText
 
 def catalogue(user_id: int) -> tuple[tuple[str, str], ...]:
     """Names and descriptions: what is uploaded hides what is installed under the same name."""
-    found = {name: skill.description for name, skill in _installed().items()}
+    found = dict(in_folders())
     found |= dict(Skill.objects.usable_by(user_id).values_list("name", "description"))
     return tuple(sorted(found.items()))
+
+
+def in_folders() -> tuple[tuple[str, str], ...]:
+    """Names and descriptions of those that are installed, as the folders are now."""
+    return tuple((name, skill.description) for name, skill in _installed().items())
 
 
 class StoredSkills:

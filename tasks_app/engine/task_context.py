@@ -48,6 +48,7 @@ class TaskContext:
         self.history = SessionContext.load(task.session)
         self.calibration = Calibration(task.session.pk)
         self.workspace, self.sandbox = workspace, sandbox
+        self.known_settings: tuple[Any, ...] = ()  # the state of the settings in which what follows was read
         self.limits = Limits.current()
         self.agent: Agent | None = None  # as it is set up at this step, with its sections of the prompt
         self.own_sections: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,65 @@
+"""One number that every change of a setting raises, whoever makes it and how: triggers in the database do it.
+
+So a running task learns from one row whether anything that an administrator may change is still as it was. The table
+and the triggers are made after each `migrate`, where they are missing.
+"""
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+from django.db import connection, connections, models
+
+from llm_app.models import Budget, LogicalModel, Provider, Route
+from tasks_app.models import Agent, Limits, PromptSection
+from tools_app.models import McpServer, McpTool, RolePolicy, Skill, ToolSetting, UserPolicy
+
+WATCHED: tuple[type[models.Model], ...] = (
+    *(Limits, Agent, PromptSection),
+    *(Group, get_user_model().groups.through),
+    *(Budget, Provider, Route, LogicalModel, LogicalModel.roles.through),
+    *(ToolSetting, RolePolicy, UserPolicy),
+    *(McpServer, McpServer.roles.through, McpTool),
+    *(Skill, Skill.roles.through),
+)
+_TABLE = "CREATE TABLE IF NOT EXISTS settings_version (version bigint NOT NULL)"
+_FIRST = "INSERT INTO settings_version SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM settings_version)"
+_RAISE = "UPDATE settings_version SET version = version + 1"
+_FUNCTION = f"""CREATE OR REPLACE FUNCTION raise_settings_version() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN {_RAISE}; RETURN NULL; END $$"""
+_ON_POSTGRES = """CREATE TRIGGER {table}_version AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON {table}
+    FOR EACH STATEMENT EXECUTE FUNCTION raise_settings_version()"""
+_ON_SQLITE = f"""CREATE TRIGGER IF NOT EXISTS {{table}}_{{event}}_version AFTER {{event}} ON {{table}}
+    BEGIN {_RAISE}; END"""
+_TRIGGERS = {
+    "postgresql": r"SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname LIKE '%\_version'",
+    "sqlite": r"SELECT tbl_name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%\_version' ESCAPE '\'",
+}
+
+
+def current() -> int:
+    """As it is now: who reads it before the settings themselves never holds an old setting for a new one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT version FROM settings_version")
+        return int(cursor.fetchone()[0])
+
+
+def install(using: str, **kwargs: Any) -> None:
+    """After `migrate`. A table that a migration has made anew has lost its triggers."""
+    database = connections[using]
+    with database.cursor() as cursor:
+        cursor.execute(_TABLE)
+        cursor.execute(_FIRST)
+        cursor.execute(_TRIGGERS[database.vendor])
+        have = [table for (table,) in cursor.fetchall()]
+        for statement in _missing(database.vendor, have):
+            cursor.execute(statement)
+
+
+def _missing(vendor: str, have: list[str]) -> list[str]:
+    tables = [model._meta.db_table for model in WATCHED]
+    if vendor == "postgresql":
+        return [_FUNCTION, *(_ON_POSTGRES.format(table=table) for table in tables if table not in have)]
+    events = ("insert", "update", "delete")
+    lacking = [table for table in tables if have.count(table) < len(events)]
+    return [_ON_SQLITE.format(table=table, event=event) for table in lacking for event in events]

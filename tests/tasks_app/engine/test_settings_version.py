@@ -1,0 +1,54 @@
+"""Whatever decides over a step raises the version of the settings, however it is changed; nothing else does."""
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import connection
+
+from tasks_app import settings_version
+from tasks_app.models import Limits
+from tests import factories
+from tools_app.models import RolePolicy, ToolSetting
+
+pytestmark = pytest.mark.django_db
+
+
+def test_saves_bulk_updates_and_deletions_raise_it() -> None:
+    versions = [settings_version.current()]
+    for change in (
+        lambda: ToolSetting.objects.create(name="shell"),
+        lambda: ToolSetting.objects.filter(name="shell").update(enabled=False),
+        lambda: ToolSetting.objects.all().delete(),
+        lambda: Limits.objects.create(max_iterations=3),
+    ):
+        change()
+        versions.append(settings_version.current())
+    assert versions == sorted(set(versions))
+
+
+def test_a_role_given_and_taken_raises_it() -> None:
+    user, role = factories.UserFactory(), Group.objects.create(name="analysts")
+    RolePolicy.objects.create(role=role, deny=["shell"])
+    before = settings_version.current()
+    user.groups.add(role)
+    given = settings_version.current()
+    user.groups.remove(role)
+    assert before < given < settings_version.current()
+
+
+def test_the_record_does_not_raise_it() -> None:
+    task = factories.TaskFactory()
+    before = settings_version.current()
+    task.session.save()
+    task.save()
+    assert settings_version.current() == before
+
+
+def test_each_watched_table_has_its_triggers_again_after_it_was_made_anew() -> None:
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TRIGGER tool_settings_update_version")
+        settings_version.install(connection.alias)
+    setting = ToolSetting.objects.create(name="shell")
+    before = settings_version.current()
+    setting.save()
+    assert settings_version.current() > before
