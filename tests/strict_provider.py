@@ -1,10 +1,10 @@
 """A provider that refuses what real ones refuse: a call without its result, a result without its call, too much text."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from tests.provider import Answer, Received, Reply, openai_chunk, sse
+from tests.strict_conversation import fault_in
 
 BYTES_PER_TOKEN = 4
 
@@ -17,7 +17,7 @@ def strict(answer: Answer, *, window: int) -> Answer:
     """Answers 400 to a broken conversation and to one that, with its reply, is longer than `window` tokens."""
 
     def checked(received: Received) -> Reply:
-        if fault := _fault(received.body["messages"]):
+        if fault := fault_in(received.body):
             return _refusal(fault, "invalid_request_error")
         if tokens_of(received) + received.body["max_tokens"] > window:
             return _refusal(f"{tokens_of(received)} tokens are too many", "context_length_exceeded")
@@ -33,23 +33,6 @@ def call(received: Received, name: str, arguments: dict[str, Any], call_id: str)
     usage = {"prompt_tokens": tokens_of(received), "completion_tokens": len(function["arguments"]) // BYTES_PER_TOKEN}
     events = [openai_chunk({"role": "assistant", "tool_calls": [called]})]
     return Reply(chunks=sse(*events, openai_chunk({}, "tool_calls", usage=usage), "[DONE]"))
-
-
-def _fault(messages: Sequence[dict[str, Any]]) -> str:
-    """What real providers refuse; empty if the conversation is whole."""
-    open_calls: list[str] = []
-    for message in messages:
-        if message["role"] == "tool":
-            if open_calls != [message["tool_call_id"]]:
-                return f"the result {message['tool_call_id']} follows no call of its own"
-            open_calls = []
-            continue
-        if open_calls:
-            return f"no result follows the calls {open_calls}"
-        open_calls = [call["id"] for call in message.get("tool_calls", ())]
-    if open_calls:
-        return f"the calls {open_calls} have no result"
-    return "" if len(messages) > 1 and messages[1]["role"] == "user" else "a user speaks first"
 
 
 def _refusal(why: str, code: str) -> Reply:

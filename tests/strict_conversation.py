@@ -1,0 +1,55 @@
+"""What real providers refuse in a conversation, whatever the protocol: a call and its result that are not together."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+Said = tuple[str, str]  # who ("user", "assistant", "call", "result") and the id of the call, if the protocol has one
+
+
+def fault_in(body: dict[str, Any]) -> str:
+    """Empty if the conversation is whole."""
+    said = list(_said(body))
+    if not said or said[0][0] != "user":
+        return "a user speaks first"
+    for before, (who, call_id) in zip([("", ""), *said], said, strict=False):
+        if who == "result" and before != ("call", call_id):
+            return f"the result {call_id} follows no call of its own"
+        if before[0] == "call" and who != "result":
+            return f"no result follows the call {before[1]}"
+    return "the last call has no result" if said[-1][0] == "call" else ""
+
+
+def _said(body: dict[str, Any]) -> Iterator[Said]:
+    in_text = "tools" not in body
+    for message in body["messages"]:
+        if message["role"] != "system":
+            yield from (_in_text(message) if in_text else _in_blocks(message))
+
+
+def _in_text(message: dict[str, Any]) -> Iterator[Said]:
+    content = message["content"]
+    text = content if isinstance(content, str) else "".join(block["text"] for block in content)
+    assert text.strip(), "an empty message"
+    if message["role"] == "user":
+        yield ("result" if text.startswith("<tool_result>") else "user"), ""
+    else:
+        yield ("call" if text.endswith(("</function_calls>", "}")) else "assistant"), ""
+
+
+def _in_blocks(message: dict[str, Any]) -> Iterator[Said]:
+    """Of OpenAI's messages and of Anthropic's, which has calls and results among the blocks of the content."""
+    if message["role"] == "tool":
+        yield "result", message["tool_call_id"]
+        return
+    blocks = message["content"] if isinstance(message.get("content"), list) else []
+    called = [block["id"] for block in [*blocks, *message.get("tool_calls", ())] if block["type"] in _CALLS]
+    given = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+    if not called and not given:
+        assert json.dumps(message.get("content") or "") != '""', "an empty message"
+        yield message["role"], ""
+    yield from (("result", call_id) for call_id in given)
+    yield from (("call", call_id) for call_id in called)
+
+
+_CALLS = ("tool_use", "function")
