@@ -3,7 +3,7 @@
 from llm_app.call import Recipient, References, Runner, StoredPrompt
 from llm_app.kept_prompt import tools_text
 from llm_app.types import Prompt
-from tasks_app.engine import summary
+from tasks_app.engine import capturing, summary
 from tasks_app.engine.cutting import about_to_be_cut, make_room
 from tasks_app.engine.draft import Draft
 from tasks_app.engine.measuring import Measured, measure
@@ -39,6 +39,7 @@ class Requests:
         assert self._latest is not None
         self._may_ask = False
         if entries := about_to_be_cut(self._context, self._latest):
+            capturing.capture(self._context, entries, run)
             self._told = summary.ask(self._context, entries, run)
 
     def shorten(self) -> bool:

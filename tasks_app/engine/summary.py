@@ -36,15 +36,17 @@ class SummaryDue(Exception):
 
 
 def ask(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> Draft | None:
-    """The summary of entries that are about to be cut, masked as they are; or None. Raises what interrupts `run`.
+    """The summary of entries that are about to be cut, masked as they are; or None. Raises what interrupts `run`."""
+    return _entry(answer(context, entries, run, Purpose.SUMMARY, _SYSTEM), entries)
 
-    Who keeps facts beyond a session takes them from the same entries, here, before they are out of sight.
-    """
+
+def answer(context: TaskContext, entries: Sequence[ContextEntry], run: Runner, purpose: Purpose, system: str) -> str:
+    """What a model says of masked entries; empty where it gives no answer. Raises what interrupts `run`."""
     masker = context.secrets.masker
     message = Message(role="user", content=_told(entries), masked_with=masker.version)
-    stored = kept_prompt.keep(Prompt(system=_SYSTEM, tools=(), messages=[message]))
+    stored = kept_prompt.keep(Prompt(system=system, tools=(), messages=[message]))
     call = LLMCall(
-        purpose=Purpose.SUMMARY,
+        purpose=purpose,
         prompt_for=lambda recipient: stored,
         masker=masker,
         model=context.model,
@@ -56,12 +58,12 @@ def ask(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> D
     try:
         completion = client.complete(call, observer=_Observer(context), run=run)
     except (errors.LLMError, errors.BudgetExceeded) as error:
-        logger.info("no summary, an outline stands instead: %s", error)
-        return None
+        logger.info("no %s, the task goes on without: %s", purpose, error)
+        return ""
     with transaction.atomic():
         completion.save()
     context.calls.stored(completion.log)
-    return _entry(completion.result.content, entries)
+    return completion.result.content
 
 
 def _entry(words: str, entries: Sequence[ContextEntry]) -> Draft | None:
