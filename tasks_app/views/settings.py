@@ -15,6 +15,8 @@ from tasks_app.errors import Refusal
 from tasks_app.views.access import Request, posted, signed_in
 from tasks_app.views.answers import done
 
+_EXAMPLE = "Write to me in German, briefly and without jargon. Numbers in tables. Code in Python, with tests."
+
 
 class ProfileForm(forms.Form):
     preferences = forms.CharField(
@@ -22,7 +24,7 @@ class ProfileForm(forms.Form):
         required=False,
         label="What should the agent know about you?",
         help_text="Language, tone, format, standing wishes. It stands in the prompt of every task that you start.",
-        widget=forms.Textarea(attrs={"rows": 4}),
+        widget=forms.Textarea(attrs={"rows": 4, "placeholder": _EXAMPLE}),
     )
 
 
