@@ -65,7 +65,7 @@ def text_file(context: TaskContext, path: str) -> str:
         text = context.workspace.read_bytes(path).decode(errors="replace")
     except (ToolError, OSError):
         return ""
-    return context.secrets.refresh().masker.masked(text[:LONGEST_FILE])
+    return context.secrets.masker.masked(text[:LONGEST_FILE])
 
 
 def asked(question: str) -> list[str]:

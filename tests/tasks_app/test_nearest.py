@@ -1,0 +1,54 @@
+"""The terms that texts are found by, and which text is nearest."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks_app.nearest import nearest
+from tasks_app.terms import LONGEST, terms_of
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Reports, REPORT; report's", ["report", "report", "report", "s"]),
+        ("snake_case file.txt", ["snake", "case", "file", "txt"]),
+        ("東京で会議", ["東京", "京で", "で会", "会議"]),
+        ("v2 の API", ["v2", "の", "api"]),
+        ("Übergabe ＡＢＣ", ["übergabe", "abc"]),
+        ("", []),
+    ],
+)
+def test_words_become_terms(text, terms):
+    assert terms_of(text) == terms
+
+
+@given(st.text())
+def test_a_term_means_nothing_to_a_database(text):
+    assert all(term.isalnum() and 0 < len(term) <= LONGEST for term in terms_of(text))
+
+
+def ask(question, *texts, most=5):
+    return nearest(terms_of(question), texts, terms_of, most)
+
+
+def test_who_says_more_of_the_question_is_nearer():
+    assert ask("red car", "a red car", "a red house", "a blue car and a red one", "nothing")[0] == "a red car"
+
+
+def test_a_rare_word_counts_more_than_a_common_one():
+    assert ask("red zebra", "red a", "red b", "red c", "zebra d")[0] == "zebra d"
+
+
+def test_a_short_text_is_nearer_than_a_long_one_that_says_the_same():
+    assert ask("tea", "tea " + "and much else " * 20, "tea")[0] == "tea"
+
+
+def test_what_says_nothing_of_it_is_left_out():
+    assert ask("tea", "coffee") == ask("tea") == ask("", "tea") == []
+
+
+@given(st.lists(st.text()), st.text(), st.integers(0, 5))
+def test_each_is_given_once_and_never_more_than_asked_for(texts, question, most):
+    places = nearest(terms_of(question), range(len(texts)), lambda n: terms_of(texts[n]), most)
+    assert len(places) == len(set(places)) <= most
