@@ -12,14 +12,16 @@ def apply(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
     """The file's new content; line endings stay those of the file. Raises ToolError if a hunk does not fit."""
     end = "\r" if 2 * data.count(b"\r\n") > data.count(b"\n") else ""
     lines = data.decode(errors="surrogateescape").split("\n")  # the last is empty if the file's last line ends
+    bare = [line.removesuffix("\r") for line in lines]  # kept beside them: a patch may have thousands of places
     cursor = shift = 0
     for number, hunk in enumerate(hunks, 1):
-        bare = [line.removesuffix("\r") for line in lines]
         place = _place(bare, hunk, cursor, shift, f"Change {number} of {name}")
         lines[place : place + len(hunk.old)] = [line + end for line in hunk.new]
+        bare[place : place + len(hunk.old)] = hunk.new
         cursor, shift = place + len(hunk.new), shift + len(hunk.new) - len(hunk.old)
         if hunk.old_ends != hunk.new_ends:
             _set_end(lines, ends=hunk.new_ends)
+            _set_end(bare, ends=hunk.new_ends)
     return "\n".join(lines).encode(errors="surrogateescape")
 
 

@@ -106,3 +106,9 @@ def test_a_command_that_fills_its_workspace_is_killed_within_a_second(server: Se
 def test_a_file_with_holes_counts_what_it_takes(server: Server) -> None:
     outcome = server.run("truncate -s 500M holes; sleep 0.5; echo fine", limits={"workspace": 20 * MIB})
     assert outcome["output"] == "fine\n"
+
+
+def test_a_workspace_that_is_too_full_can_be_emptied(server: Server) -> None:
+    server.run("for n in $(seq 20); do head -c 1000000 /dev/zero > part-$n; done")
+    slowly = "for n in $(seq 20); do rm part-$n; sleep 0.1; done; echo empty"
+    assert server.run(slowly, limits={"workspace": 10 * MIB})["output"] == "empty\n"
