@@ -45,7 +45,7 @@ class ToolSerializer(serializers.Serializer[Any]):
 
 
 class ToolList(GenericAPIView[Any]):
-    """The tools that the agent may use for this user."""
+    """The tools that the agent may use for this user, those of MCP servers among them."""
 
     serializer_class = ToolSerializer
     pagination_class = Whole
@@ -54,7 +54,8 @@ class ToolList(GenericAPIView[Any]):
     def get(self, request: Request) -> Response:
         user: Any = request.user
         policy = policy_for(user.pk)
-        tools = [_tool(definition, policy) for definition in registry.all_tools() if policy.allows(definition.name)]
+        every = [*registry.all_tools(), *policy.extra.values()]
+        tools = [_tool(definition, policy) for definition in every if policy.allows(definition.name)]
         return Whole().get_paginated_response(ToolSerializer(tools, many=True).data)
 
 

@@ -25,6 +25,7 @@ async def in_thread(work: Callable[[Runner], T]) -> T:
     except asyncio.CancelledError:
         interruption.ring()
         await asyncio.wait([running])
+        running.exception()  # asyncio reports what nobody reads, and it was we who ended it
         raise
 
 

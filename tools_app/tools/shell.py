@@ -1,5 +1,6 @@
 """Runs a command in the sandbox, in the session's workspace."""
 
+import asyncio
 import sys
 import time
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -78,7 +79,12 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
     """Leaves it running; what it says at once, above all why it does not start, is in the result."""
     start = Start(sandbox=context.sandbox, command=command, way_out=_way_out(context), started=context.started)
     job = jobs.start(context.session, start)
-    text = await job.read(FIRST_WORDS_S)
+    try:
+        text = await job.read(FIRST_WORDS_S)
+    except asyncio.CancelledError:  # its number would never be told
+        await job.end()
+        jobs.forget(context.session, job.number)
+        raise
     said = [text.rstrip("\n"), f"[{job.ending}; read it, write to it or kill it with the tool job]"]
     return ToolResult(content="\n".join(filter(None, said)), metadata={"job": job.number})
 

@@ -9,7 +9,7 @@ from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import CallSize
 from llm_app.models import Budget
 from tests import factories
-from tools_app.models import RolePolicy, ToolSetting, UserPolicy
+from tools_app.models import McpServer, McpTool, RolePolicy, ToolSetting, UserPolicy
 
 BUDGET = ("scope", "name", "period", "unit", "limit", "spent", "reserved", "left", "renews_at")
 
@@ -35,6 +35,15 @@ def test_tools_come_with_their_schema_and_danger(alices):
     assert set(tools["match"]) == {"name", "description", "parameters", "danger"}
     assert tools["match"]["danger"] == "safe"
     assert "pattern" in tools["match"]["parameters"]["properties"]
+
+
+def test_tools_of_mcp_servers_are_among_them(alices):
+    server = McpServer.objects.create(name="notes", transport="stdio", command=["x"])
+    McpTool.objects.create(server=server, name="add", schema='{"type": "object"}', digest="1", confirmed="1")
+    McpTool.objects.create(server=server, name="held", schema="{}", digest="2", confirmed="1")
+    tools = {tool["name"]: tool["danger"] for tool in results(alices, "tools/")}
+    assert tools["notes__add"] == "moderate"
+    assert "notes__held" not in tools
 
 
 def test_tools_are_those_of_the_user(alices, alice, program, bob):

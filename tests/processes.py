@@ -1,0 +1,25 @@
+"""What runs on this machine below a process."""
+
+from pathlib import Path
+
+
+def below(pid: int) -> set[int]:
+    """Its descendants that live; those that a parent has not yet taken leave of (zombies) do not."""
+    children: dict[int, list[int]] = {}
+    for number, parent, state in filter(None, map(_read, Path("/proc").glob("[0-9]*/stat"))):
+        if state != "Z":
+            children.setdefault(parent, []).append(number)
+    found: set[int] = set()
+    waiting = children.get(pid, [])
+    while waiting:
+        found.add(one := waiting.pop())
+        waiting = waiting + children.get(one, [])
+    return found
+
+
+def _read(stat: Path) -> tuple[int, int, str] | None:
+    try:
+        state, parent, *_ = stat.read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return int(stat.parent.name), int(parent), state

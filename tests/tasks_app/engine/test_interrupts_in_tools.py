@@ -1,0 +1,145 @@
+"""Stop in the middle of any tool: it ends at once, and nothing that the call started runs on."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks_app import mcp_listing, services
+from tasks_app.engine.capabilities import workspace_of
+from tasks_app.models import ToolCallLog
+from tests import factories, pages
+from tests.pictures import picture
+from tests.processes import below
+from tests.provider import openai_call, openai_result
+from tests.tasks_app.engine.conftest import Run
+from tests.tasks_app.engine.test_background_commands import end_all
+from tests.tools_app import mcp_servers
+from tests.waiting import until
+from tools_app.browser.program import installed
+from tools_app.models import AllowedAddress, McpServer, SearchEngine
+
+AT_ONCE = 5.0  # seconds: a tenth of one in the normal case; the rest is for a machine that has much else to do
+NOTES = str(Path(mcp_servers.__file__).with_name("notes.py"))
+Call = tuple[str, dict[str, Any]]
+
+
+class Stage:
+    """A task that calls tools, on a site and a provider that stall. `before` ran already."""
+
+    def __init__(self, ask: Callable[..., Run], provider: Any, site: pages.Site, session: Any) -> None:
+        self._ask, self.provider, self.site, self.session = ask, provider, site, session
+        self.before = below(os.getpid())
+
+    def starts_a_process(self) -> bool:
+        return bool(below(os.getpid()) - self.before)
+
+    def stop_in(self, calls: list[Call], stalled: list[Any], is_under_way: Callable[[], Any]) -> tuple[float, Run]:
+        """Stops the task in the last of `calls` and says how long that took. `stalled` answers what a tool asks."""
+        said = [openai_call(*call, call_id=f"call_{number}") for number, call in enumerate(calls)]
+        self.provider.replies = [*said, *stalled, openai_result()]
+        run = self._ask()
+        thread = run.in_thread()
+        until(lambda: len(self.provider.received) >= len(calls) and is_under_way())
+        began = time.monotonic()
+        services.stop(run.task)
+        thread.join(30)
+        took = time.monotonic() - began
+        run.task.refresh_from_db()
+        assert (run.task.failure_code, run.task.stopped) == ("stopped", True)
+        return took, run
+
+
+@pytest.fixture
+def stage(ask_http: Any, http_provider: Any, http_session: Any, transactional_db: None) -> Iterator[Stage]:
+    with pages.serving({}) as site:
+        AllowedAddress.objects.create(address=site.host)
+        yield Stage(ask_http, http_provider, site, http_session)
+
+
+def shell(stage: Stage) -> tuple[Any, ...]:
+    return [("shell", {"command": "setsid sleep 1000 & sleep 1000"})], [], stage.starts_a_process
+
+
+def background(stage: Stage) -> tuple[Any, ...]:
+    return [("shell", {"command": "sleep 1000", "background": True})], [], stage.starts_a_process
+
+
+def fetch_url(stage: Stage) -> tuple[Any, ...]:
+    return [("fetch_url", {"url": stage.site.url("/slow")})], [], stage.site.slow_is_asked.is_set
+
+
+def search(stage: Stage) -> tuple[Any, ...]:
+    SearchEngine.objects.create(name="slow", kind="searxng", base_url=stage.site.url("/slow?"))
+    return [("search", {"type": "info", "query": "bees"})], [], stage.site.slow_is_asked.is_set
+
+
+def browser(stage: Stage) -> tuple[Any, ...]:
+    if not installed():
+        pytest.skip("no Chromium is installed")
+    return [("browser", {"action": "visit", "url": stage.site.url("/slow")})], [], stage.site.slow_is_asked.is_set
+
+
+def match(stage: Stage) -> tuple[Any, ...]:
+    workspace_of(stage.session).write_bytes("long.txt", b"a" * 60)
+    return [("match", {"action": "grep", "pattern": "(a|a)*b"})], [], stage.starts_a_process
+
+
+def slides(stage: Stage) -> tuple[Any, ...]:
+    deck = [{"title": f"Slide {number}", "body": "- a line\n" * 500} for number in range(100)]
+    return [("slides", {"title": "Bees", "slides": deck, "path": "bees.pptx"})], [], stage.starts_a_process
+
+
+def vision(stage: Stage) -> tuple[Any, ...]:
+    model = factories.LogicalModelFactory(kind="text")
+    route = stage.session.model.routes.get()
+    factories.RouteFactory(model=model, provider=route.provider, provider_model="sees", takes_images=True)
+    workspace_of(stage.session).write_bytes("red.png", picture())
+    call = ("vision", {"path": "red.png", "question": "Which colour?"})
+    return [call], [openai_result(stall_at=1)], stage.provider.stalling.is_set
+
+
+def document(stage: Stage) -> tuple[Any, ...]:
+    call = ("generate", {"kind": "document", "prompt": "Bees", "path": "bees.md"})
+    return [call], [openai_result(stall_at=1)], stage.provider.stalling.is_set
+
+
+def mcp(stage: Stage) -> tuple[Any, ...]:
+    server = McpServer.objects.create(name="notes", transport="stdio", command=[sys.executable, NOTES, "stdio"])
+    assert mcp_listing.refresh(server) == ""
+    server.tools.exclude(name="hang").delete()
+    return [("notes__hang", {})], [], lambda: len(below(os.getpid()) - stage.before) > 1  # ours, and the server itself
+
+
+def job(stage: Stage) -> tuple[Any, ...]:
+    calls = [
+        ("shell", {"command": "sleep 1000", "background": True}),
+        ("job", {"action": "read", "number": 1, "wait_s": 60}),
+    ]
+    return calls, [], ToolCallLog.objects.filter(name="job", status="started").exists
+
+
+TOOLS = [shell, background, fetch_url, search, browser, match, slides, vision, document, mcp]
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.__name__)
+def test_a_stop_ends_it_at_once_and_leaves_no_process(stage: Stage, tool: Any) -> None:
+    took, run = stage.stop_in(*tool(stage))
+    print(f"{took:.3f} s")
+    assert run.results()[-1][0] == "interrupted"
+    assert took < AT_ONCE
+    until(lambda: below(os.getpid()) <= stage.before)
+
+
+def test_a_stop_while_a_job_is_read_leaves_the_job_to_its_session(stage: Stage) -> None:
+    took, run = stage.stop_in(*job(stage))
+    print(f"{took:.3f} s")
+    assert run.results()[-1][0] == "interrupted"
+    assert took < AT_ONCE
+    assert stage.starts_a_process()
+    end_all(str(run.task.session_id))
+    until(lambda: below(os.getpid()) <= stage.before)
