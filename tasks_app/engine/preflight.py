@@ -19,11 +19,12 @@ from tools_app.policy import Policy, policy_for
 
 def check(context: TaskContext) -> None:
     """Raises Stopped or LimitExceeded; appends what people wrote; reads limits, budgets and the policy anew."""
-    if context.stop_requested():
+    is_wanted = context.is_interrupted()
+    if is_wanted and context.stop_requested():
         raise Stopped(*close_open_call(context, "Stopped by the user."))
     if context.task.state == TaskState.INITIALIZING:
         _begin(context)
-    if messages := context.interjections():
+    if is_wanted and (messages := context.interjections()):
         if closing := close_open_call(context, "Not run: the user wrote a message instead."):
             context.commit(*closing, state=TaskState.THINKING)
         context.take(messages, *_interruption(context, has_closed=bool(closing)))

@@ -12,7 +12,7 @@ from llm_app.abilities import Abilities
 from llm_app.budgets.allowance import Allowance
 from llm_app.models import Blob
 from tasks_app import broadcast
-from tasks_app.engine import lease, record, succession
+from tasks_app.engine import lease, record, succession, wanted
 from tasks_app.engine.calibration import Calibration
 from tasks_app.engine.calls import Calls
 from tasks_app.engine.draft import Draft
@@ -199,7 +199,7 @@ class TaskContext:
 
     def is_interrupted(self) -> bool:
         """Whether a person wants the task to leave what it is doing."""
-        return self.stop_requested() or bool(self.interjections())
+        return wanted.by_a_person(self.task)
 
     def _calls_since_last_message(self) -> list[tuple[str, bool]]:
         calls = ToolCallLog.objects.filter(task=self.task).order_by("pk")

@@ -13,7 +13,7 @@ from tasks_app.engine.draft import Draft
 from tasks_app.engine.loop_detector import LoopDetector
 from tasks_app.engine.session_context import SessionContext
 from tasks_app.engine.task_context import TaskContext
-from tasks_app.models import ContextEntry, InboxMessage, Task, TaskState
+from tasks_app.models import ContextEntry, Task, TaskState
 from tasks_app.replay.recorded import Recorded
 from tools_app.situation import Situation
 
@@ -65,11 +65,8 @@ class RerunContext(TaskContext):
     def blob(self, text: str) -> str:
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def stop_requested(self) -> bool:
+    def is_interrupted(self) -> bool:
         return False
-
-    def interjections(self) -> list[InboxMessage]:
-        return []
 
 
 def _fresh(task: Task) -> Task:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tasks_app import services
+from tasks_app import event_loop, running_text, services
 from tasks_app.models import InboxMessage, Task
 from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine.conftest import call, result, script
@@ -47,7 +47,7 @@ def test_words_that_a_person_had_seen_stay_in_the_record_and_in_the_context(ask_
     http_provider.replies = [long, openai_result()]
     run = ask_http()
     thread = run.in_thread()
-    assert http_provider.stalling.wait(30)
+    until(lambda: event_loop.submit(running_text.store.read(run.task.pk)).result(10))
     services.post_message(run.task.session, owner, "Stop, please.")
     thread.join(30)
     partial = run.entries[2]
