@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from uuid import uuid4
 
 from tasks_app.engine.capabilities import workspace_of
 from tasks_app.models import FileVersion, Session, Task
@@ -33,7 +34,9 @@ def _stored(session: Session, task: Task | None, effect: KeepVersion) -> FileVer
     row = FileVersion(session=session, task=task, path=effect.path, sha256=digest, size=len(effect.data))
     if not row.content.exists():
         folder_of(session.pk).mkdir(mode=0o700, parents=True, exist_ok=True)
-        row.content.write_bytes(effect.data)
+        part = row.content.with_suffix(f".{uuid4().hex}")  # a crash in the middle leaves no half of a content
+        part.write_bytes(effect.data)
+        part.replace(row.content)
     return row
 
 
