@@ -19,6 +19,8 @@ from tests.waiting import until
 ROOT = Path(__file__).resolve().parent.parent
 TOKEN = "a-token-for-tests"
 PASSWORD = "a password for tests"
+# Always the same: a stream holds back what could be the beginning of a key, and that shall not be left to chance.
+KEYS = {"SECRET_KEY": "~~~ for tests, and not a secret ~~~", "FIELD_ENCRYPTION_KEY": "_" * 42 + "8="}
 
 
 def free_port() -> int:
@@ -31,7 +33,7 @@ def free_port() -> int:
 def migrated() -> Path:
     """Data with all tables and nothing in them: made once for each process of the tests, as it takes a while."""
     var = Path(os.environ["AGENTSITE_VAR"]) / "migrated"
-    environment = {"PATH": os.environ["PATH"], "AGENTSITE_VAR": str(var)}
+    environment = {"PATH": os.environ["PATH"], "AGENTSITE_VAR": str(var), **KEYS}
     command = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     return var
@@ -42,7 +44,7 @@ def configured(folder: Path, config: str, **environment: str) -> "Server":
     path = folder / "agentsite.yml"
     path.write_text(config)
     shutil.copytree(migrated(), folder / "var")
-    return Server(folder / "var", AGENTSITE_CONFIG=str(path), **environment)
+    return Server(folder / "var", AGENTSITE_CONFIG=str(path), **KEYS, **environment)
 
 
 class Server:

@@ -98,7 +98,7 @@ def result(text: str = "Done.", **timing: Any) -> dict[str, Any]:
 # --- the server and the browser ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def _speaker() -> Iterator[Speaker]:
     with running() as provider:
         yield Speaker(provider)
@@ -111,7 +111,7 @@ def speaker(_speaker: Speaker) -> Speaker:
     return _speaker
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, _speaker: Speaker) -> Iterator[Server]:
     config = CONFIG.replace("SPEAKER", _speaker.base_url)
     running = configured(tmp_path_factory.mktemp("e2e"), config, AGENTSITE_ADMIN_USERNAME="ada").start()
@@ -126,7 +126,7 @@ def mortal_server(server: Server) -> Iterator[Server]:
     server.revive()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
     if program is None:
@@ -137,7 +137,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def login(browser: Browser) -> Callable[[Server], Any]:
     """The cookies of somebody who is signed in: once for each server, as checking a password is slow on purpose."""
 

@@ -48,7 +48,7 @@ def test_the_tour_asks_waits_for_an_approval_and_hands_over_its_result(chat: Cha
     expect(page.locator(".meta", has_text="Approved by ada")).to_contain_text("only the drafts")
     expect(chat.result("That was the tour")).to_be_visible()
     expect(chat.state).to_have_text("Done")
-    expect(page.locator(".neighbours .dot")).to_have_count(0)
+    expect(page.locator("#here .dot")).to_have_count(0)
     expect(card).to_have_count(0)
 
 
