@@ -36,7 +36,8 @@ def key(name: str) -> str:
 def _kept_key(name: str) -> str:
     path = VAR_DIR / "keys" / name.lower()
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (VAR_DIR, path.parent):  # whichever command is the first, all of it is nobody else's business
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write_once(path, Fernet.generate_key().decode() if "ENCRYPTION" in name else secrets.token_urlsafe(50))
         return path.read_text().strip()
     except OSError as error:

@@ -97,7 +97,10 @@ class Follower:
         if task is None:
             return
         yield {"type": "state", **broadcast.state_of(task)}
-        for piece in await running_text.store.read(task.id):
+        pieces = await running_text.store.read(task.id)
+        if pieces and await self._is_recorded(task, pieces[0].stream):
+            self._concluded.add(pieces[0].stream)
+        for piece in pieces:
             for event in self._unseen(piece.event(task.id)):
                 yield event
 
@@ -134,6 +137,11 @@ class Follower:
     @_in_thread
     def _newest_task(self) -> Task | None:
         return Task.objects.filter(session=self._visible()).order_by("-created_at").first()
+
+    @_in_thread
+    def _is_recorded(self, task: Task, stream: str) -> bool:
+        """Whether what streamed stands in an entry by now: a page that begins behind it must not show it twice."""
+        return ContextEntry.objects.filter(task=task, metadata__stream=stream).exists()
 
     def _visible(self) -> Session:
         """Asked anew each time: rights may be taken while somebody follows."""

@@ -1,7 +1,9 @@
 """Forks: a new session with the record of another one up to an entry, and a copy of its files."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -48,18 +50,32 @@ def fork(origin: Session, seq: int, owner: Any) -> Session:
 
     What is secret in `origin` at this moment, or to the owner, is masked in the copy. Raises NoSuchEntry and ToolError.
     """
+    with prepared(origin, seq, owner) as store:
+        return store()
+
+
+@contextmanager
+def prepared(origin: Session, seq: int, owner: Any) -> Iterator[Callable[[], Session]]:
+    """What stores the fork: the files are copied by then, as that may take longer than a transaction should.
+
+    Of a fork that is not stored in the end, nothing stays. Raises what `fork` raises.
+    """
     entries = list(ContextEntry.objects.of(origin).filter(seq__lte=seq).select_related("task"))
     if seq != (entries[-1].seq if entries else 0):
         raise NoSuchEntry(field="seq")
     copy = _session(origin, seq, owner)
     try:
         left_out = workspace_copy.copy(workspace_of(origin), workspace_of(copy))
-        with transaction.atomic():
-            copy.save(force_insert=True)
-            _copy_record(origin, copy, entries, left_out)
-    except BaseException:
-        shutil.rmtree(copy.workspace_path, ignore_errors=True)
-        raise
+        yield partial(_store, origin, copy, entries, left_out)
+    finally:
+        if not Session.objects.filter(pk=copy.pk).exists():
+            shutil.rmtree(copy.workspace_path, ignore_errors=True)
+
+
+def _store(origin: Session, copy: Session, entries: Sequence[ContextEntry], left_out: int) -> Session:
+    with transaction.atomic():
+        copy.save(force_insert=True)
+        _copy_record(origin, copy, entries, left_out)
     return copy
 
 

@@ -59,6 +59,7 @@ class Keeper(threading.Thread):
             EngineProcess.objects.beat(process.name())
         if self._sweeps and self._is_due("sweep", SWEEP_SECONDS):
             recovery.sweep()
+            holding.let_go_of_deleted()
             expiry.close_expired()
             mcp_listing.look_at_due()
         connection.close_if_unusable_or_obsolete()

@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from llm_app.redaction import in_force
 from tasks_app import event_loop
 from tasks_app.engine import process
 from tasks_app.engine.mcp_targets import target_of
@@ -39,15 +40,18 @@ def _look(server: McpServer) -> None:
         connection.close()
 
 
-def refresh(server: McpServer, credential: str = "") -> str:
-    """Asks a server for its tools; returns why that failed, or an empty text. `credential` is the asker's own."""
+def refresh(server: McpServer) -> str:
+    """Asks a server for its tools, with the team's credential, never a person's; returns why it failed, or nothing."""
     is_first = not server.tools.exists()
+    of_team = in_force.of_people([])
+    credential = {name: value for name, owner, value in of_team.secrets if owner is None}.get(server.credential, "")
     try:
         listed = event_loop.submit(_listed(server, credential)).result(server.timeout_s * 2 + 10)
     except ToolError as error:
-        McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault=str(error)[:1000])
-        logger.warning("the tools of %s could not be listed: %s", server, error)
-        return str(error)
+        fault = of_team.masker.masked(str(error))[:1000]
+        McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault=fault)
+        logger.warning("the tools of %s could not be listed: %s", server, fault)
+        return fault
     with transaction.atomic():
         _keep(server, listed, confirmed=is_first)
         McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault="")

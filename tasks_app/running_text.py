@@ -30,8 +30,11 @@ class Piece:
 
 
 class Store(Protocol):
-    async def add(self, task_id: UUID, piece: Piece) -> None:
-        """The first piece of a new stream replaces the stream before it."""
+    async def add(self, task_id: UUID, piece: Piece, *, goes_on: bool = False) -> None:
+        """The first piece of a new stream replaces the stream before it.
+
+        One that `goes_on` with a stream that was dropped comes too late, and is not kept.
+        """
 
     async def read(self, task_id: UUID) -> list[Piece]:
         """The whole text so far, one piece for each kind, from offset 0."""
@@ -45,7 +48,9 @@ class InProcess:
     def __init__(self) -> None:
         self._pieces: dict[UUID, list[Piece]] = defaultdict(list)
 
-    async def add(self, task_id: UUID, piece: Piece) -> None:
+    async def add(self, task_id: UUID, piece: Piece, *, goes_on: bool = False) -> None:
+        if goes_on and task_id not in self._pieces:
+            return
         pieces = self._pieces[task_id]
         if pieces and pieces[0].stream != piece.stream:
             pieces.clear()
@@ -66,12 +71,12 @@ class InRedis:
 
         self._redis: Any = Redis.from_url(url)
 
-    async def add(self, task_id: UUID, piece: Piece) -> None:
+    async def add(self, task_id: UUID, piece: Piece, *, goes_on: bool = False) -> None:
         key = self._key(task_id)
         async with self._redis.pipeline(transaction=False) as pipe:
             if piece.offset == 0:
                 await self._forget_other_streams(key, piece)
-            pipe.rpush(key, orjson.dumps(piece)).expire(key, 3600)
+            (pipe.rpushx if goes_on else pipe.rpush)(key, orjson.dumps(piece)).expire(key, 3600)
             await pipe.execute()
 
     async def _forget_other_streams(self, key: str, piece: Piece) -> None:

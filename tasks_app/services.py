@@ -12,7 +12,7 @@ from django.utils import timezone
 from llm_app.redaction import in_force
 from tasks_app import broadcast, message_text, who_decides
 from tasks_app import output_schema as schema_text
-from tasks_app.engine import decisions, pictures, record, succession, waits, wakeup
+from tasks_app.engine import decisions, holding, pictures, record, succession, waits, wakeup
 from tasks_app.engine.capabilities import workspace_of
 from tasks_app.engine.pictures import KeptPicture
 from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall, SchemaTooLate, TaskRunning, WorkflowTooLate
@@ -54,6 +54,7 @@ def delete_session(session: Session) -> None:
         record.lock(session)
         if session.tasks.active().exists():
             raise TaskRunning()
+        transaction.on_commit(partial(holding.let_go, str(session.pk)), robust=True)
         session.delete()
         if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
             transaction.on_commit(partial(shutil.rmtree, folder), robust=True)

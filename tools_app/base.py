@@ -135,8 +135,8 @@ class ToolDefinition:
     arguments: type[Arguments]
     handler: Handler
     danger: Danger
+    target: Target
     judge: Callable[[Any], Judgement] | None = None
-    target: Target = Target.ENGINE
     compact_template: str = ""
     loop_exempt: bool = False
     takes_secrets: bool = False

@@ -26,5 +26,10 @@ def of(session: str) -> Mapping[str, str]:
     return _held.get(session, {})
 
 
+def sessions() -> set[str]:
+    """Those that something is kept for."""
+    return set(_held)
+
+
 def anything() -> bool:
     return bool(_held)

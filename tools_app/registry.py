@@ -17,7 +17,7 @@ def tool(
     arguments: type[Arguments],
     danger: Danger,
     judge: Callable[[Any], Judgement] | None = None,
-    target: Target = Target.ENGINE,
+    target: Target,
     compact_template: str = "",
     loop_exempt: bool = False,
     takes_secrets: bool = False,

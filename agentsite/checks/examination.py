@@ -11,6 +11,7 @@ from agentsite.checks import (
     disk,
     files,
     hooks,
+    mcp,
     providers,
     sandbox,
     settings,
@@ -31,6 +32,7 @@ def everything() -> Iterator[Finding]:
         yield providers.default_model()
         yield from providers.each()
         yield from breakers.unusual()
+        yield from mcp.unusual()
     yield browser.installed()
     yield disk.space()
     yield files.keys()
@@ -45,6 +47,7 @@ def quick() -> Iterator[Finding]:
     yield sandbox.works()
     yield providers.default_model()
     yield from breakers.unusual()
+    yield from mcp.unusual()
     yield disk.space()
     yield from hooks.loaded()
     yield from settings.safe()

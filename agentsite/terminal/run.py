@@ -8,7 +8,8 @@ from django.db import connection
 
 from agentsite.terminal.answers import Ask, answer
 from agentsite.terminal.reports import Report
-from tasks_app import jobs, services
+from llm_app import wire
+from tasks_app import event_loop, jobs, services
 from tasks_app.keeper import Keeper
 from tasks_app.models import ContextEntry, Task
 from tasks_app.shown import shown
@@ -31,6 +32,7 @@ def run(task: Task, user: Any, report: Report, ask: Ask | None) -> Task:
         except KeyboardInterrupt:
             services.stop(task)
     keeper.stop()
+    event_loop.submit(wire.close()).result()  # of a process that ends now
     report.ended(task)
     return task
 

@@ -1,5 +1,6 @@
 """A session out of another one."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -12,9 +13,9 @@ from rest_framework.response import Response
 from tasks_app import forks
 from tasks_app.api.access import visible_task
 from tasks_app.api.fields import MOST_ROWS
-from tasks_app.api.idempotency import idempotent
+from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.api.sessions import SessionSerializer, row
-from tasks_app.models import Task
+from tasks_app.models import Session, Task
 
 
 class ForkSerializer(serializers.Serializer[Any]):
@@ -31,11 +32,16 @@ class Fork(GenericAPIView[Task]):
 
     serializer_class = ForkSerializer
 
-    @extend_schema(operation_id="tasks_fork", responses={201: SessionSerializer})
-    @idempotent
+    @extend_schema(operation_id="tasks_fork", parameters=[KEY], responses={201: SessionSerializer})
     def post(self, request: Request, task_id: UUID) -> Response:
         task = visible_task(request.user, task_id)
+        if (earlier := earlier_answer(request)) is not None:
+            return earlier
         serializer = ForkSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        copy = forks.fork(task.session, serializer.validated_data["seq"], request.user)
-        return Response(SessionSerializer(row(copy), context={"request": request}).data, 201)
+        with forks.prepared(task.session, serializer.validated_data["seq"], request.user) as store:
+            return self._stored(request, store)
+
+    @idempotent
+    def _stored(self, request: Request, store: Callable[[], Session]) -> Response:
+        return Response(SessionSerializer(row(store()), context={"request": request}).data, 201)

@@ -47,7 +47,19 @@ def idempotent(handler: Handler) -> Handler:
             _keep(row, response)
             return response
 
-    return extend_schema(parameters=[_PARAMETER])(answered)
+    return extend_schema(parameters=[KEY])(answered)
+
+
+def earlier_answer(request: Request) -> Response | None:
+    """What the same request was answered before: for a view that does much before the transaction of its work.
+
+    Raises ValidationError for a key of another request.
+    """
+    user: Any = request.user
+    kept = IdempotencyKey.objects.filter(user=user, created_at__gte=timezone.now() - KEPT)
+    fingerprint = _fingerprint(request)  # before its body is parsed
+    row = kept.filter(key=request.headers.get(HEADER)).first()
+    return _again(_same(row, fingerprint)) if row else None
 
 
 def _valid(key: str) -> str:
@@ -65,10 +77,13 @@ def _row(request: Request, key: str) -> tuple[IdempotencyKey, bool]:
         with transaction.atomic():
             return IdempotencyKey.objects.create(user=user, key=key, request_sha256=fingerprint), True
     except IntegrityError:
-        row = IdempotencyKey.objects.get(user=user, key=key)
+        return _same(IdempotencyKey.objects.get(user=user, key=key), fingerprint), False
+
+
+def _same(row: IdempotencyKey, fingerprint: str) -> IdempotencyKey:
     if row.request_sha256 != fingerprint:
         raise ValidationError({HEADER: ["This key belongs to another request. Use a new one."]})
-    return row, False
+    return row
 
 
 def _fingerprint(request: Request) -> str:
@@ -94,7 +109,7 @@ def _again(row: IdempotencyKey) -> Response:
     return Response(row.answer, row.status, content_type=CONTENT_TYPE if row.status >= 400 else None)
 
 
-_PARAMETER = OpenApiParameter(
+KEY = OpenApiParameter(
     HEADER,
     str,
     OpenApiParameter.HEADER,

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from tasks_app import event_loop
 from tasks_app.engine import process
 from tasks_app.engine.draft import Draft
 from tasks_app.models import ContextType, EngineProcess, Session
 from tools_app import holding
+from tools_app.leaving import leave
 
+_LEAVING_S = 10
 called = threading.Event()  # another worker says that tasks of ours may wait; the keeper looks at once
 
 
@@ -19,6 +22,20 @@ def elsewhere(task_id: UUID) -> bool:
     if not holder or holder == process.name():
         return False
     return EngineProcess.objects.alive().filter(pk=holder).exists() and not process.is_dead(holder)
+
+
+def let_go_of_deleted() -> None:
+    """Ends what is held here for sessions that were deleted, by whatever process."""
+    held = holding.sessions()
+    there = Session.objects.filter(pk__in=held).values_list("pk", flat=True) if held else ()
+    for session in held - {str(pk) for pk in there}:
+        let_go(session)
+
+
+def let_go(session: str) -> None:
+    """Ends what this process holds for a session, and comes back when it has ended."""
+    if holding.of(session):
+        event_loop.submit(leave(session)).result(_LEAVING_S)
 
 
 class Holding:

@@ -1,4 +1,4 @@
-"""One stream of text to the browser: an attempt of the LLM, or the output of a tool. Masked, batched, in no database."""
+"""One stream of text to the browser: an attempt of the LLM, or the output of a tool. Masked, batched, in no table."""
 
 import asyncio
 import uuid
@@ -56,6 +56,7 @@ class LiveStream:
         if not text:
             return
         piece = Piece(stream=self.id, kind=kind, offset=self._sent[kind], text=text)
+        goes_on = any(self._sent.values())
         self._sent[kind] += len(text)
-        await running_text.store.add(self._task_id, piece)
+        await running_text.store.add(self._task_id, piece, goes_on=goes_on)
         await broadcast.send(self._group, piece.event(self._task_id))

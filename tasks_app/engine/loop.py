@@ -1,7 +1,7 @@
 """The loop. An iteration has nine steps:
 
 1 preflight · 2 open call, or think · 3 no call: remind · 4 several calls: the first · 5 record the assistant's entry ·
-6 before execution · 7 run the tool, let the hooks see its result · 8 record it and its effects · 9 a result ends the task
+6 before execution · 7 run the tool, let hooks see its result · 8 record it and its effects · 9 a result ends the task
 """
 
 import time

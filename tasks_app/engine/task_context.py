@@ -1,31 +1,19 @@
-"""A running task: what the loop knows of it, and the one way in which it writes."""
+"""A running task: what the loop knows of it."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from django.db import models, transaction
-from django.db.models import F
-from django.utils import timezone
-
 from llm_app.abilities import Abilities
-from llm_app.budgets.allowance import Allowance
 from llm_app.models import Blob
-from tasks_app import broadcast
-from tasks_app.engine import lease, record, succession, wanted
 from tasks_app.engine.calibration import Calibration
-from tasks_app.engine.calls import Calls
-from tasks_app.engine.draft import Draft
-from tasks_app.engine.holding import Holding
 from tasks_app.engine.interruption import Interruption
 from tasks_app.engine.live_stream import LiveStream
 from tasks_app.engine.loop_detector import LoopDetector
 from tasks_app.engine.open_call import OpenCall, pending_call
-from tasks_app.engine.session_context import SessionContext
-from tasks_app.models import Agent, ContextEntry, InboxMessage, Limits, Session, Task, TaskState, ToolCallLog
+from tasks_app.engine.writing import Writing
+from tasks_app.models import Agent, ContextEntry, InboxMessage, Limits, Task, ToolCallLog
 from tasks_app.models.inbox import Mode
-from tasks_app.models.task import ENDED
-from tasks_app.session_secrets import SessionSecrets
 from tools_app.holding import PAGE
 from tools_app.hooks.base import Hook
 from tools_app.policy import Policy
@@ -34,18 +22,11 @@ from tools_app.situation import Situation
 from tools_app.workspace import Workspace
 
 
-class TaskContext:
-    """Lives as long as one worker holds the task.
-
-    What an iteration finds out is staged and goes, with all else, into the next commit: two commits an iteration.
-    """
+class TaskContext(Writing):
+    """Lives as long as one worker holds the task."""
 
     def __init__(self, task: Task, workspace: Workspace, sandbox: Sandbox) -> None:
-        self.task = task
-        self.session: Session = task.session
-        self._holding = Holding(task.session)
-        self.secrets = SessionSecrets(task.session)
-        self.history = SessionContext.load(task.session)
+        super().__init__(task)
         self.calibration = Calibration(task.session.pk)
         self.workspace, self.sandbox = workspace, sandbox
         self.known_settings: tuple[Any, ...] = ()  # the state of the settings in which what follows was read
@@ -57,7 +38,6 @@ class TaskContext:
         self.loaded_groups: frozenset[str] = frozenset()
         self.skills: tuple[tuple[str, str], ...] = ()
         self.abilities = Abilities()
-        self.allowance = Allowance(task.started_by_id, task.id)
         self.interruption = Interruption(self.is_interrupted)
         self.streamed: LiveStream | None = None  # the newest reply's stream, to be withdrawn if its call is refused
         self.detector = LoopDetector(
@@ -67,76 +47,6 @@ class TaskContext:
         )
         self.detector.load(self._calls_since_last_message())
         self._blobs: dict[str, str] = {}
-        self.calls = Calls()
-        self.discard_staged()
-
-    # --- writing ------------------------------------------------------------------------------------------------
-
-    def stage(self, *drafts: Draft, rows: Sequence[models.Model] = (), **fields: Any) -> None:
-        """Keeps entries, rows and fields of the task for the next commit."""
-        self._drafts.extend(drafts)
-        self._rows.extend(row for row in rows if row not in self._rows)
-        self._fields |= fields
-
-    def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
-        """Appends what is staged and `drafts`, saves the staged rows and sets the fields of the task: all or nothing.
-
-        A task that would wait goes on instead if a person has come in; one that ends hands over to the next message,
-        in the same transaction. Raises StaleLease.
-        """
-        told = self._holding.told([*self._drafts, *drafts])
-        fields = self._fields | self.calls.totals(self.task) | fields
-        with transaction.atomic(durable=True):
-            head, masker = record.lock(self.session), self.secrets.refresh().masker
-            fields = {name: masker.masked_json(value) for name, value in fields.items()}
-            if fields.get("waiting_for") and self.is_interrupted():
-                fields["waiting_for"] = None
-            if ended := fields.get("state") in ENDED:
-                fields |= {"ended_at": timezone.now(), "waiting_for": None}
-            if ended or fields.get("waiting_for"):
-                fields |= {"lease_owner": "", "lease_expires_at": None}
-            lease.write(self.task, **fields or {"epoch": F("epoch")})
-            entries = record.append(self.session, self.task, told, head=head, masker=masker)
-            for row in self._rows:
-                row.save()
-            self.calls.save()
-            self._holding.save()
-            if also is not None:
-                also()
-            if ended:
-                succession.hand_over(self.session, self.task, stopped=bool(fields.get("stopped")))
-        self._committed(entries, fields)
-
-    def take(self, messages: list[InboxMessage], *following: Draft) -> None:
-        """Appends what people wrote while the task ran, and what follows it; the next step thinks anew."""
-        with transaction.atomic(durable=True):
-            record.lock(self.session)
-            lease.write(self.task, state=TaskState.THINKING)
-            entries = succession.deliver(self.session, self.task, messages)
-            entries += record.append(self.session, self.task, following)
-        self._committed(entries, {"state": TaskState.THINKING})
-        self.detector.forget()
-
-    def reserve_next_call(self) -> None:
-        """In the commit of a result: so the next call needs no commit of its own for what it may cost."""
-        if self._fields.get("state") == TaskState.THINKING:
-            self.allowance.take_ahead(sum(len(draft.content.encode()) for draft in self._drafts))
-
-    def _committed(self, entries: Sequence[ContextEntry], fields: dict[str, Any]) -> None:
-        self.discard_staged()
-        self.calls = Calls()
-        self.history.extend(entries)
-        was = (self.task.state, self.task.waiting_for)
-        for name, value in fields.items():
-            setattr(self.task, name, value)
-        if was != (self.task.state, self.task.waiting_for):
-            broadcast.state_changed(self.task)
-
-    def discard_staged(self) -> None:
-        """Forgets what was staged: the iteration that found it out has failed."""
-        self._drafts: list[Draft] = []
-        self._rows: list[models.Model] = []
-        self._fields: dict[str, Any] = {}
 
     def withdraw_stream(self) -> None:
         """Takes back what a person has seen of a call that will not run."""
@@ -148,8 +58,6 @@ class TaskContext:
         if text not in self._blobs:
             self._blobs[text] = Blob.keep(text)
         return self._blobs[text]
-
-    # --- reading ------------------------------------------------------------------------------------------------
 
     @property
     def model(self) -> str:
@@ -196,10 +104,6 @@ class TaskContext:
     def interjections(self) -> list[InboxMessage]:
         waiting = InboxMessage.objects.waiting_in(self.session).filter(mode=Mode.INTERJECT)
         return list(waiting.select_related("author"))
-
-    def is_interrupted(self) -> bool:
-        """Whether a person wants the task to leave what it is doing."""
-        return wanted.by_a_person(self.task)
 
     def _calls_since_last_message(self) -> list[tuple[str, bool]]:
         calls = ToolCallLog.objects.filter(task=self.task).order_by("pk")

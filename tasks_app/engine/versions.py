@@ -2,6 +2,9 @@
 
 import hashlib
 from collections.abc import Sequence
+from uuid import uuid4
+
+from django.db.models import Sum
 
 from tasks_app.engine.capabilities import workspace_of
 from tasks_app.models import FileVersion, Session, Task
@@ -33,14 +36,27 @@ def _stored(session: Session, task: Task | None, effect: KeepVersion) -> FileVer
     row = FileVersion(session=session, task=task, path=effect.path, sha256=digest, size=len(effect.data))
     if not row.content.exists():
         folder_of(session.pk).mkdir(mode=0o700, parents=True, exist_ok=True)
-        row.content.write_bytes(effect.data)
+        part = row.content.with_suffix(f".{uuid4().hex}")  # a crash in the middle leaves no half of a content
+        part.write_bytes(effect.data)
+        part.replace(row.content)
     return row
 
 
 def _forget_oldest(new: FileVersion) -> None:
-    """With the new one there are at most MOST. A content that another row still names stays."""
+    """With the new one there are at most MOST of its file, and MOST_BYTES of the session."""
     same = FileVersion.objects.filter(session=new.session)
     for old in same.filter(path=new.path)[FileVersion.MOST - 1 :]:
-        old.delete()
-        if old.sha256 != new.sha256 and not same.filter(sha256=old.sha256).exists():
-            old.content.unlink(missing_ok=True)
+        _forget(old, new)
+    room = FileVersion.MOST_BYTES - new.size - (same.aggregate(sum=Sum("size"))["sum"] or 0)
+    for old in same.order_by("pk").iterator() if room < 0 else ():
+        _forget(old, new)
+        if (room := room + old.size) >= 0:
+            break
+
+
+def _forget(old: FileVersion, new: FileVersion) -> None:
+    """A content that another row names, or the new one, stays."""
+    old.delete()
+    named = FileVersion.objects.filter(session=new.session, sha256=old.sha256)
+    if old.sha256 != new.sha256 and not named.exists():
+        old.content.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ class FileVersion(models.Model):
     """The content lies beside the workspaces, under the SHA-256 of itself; the row says of which file and when."""
 
     MOST = 20  # of one file
+    MOST_BYTES = 200 * 1000**2  # of one session
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="file_versions")
     task = models.ForeignKey(Task, models.SET_NULL, null=True, related_name="+")

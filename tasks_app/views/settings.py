@@ -32,7 +32,6 @@ class TokenForm(forms.Form):
     name = forms.CharField(max_length=100, label="What is it for?")
     may_approve = forms.BooleanField(
         required=False,
-        initial=True,
         label="It may approve calls",
         help_text="Leave this off for a token that an agent, or a program of an agent, will hold.",
     )

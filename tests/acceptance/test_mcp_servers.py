@@ -64,10 +64,10 @@ def _names(server: Server) -> set[str]:
 
 def test_tools_of_a_configured_server_run_seconds_after_the_start_and_die_with_it(server: Server) -> None:
     until(lambda: {"near__add", "far__add"} <= _names(server))
-    for where in ("near", "far"):
-        load = call("load_tools", group=where)
-        assert _play(server, load, call(f"{where}__add", a=1, b=2))[1] == ("succeeded", "3")
-    pid = int(_play(server, call("load_tools", group="near"), call("near__pid"))[1][1])
+    assert _play(server, call("load_tools", group="far"), call("far__add", a=1, b=2))[1] == ("succeeded", "3")
+    near = _play(server, call("load_tools", group="near"), call("near__add", a=1, b=2), call("near__pid"))
+    assert near[1] == ("succeeded", "3")
+    pid = int(near[2][1])
     assert Path(f"/proc/{pid}").exists()
     server.kill()
     until(lambda: not Path(f"/proc/{pid}").exists(), 10)

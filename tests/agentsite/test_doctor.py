@@ -20,6 +20,7 @@ from llm_app.models import Provider
 from tasks_app.models import EngineProcess
 from tests import factories
 from tests.server import free_port
+from tools_app.models import McpServer, McpTool
 
 pytestmark = pytest.mark.django_db
 
@@ -189,3 +190,15 @@ def test_hooks_are_named_and_one_that_cannot_be_loaded_is_broken(
     finding = doctor()["hooks"]
     assert finding["status"] == status
     assert name.lower() in finding["sentence"].lower()
+
+
+def test_an_mcp_server_that_cannot_be_listed_is_named_and_held_tools_are(model: Any) -> None:
+    McpServer.objects.create(name="down", transport="stdio", command=["x"], fault="It ended without an answer.")
+    McpServer.objects.create(name="off", transport="stdio", command=["x"], fault="It is off.", enabled=False)
+    changed = McpServer.objects.create(name="changed", transport="stdio", command=["x"])
+    McpTool.objects.create(server=changed, name="add", schema="{}", digest="new", confirmed="old")
+    report = doctor()
+    assert report["MCP server down"]["sentence"] == "It ended without an answer."
+    assert report["MCP server changed"]["mend"] == "Confirm them in the admin."
+    assert "MCP server off" not in report
+    assert not report["ok"]

@@ -28,9 +28,7 @@ def check_record(server: Server, session: str) -> list[str]:
     return [entry["context_type"] for entry in entries]
 
 
-@pytest.mark.parametrize(
-    "text", ["Say hello.", "Call the tool `plan` with action advance.", "Count from 1 to 5."]
-)
+@pytest.mark.parametrize("text", ["Say hello.", "Call the tool `plan` with action advance.", "Count from 1 to 5."])
 def test_whatever_it_says_the_task_comes_to_a_clean_end(real_server, text):
     session, task = ask(real_server, text)
     ended = until(lambda: (t := real_server.task(task))["state"] in ("done", "failed") and t, LONG, every=0.5)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from tools_app import coerce
-from tools_app.base import Arguments, Danger, ToolContext, ToolDefinition, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
 from tools_app.errors import InvalidArguments
 
 
@@ -38,7 +38,9 @@ async def _nothing(arguments: Any, context: ToolContext) -> ToolResult:
     return ToolResult(content="")
 
 
-TOOL = ToolDefinition(name="t", description="", arguments=Everything, handler=_nothing, danger=Danger.SAFE)
+TOOL = ToolDefinition(
+    name="t", description="", arguments=Everything, handler=_nothing, danger=Danger.SAFE, target=Target.ENGINE
+)
 
 
 def read(**arguments: Any) -> dict[str, Any]:

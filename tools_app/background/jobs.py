@@ -58,13 +58,18 @@ class Jobs:
             timer.cancel()
         self._idle[session] = asyncio.get_running_loop().call_later(IDLE_S, self._leave, session)
 
-    def _leave(self, session: str) -> None:
-        self._idle.pop(session, None)
+    async def end(self, session: str) -> None:
+        """Ends all that run in a session."""
+        if timer := self._idle.pop(session, None):
+            timer.cancel()
         for job in self.all_of(session):
             self.forget(session, job.number)
-            task = asyncio.create_task(job.end())
-            self._ending.add(task)
-            task.add_done_callback(self._ending.discard)
+            await job.end()
+
+    def _leave(self, session: str) -> None:
+        task = asyncio.create_task(self.end(session))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
 
 
 def _name(number: int) -> str:

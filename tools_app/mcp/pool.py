@@ -37,6 +37,11 @@ class Pool:
         self._used(key)
         return connection
 
+    def close(self, session: str) -> None:
+        """Closes all connections of a session."""
+        for key in [key for key in self._connections if key[0] == session]:
+            self._close(key)
+
     def _used(self, key: tuple[str, str]) -> None:
         if timer := self._idle.pop(key, None):
             timer.cancel()

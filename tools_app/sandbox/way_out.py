@@ -1,6 +1,8 @@
 """The filtering proxy that commands go through: one for each event loop, on a socket of its own."""
 
 import asyncio
+import atexit
+import shutil
 import tempfile
 import weakref
 from collections.abc import AsyncIterator
@@ -37,6 +39,7 @@ def _running() -> "asyncio.Task[tuple[FilteringProxy, Path]]":
 
 async def _start() -> tuple[FilteringProxy, Path]:
     folder = Path(tempfile.mkdtemp(prefix="agentsite-proxy-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     proxy = FilteringProxy()
     await proxy.start(folder / "socket")
     (folder / "socket").chmod(0o666)  # the folder is closed; only who is given the socket gets to it

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from tools_app import file_changes, file_patch, text_page
-from tools_app.base import Arguments, Danger, Judgement, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
 from tools_app.errors import ToolError
 from tools_app.listing import in_units
 from tools_app.picture_type import picture_type
@@ -66,6 +66,7 @@ def judge(arguments: FileArguments) -> Judgement:
     arguments=FileArguments,
     danger=Danger.SAFE,
     judge=judge,
+    target=Target.ENGINE,
     compact_template="file {action} {path}[ → {to}][ from line {offset}][, {limit} lines]",
     takes_secrets=True,
 )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tools_app import long_document
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.errors import ModelFailed, ToolError
 from tools_app.listing import in_units
 from tools_app.picture_type import picture_type
@@ -50,6 +50,7 @@ def possible(schema: dict[str, Any], situation: Situation) -> dict[str, Any]:
     is gone on with when you call it again with the same path.""",
     arguments=GenerateArguments,
     danger=Danger.MODERATE,
+    target=Target.ENGINE,
     compact_template="generate {kind} {path}",
     extended=possible,
 )

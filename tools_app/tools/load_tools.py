@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.effects import LoadGroup
 from tools_app.errors import ToolError
 from tools_app.registry import tool
@@ -18,6 +18,7 @@ class LoadToolsArguments(Arguments):
     and what they are good for.""",
     arguments=LoadToolsArguments,
     danger=Danger.SAFE,
+    target=Target.ENGINE,
     compact_template="load_tools {group}",
     visible=lambda situation: situation.has_groups,
 )

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.matching import child
 from tools_app.matching.query import Answer, Query
 from tools_app.paths import parts
@@ -38,6 +38,7 @@ class MatchArguments(Arguments):
     expression. What .gitignore files leave out is not searched. At most 200 matches are shown.""",
     arguments=MatchArguments,
     danger=Danger.SAFE,
+    target=Target.ENGINE,
     compact_template="match {action} {pattern}",
 )
 async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.effects import ForgetNote, KeepNote
 from tools_app.notes import told
 from tools_app.registry import tool
@@ -27,6 +27,7 @@ class MemoryArguments(Arguments):
     needs, and no secrets; forget what is no longer true. The person sees every note and may delete it.""",
     arguments=MemoryArguments,
     danger=Danger.MODERATE,
+    target=Target.ENGINE,
     compact_template="memory {action}: {text}",
 )
 async def memory(arguments: MemoryArguments, context: ToolContext) -> ToolResult:

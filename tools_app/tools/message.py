@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.effects import Finish, MisfitData, WaitForReply
 from tools_app.errors import InvalidArguments
 from tools_app.output_schema.checking import fitted
@@ -48,6 +48,7 @@ def _with_data(parameters: dict[str, Any], situation: Situation) -> dict[str, An
     at the end, with the complete answer.""",
     arguments=MessageArguments,
     danger=Danger.SAFE,
+    target=Target.ENGINE,
     compact_template="message ({type}): {text}",
     shown=lambda situation: Words,
     extended=_with_data,

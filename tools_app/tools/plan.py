@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.effects import PlanStep, SetPlan, StepStatus
 from tools_app.registry import tool
 
@@ -34,6 +34,7 @@ class PlanArguments(Arguments):
     it when you begin or when the way changes, advance it when a step is done.""",
     arguments=PlanArguments,
     danger=Danger.SAFE,
+    target=Target.ENGINE,
     compact_template="plan ({action})",
     visible=lambda situation: not situation.in_workflow,
 )

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.errors import ToolError
 from tools_app.registry import tool
 
@@ -20,6 +20,7 @@ class RecallArguments(Arguments):
     number in the outline of the conversation. It shows what was then: for a file as it is now, read the file.""",
     arguments=RecallArguments,
     danger=Danger.SAFE,
+    target=Target.ENGINE,
     compact_template="recall {number}[ from {offset}]",
     visible=lambda situation: situation.has_cut,
 )

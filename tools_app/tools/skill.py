@@ -4,7 +4,7 @@ import asyncio
 
 from pydantic import Field
 
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.effects import LoadSkill
 from tools_app.registry import tool
 from tools_app.skills.reading import SkillText
@@ -23,6 +23,7 @@ class SkillArguments(Arguments):
     it before you begin such work.""",
     arguments=SkillArguments,
     danger=Danger.SAFE,
+    target=Target.ENGINE,
     compact_template="skill {name}",
     visible=lambda situation: bool(situation.skills),
 )

@@ -7,7 +7,7 @@ from io import BytesIO
 
 from pydantic import Field
 
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.child_process.parent import NoAnswer, answer_of
 from tools_app.deck.page import page
 from tools_app.deck.slide import Deck, Image, Slide
@@ -44,6 +44,7 @@ class SlidesArguments(Arguments):
     PowerPoint file. It replaces the file at path. One thought a slide; what you would say goes into notes.""",
     arguments=SlidesArguments,
     danger=Danger.MODERATE,
+    target=Target.ENGINE,
     compact_template="slides {path}",
 )
 async def slides(arguments: SlidesArguments, context: ToolContext) -> ToolResult:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.effects import EndStep, WaitForReply
 from tools_app.registry import tool
 
@@ -33,6 +33,7 @@ class StepArguments(Arguments):
     current step is done and checked, or when it is blocked; the next step then comes by itself.""",
     arguments=StepArguments,
     danger=Danger.SAFE,
+    target=Target.ENGINE,
     compact_template="step ({action}): {note}",
     loop_exempt=True,
     visible=lambda situation: situation.in_workflow,

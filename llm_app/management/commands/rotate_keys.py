@@ -16,6 +16,4 @@ class Command(BaseCommand):
             for column, count in rotate():
                 self.stdout.write(f"{column}: {count} encrypted anew")
         except ImproperlyConfigured as error:
-            raise CommandError(
-                f"{error} Nothing is lost: add the missing key and run this again."
-            ) from error
+            raise CommandError(f"{error} Nothing is lost: add the missing key and run this again.") from error

@@ -16,8 +16,8 @@ from agentsite.accounts.models import ApiToken
 from agentsite.asgi import http_application
 from tasks_app import broadcast, event_loop, follow, running_text
 from tasks_app.api import events
-from tasks_app.engine.draft import notice
-from tasks_app.models import Session
+from tasks_app.engine.draft import Draft, notice
+from tasks_app.models import ContextType, Session
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -172,6 +172,33 @@ async def test_the_text_that_streams_is_given_from_its_beginning_and_then_goes_o
         await broadcast.send(task.session.group, piece(5, "upon").event(task.pk))
         assert (await stream.until("delta"))["data"] == {**delta, "text": "upon", "offset": 5}
     await running_text.store.drop(task.pk)
+
+
+async def test_text_that_stands_in_an_entry_by_now_is_not_told_again(open_stream, task):
+    piece = running_text.Piece(stream="s1", kind="text", offset=0, text="Once ")
+    await running_text.store.add(task.pk, piece)
+    said = Draft(context_type=ContextType.AI_MESSAGE, content="Once upon", metadata={"stream": "s1"})
+    (entry,) = await database_sync_to_async(factories.append)(task, said)
+    async with open_stream(f"after={entry.seq}") as stream:
+        await stream.until("state")
+        await broadcast.send(task.session.group, piece.event(task.pk))
+        await broadcast.send(task.session.group, {"type": "inbox"})
+        told = []
+        while "inbox" not in told:
+            told.append((await stream.next()).get("event"))
+        assert "delta" not in told
+    await running_text.store.drop(task.pk)
+
+
+@pytest.mark.parametrize("kind", ["text", "thinking"])
+async def test_what_comes_after_the_end_of_a_stream_is_not_kept(task, kind):
+    def piece(kind, offset):
+        return running_text.Piece(stream="s1", kind=kind, offset=offset, text="Once ")
+
+    await running_text.store.add(task.pk, piece("text", 0))
+    await running_text.store.drop(task.pk)
+    await running_text.store.add(task.pk, piece(kind, 5), goes_on=True)
+    assert await running_text.store.read(task.pk) == []
 
 
 async def test_silence_is_filled_with_comments(open_stream, monkeypatch):

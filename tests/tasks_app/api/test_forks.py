@@ -2,7 +2,11 @@
 
 from typing import Any
 
+import pytest
+from django.db import connection
+
 from tasks_app.models import Session, Task
+from tools_app import workspace_copy
 
 
 def test_it_answers_with_the_new_session(task: Task, alices: Any) -> None:
@@ -36,3 +40,47 @@ def test_one_key_makes_one_fork(task: Task, alices: Any) -> None:
     ]
     assert answers[0] == answers[1]
     assert Session.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_are_copied_before_any_transaction_and_once_for_one_key(
+    task: Task, alices: Any, monkeypatch: Any
+) -> None:
+    copied = []
+    original = workspace_copy.copy
+
+    def seen(*workspaces: Any) -> int:
+        copied.append(connection.in_atomic_block)
+        return original(*workspaces)
+
+    monkeypatch.setattr(workspace_copy, "copy", seen)
+    answers = [alices.call("POST", f"tasks/{task.id}/fork/", {"seq": 1}, **{"Idempotency-Key": "k"}) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [201, 201]
+    assert copied == [False]
+
+
+def test_a_key_of_another_request_makes_no_fork(task: Task, alices: Any) -> None:
+    key = {"Idempotency-Key": "k"}
+    alices.call("POST", f"tasks/{task.id}/stop/", {}, **key)
+    assert alices.call("POST", f"tasks/{task.id}/fork/", {"seq": 1}, **key).status_code == 422
+    assert Session.objects.count() == 1
+
+
+def test_of_two_at_once_with_one_key_the_second_leaves_no_files(task: Task, alices: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("tasks_app.api.forks.earlier_answer", _none_yet)
+    before = _folders(task) | {task.session.workspace_path}
+    path, key = f"tasks/{task.id}/fork/", {"Idempotency-Key": "k"}
+    first, second = (alices.call("POST", path, {"seq": 1}, **key).json() for _ in range(2))
+    assert first == second
+    assert _folders(task) - before == {Session.objects.get(pk=first["id"]).workspace_path}
+
+
+def _folders(task: Task) -> set[Any]:
+    """The workspaces of all sessions."""
+    parent = task.session.workspace_path.parent
+    return set(parent.iterdir()) if parent.exists() else set()
+
+
+def _none_yet(request: Any) -> None:
+    """The other request is not done; the body is read, as it always is before it is parsed."""
+    assert request.body

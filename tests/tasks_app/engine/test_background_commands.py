@@ -1,7 +1,14 @@
 """A command in the background belongs to its session: the next step reads it, and what a restart ends is said."""
 
+import os
+
+import pytest
+
 from tasks_app import event_loop, services
+from tasks_app.engine import holding as engine_holding
+from tests.processes import below
 from tests.tasks_app.engine.conftest import call, result, script
+from tests.waiting import until
 from tools_app import holding
 from tools_app.background.jobs import jobs
 
@@ -41,3 +48,20 @@ def test_the_next_result_after_a_restart_says_that_it_is_gone(play, owner):
     run.task = services.post_message(session, owner, script(call("file", action="list", path="."), result())).task
     run.advance()
     assert "[Gone: the background command 1." in run.results()[-2][1]
+
+
+@pytest.mark.parametrize("by", ["us", "another process"])
+def test_it_ends_with_its_session(play, by):
+    run = play(call("shell", command="sleep 1000", background=True), result())
+    before = below(os.getpid())
+    run.advance()
+    session, name, folder = run.task.session, str(run.task.session_id), run.task.session.workspace_path
+    assert holding.of(name)
+    if by == "us":
+        services.delete_session(session)
+        assert not folder.exists()
+    else:
+        type(session).objects.all().delete()
+        engine_holding.let_go_of_deleted()
+    assert not holding.of(name)
+    until(lambda: below(os.getpid()) <= before)

@@ -12,7 +12,7 @@ from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.waiting import until
 from tools_app import registry
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.models import RolePolicy, ToolSetting, UserPolicy
 
 LIST = call("file", action="list", path=".")
@@ -95,7 +95,9 @@ def gate():
         return ToolResult(content="Go on.")
 
     registry.all_tools()
-    registry.tool(name="pause", description="Waits.", arguments=PauseArguments, danger=Danger.SAFE)(pause)
+    registry.tool(
+        name="pause", description="Waits.", arguments=PauseArguments, danger=Danger.SAFE, target=Target.ENGINE
+    )(pause)
     yield arrived, opened
     opened.set()
     del registry._tools["pause"]

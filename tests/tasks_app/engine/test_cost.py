@@ -1,10 +1,14 @@
 """What an iteration asks of the database: the same at its fifth as at its fortieth, and two commits."""
 
+import re
 from typing import Any
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from tasks_app import settings_version
+from tasks_app.engine import preflight
+from tasks_app.models import Agent, Session
 from tests.tasks_app.engine.conftest import call, result
 
 MOST_QUERIES = 22  # of one iteration: without the two lines that begin and end each transaction
@@ -25,3 +29,21 @@ def test_the_queries_of_an_iteration_are_few_and_do_not_grow(play: Any) -> None:
     early, late = (middle[0] - short[0]) / 5, (long[0] - middle[0]) / 35
     assert late <= early + 0.5 <= MOST_QUERIES
     assert long[1] - short[1] <= 40 * 2
+
+
+def test_what_is_read_only_after_a_change_comes_from_watched_tables(play: Any, monkeypatch: Any) -> None:
+    read_settings, seen = preflight._read_settings, []
+
+    def observed(*args: Any, **kwargs: Any) -> None:
+        with CaptureQueriesContext(connection) as caught:
+            read_settings(*args, **kwargs)
+        seen.append({table for query in caught for table in re.findall(r'(?:FROM|JOIN) "(\w+)"', query["sql"])})
+
+    monkeypatch.setattr(preflight, "_read_settings", observed)
+    run = play(call("file", action="list"), result())
+    Session.objects.filter(pk=run.task.session_id).update(agent=Agent.objects.create(name="writer"))
+    assert run.advance().state == "done"
+    watched = {model._meta.db_table for model in settings_version.WATCHED}
+    assert len(seen) == 1
+    # By its id alone the session is read at each step; of its people, only their names are not watched.
+    assert seen[0] - watched <= {"sessions", "accounts_user"}

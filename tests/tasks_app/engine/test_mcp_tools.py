@@ -108,3 +108,28 @@ def test_what_a_session_loaded_is_there_in_its_next_task(play, owner, server, mo
     ToolSetting.objects.create(name="notes__add", approval="always")
     task = services.post_message(run.task.session, owner, script(call("notes__add", a=1, b=2), result())).task
     assert Run(task).advance().waiting_for == "approval"
+
+
+def test_a_placeholder_in_the_arguments_stays_one(play, owner, server):
+    server.tools.all().delete()
+    Secret.objects.create(name="TOKEN", value="correct-horse-battery-staple", owner=owner)
+    assert mcp_listing.refresh(server) == ""
+    run = play(call("load_tools", group="notes"), call("notes__measure", text="[secret:TOKEN]"), result())
+    run.advance()
+    assert run.results()[1] == ("succeeded", str(len("[secret:TOKEN]")))
+
+
+def test_tools_are_listed_with_the_teams_credential_and_never_with_a_persons(owner, server, monkeypatch):
+    given = []
+
+    async def listed(server, credential):
+        given.append(credential)
+        return []
+
+    monkeypatch.setattr(mcp_listing, "_listed", listed)
+    server.credential = "NOTES_KEY"
+    Secret.objects.create(name="NOTES_KEY", value="of-a-person-battery", owner=owner)
+    mcp_listing.refresh(server)
+    Secret.objects.create(name="NOTES_KEY", value="of-the-team-battery", owner=None)
+    mcp_listing.refresh(server)
+    assert given == ["", "of-the-team-battery"]

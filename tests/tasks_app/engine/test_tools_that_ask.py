@@ -15,7 +15,7 @@ from tests import factories
 from tests.provider import openai_call, openai_result, openai_text
 from tests.waiting import until
 from tools_app import registry
-from tools_app.base import Arguments, Danger, ToolContext, ToolResult
+from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.capabilities import Picture
 
 
@@ -32,7 +32,9 @@ async def consult(arguments: ConsultArguments, context: ToolContext) -> ToolResu
 @pytest.fixture(autouse=True)
 def _consult_is_a_tool() -> Iterator[None]:
     registry.all_tools()
-    registry.tool(name="consult", description="Asks.", arguments=ConsultArguments, danger=Danger.SAFE)(consult)
+    registry.tool(
+        name="consult", description="Asks.", arguments=ConsultArguments, danger=Danger.SAFE, target=Target.ENGINE
+    )(consult)
     yield
     del registry._tools["consult"]
 

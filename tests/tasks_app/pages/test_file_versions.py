@@ -74,6 +74,16 @@ def test_the_newest_twenty_of_a_file_are_kept_and_equal_contents_once(session):
     assert set(FileVersion.objects.first().content.parent.iterdir()) == kept
 
 
+def test_the_oldest_go_where_all_of_a_session_are_too_much(session, monkeypatch):
+    monkeypatch.setattr(FileVersion, "MOST_BYTES", 10)
+    for number in range(5):
+        kept = versions.keep(session, None, [KeepVersion(path=f"{number}.txt", data=b"x" * (3 + number % 2))])
+        FileVersion.objects.bulk_create(kept)
+    rows = FileVersion.objects.filter(session=session)
+    assert [row.path for row in rows] == ["4.txt", "3.txt", "2.txt"]
+    assert all(row.content.exists() for row in rows)
+
+
 def test_they_go_with_their_session(changed):
     folder = FileVersion.objects.first().content.parent
     services.delete_session(changed)

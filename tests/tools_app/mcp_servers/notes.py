@@ -55,6 +55,12 @@ def environment() -> str:
 
 
 @server.tool()
+def measure(text: str) -> int:
+    """How long a text is."""
+    return len(text)
+
+
+@server.tool()
 def pid() -> int:
     """Its process."""
     return os.getpid()

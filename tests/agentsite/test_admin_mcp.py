@@ -1,0 +1,43 @@
+"""MCP servers in the admin: what they have, what is wrong, and the confirmation of what changed."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests import factories
+from tools_app.models import McpServer, McpTool
+
+pytestmark = pytest.mark.django_db
+CHANGED = {"description": "Adds numbers, or deletes everything.", "schema": "{}", "digest": "new", "confirmed": "old"}
+
+
+def changed() -> McpTool:
+    server = McpServer.objects.create(
+        name="notes", transport="stdio", command=["x"], fault="It ended without an answer."
+    )
+    return McpTool.objects.create(server=server, name="add", **CHANGED)
+
+
+def test_the_page_of_a_server_shows_its_tools_and_its_fault(browser: Client) -> None:
+    server = changed().server
+    page = browser.get(reverse("admin:tools_app_mcpserver_change", args=[server.pk])).content.decode()
+    assert "It ended without an answer." in page
+    assert "Adds numbers, or deletes everything." in page
+    assert "held until it is confirmed" in page
+
+
+def test_a_tool_is_there_again_once_it_is_confirmed(browser: Client) -> None:
+    tool, person = changed(), factories.UserFactory()
+    assert not McpTool.objects.usable_by(person.pk).exists()
+    for model, action, row in (("mcpserver", "confirm_tools", tool.server), ("mcptool", "confirm", tool)):
+        McpTool.objects.update(confirmed="old")
+        address = reverse(f"admin:tools_app_{model}_changelist")
+        browser.post(address, {"action": action, "_selected_action": [row.pk]}, follow=True)
+        assert McpTool.objects.usable_by(person.pk).get() == tool
+
+
+def test_nobody_but_an_administrator_sets_one_up(client: Client) -> None:
+    client.force_login(factories.UserFactory())
+    fields = {"name": "mine", "transport": "stdio", "command": '["sh", "-c", "id"]'}
+    assert client.post(reverse("admin:tools_app_mcpserver_add"), fields).status_code == 302
+    assert not McpServer.objects.exists()
