@@ -3,6 +3,7 @@
 import hashlib
 
 import pytest
+from django.db import connection
 
 from llm_app.models import Budget, LLMLog, Reservation, Secret, Spending
 from tasks_app import services
@@ -132,11 +133,20 @@ def test_where_new_notes_get_no_vectors_the_old_ones_are_compared(ask, embedder,
     assert "bicycle" not in told
 
 
-def test_each_call_is_logged_priced_masked_and_settled(ask, embedder, owner):
+def test_each_call_is_logged_masked_priced_reserved_and_settled(ask, embedder, owner):
     MemoryNote.objects.create(owner=owner, text="The automobile opens with s3cr3t-value.")
     Secret.objects.create(owner=owner, name="KEY", value="s3cr3t-value")
     Budget.objects.create(user=owner, usd_per_day=1)
+    held, answer = [], openai_embeddings(vector_of)
+
+    def counted(received):
+        held.append(Reservation.objects.filter(usd__gt=0).count())
+        connection.close()
+        return answer(received)
+
+    embedder.replies = [counted]
     run = ask("Does s3cr3t-value open my vehicle?")
+    assert held == [1, 1]
     assert [b"s3cr3t" in received.raw for received in embedder.received] == [False, False]
     assert b"[secret:KEY]" in embedder.received[1].raw
     question, notes = LLMLog.objects.filter(adapter="openai_embeddings").order_by("created_at")
