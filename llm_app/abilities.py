@@ -8,11 +8,15 @@ from llm_app.models.provider import ModelKind
 
 @dataclass(frozen=True, kw_only=True)
 class Abilities:
-    """Names of logical models: one that sees pictures, one that makes them, one that speaks. Empty: there is none."""
+    """Names of logical models: one that sees pictures, one that makes them, one that speaks, one that embeds.
+
+    Empty: there is none.
+    """
 
     sees: str = ""
     makes_images: str = ""
     makes_audio: str = ""
+    embeds: str = ""
 
 
 def of_user(user_id: int | None, preferred: str = "") -> Abilities:
@@ -25,4 +29,5 @@ def of_user(user_id: int | None, preferred: str = "") -> Abilities:
         sees=next((name for name, kind, sees in rows if sees and kind == ModelKind.TEXT), ""),
         makes_images=next((name for name, kind, _ in rows if kind == ModelKind.IMAGE), ""),
         makes_audio=next((name for name, kind, _ in rows if kind == ModelKind.AUDIO), ""),
+        embeds=next((name for name, kind, _ in rows if kind == ModelKind.EMBEDDING), ""),
     )

@@ -5,6 +5,7 @@ from llm_app.adapters.anthropic_xml import AnthropicXML
 from llm_app.adapters.base import Adapter
 from llm_app.adapters.json_schema import JSONSchema
 from llm_app.adapters.litellm import LiteLLM
+from llm_app.adapters.openai_embeddings import OpenAIEmbeddings
 from llm_app.adapters.openai_media import OpenAIImages, OpenAISpeech
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.errors import BadRequest
@@ -18,6 +19,7 @@ _ADAPTERS: dict[str, Adapter] = {
 _MEDIA: dict[tuple[str, str], Adapter] = {
     (Protocol.OPENAI_NATIVE, ModelKind.IMAGE): OpenAIImages(),
     (Protocol.OPENAI_NATIVE, ModelKind.AUDIO): OpenAISpeech(),
+    (Protocol.OPENAI_NATIVE, ModelKind.EMBEDDING): OpenAIEmbeddings(),
 }
 _EARLIER: tuple[Adapter, ...] = ()  # versions that no request is made with any more: they stay as long as logs of them
 _ALL = (*_ADAPTERS.values(), *_MEDIA.values(), *_EARLIER)

@@ -3,7 +3,7 @@
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.call import Recipient
 from llm_app.models import Route
-from llm_app.models.provider import Protocol
+from llm_app.models.provider import ModelKind, Protocol
 from llm_app.protocols import adapter_for
 
 
@@ -31,6 +31,9 @@ def parameters_of(route: Route) -> RouteParameters:
 
 
 def _max_tokens(route: Route) -> int:
+    """An embedding has no words to pay for."""
+    if route.model.kind == ModelKind.EMBEDDING:
+        return 0
     return route.max_tokens or route.model.max_output_tokens
 
 

@@ -164,4 +164,16 @@ def openai_result(text: str = "Done.", **reply: Any) -> Reply:
     return openai_call("message", {"type": "result", "text": text}, call_id=f"call_{time.monotonic_ns()}", **reply)
 
 
+def openai_embeddings(vector_of: "Callable[[str], list[float]]", *, tokens: int = 5) -> "Answer":
+    """Answers with the vector of each text, in another order than asked: the index counts."""
+
+    def answer(received: Received) -> Reply:
+        assert received.path.endswith("/embeddings")
+        rows = [{"index": n, "embedding": vector_of(text)} for n, text in enumerate(received.body["input"])]
+        said = {"data": rows[::-1], "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
+        return Reply(chunks=[json.dumps(said).encode()], content_type="application/json")
+
+    return answer
+
+
 Answer = Callable[[Received], Reply]

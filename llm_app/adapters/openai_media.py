@@ -34,7 +34,7 @@ class OpenAIImages(Adapter):
         )
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
-        return _at("images/generations", body, endpoint)
+        return request_at("images/generations", body, endpoint)
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> Parser:
         return _PictureParser()
@@ -56,13 +56,13 @@ class OpenAISpeech(Adapter):
         return orjson.dumps(fields | extra_body.allowed(parameters.extra_body) | {"response_format": "mp3"})
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
-        return _at("audio/speech", body, endpoint)
+        return request_at("audio/speech", body, endpoint)
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> Parser:
         return _SoundParser()
 
 
-class _OneEvent(Parser):
+class OneEvent(Parser):
     """An answer in one piece."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class _OneEvent(Parser):
         return LLMTurnResult(content=self._data, usage=self.usage, finish_reason="stop")
 
 
-class _PictureParser(_OneEvent):
+class _PictureParser(OneEvent):
     def feed(self, event: ServerEvent) -> Iterator[Delta]:
         answer = parse_object(event.data)
         pictures = answer.get("data")
@@ -87,7 +87,7 @@ class _PictureParser(_OneEvent):
         return iter(())
 
 
-class _SoundParser(_OneEvent):
+class _SoundParser(OneEvent):
     def feed(self, event: ServerEvent) -> Iterator[Delta]:
         if event.name != wire.BINARY:
             raise UnreadableReply("the answer is no sound")
@@ -95,7 +95,7 @@ class _SoundParser(_OneEvent):
         return iter(())
 
 
-def _at(path: str, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
+def request_at(path: str, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
     chat = OpenAINative().request(body, endpoint)
     headers = {**chat.headers, "Accept": "*/*"}
     return wire.HTTPRequest(url=f"{endpoint.base_url.rstrip('/')}/{path}", headers=headers, body=body)

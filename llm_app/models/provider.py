@@ -53,11 +53,12 @@ class Provider(models.Model):
 
 
 class ModelKind(models.TextChoices):
-    """What a model gives back. Only those of text hold a conversation; tools ask the others."""
+    """What a model gives back. Only those of text hold a conversation; tools and the memory ask the others."""
 
     TEXT = "text", "Text"
     IMAGE = "image", "Images"
     AUDIO = "audio", "Speech"
+    EMBEDDING = "embedding", "Embeddings"
 
 
 class LogicalModelQuerySet(models.QuerySet["LogicalModel"]):

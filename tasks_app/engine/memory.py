@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
+from llm_app.call import Runner
+from tasks_app.engine import meaning
 from tasks_app.engine.languages import STOP_WORDS
 from tasks_app.engine.reminders.task_start import LONGEST_INSTRUCTIONS
 from tasks_app.engine.task_context import TaskContext
+from tasks_app.fusion import fused
 from tasks_app.models import ContextType, MemoryNote, SessionMember
 from tasks_app.models.memory_note import MemoryNoteQuerySet
 from tasks_app.nearest import nearest
@@ -39,23 +42,33 @@ def readable(context: TaskContext) -> MemoryNoteQuerySet:
 
 
 def found(notes: MemoryNoteQuerySet, question: str, most: int) -> list[Note]:
-    """The nearest of `notes`, best first."""
+    """Those of `notes` whose words are nearest, best first."""
     terms = asked(question)
     return nearest(terms, _candidates(notes, terms), lambda note: terms_of(note.text), most)
 
 
-def recalled(context: TaskContext, instructions: str) -> str:
+def search(context: TaskContext, question: str, most: int, run: Runner) -> list[Note]:
+    """The nearest notes that may be said in the session, by their words and by their meaning, best first."""
+    notes = readable(context)
+    return fused([found(notes, question, CANDIDATES), _meant(context, notes, question, run)], most)
+
+
+def recalled(context: TaskContext, instructions: str, run: Runner) -> str:
     """For the start of a task: the nearest notes and passages of the workspace's files; empty where none fits.
 
     `instructions` are those of AGENTS.md, of which the model reads the beginning anyway.
     """
-    if context.session.off_record or not (terms := asked(_message(context))):
+    question = _message(context)
+    if context.session.off_record or not (terms := asked(question)):
         return ""
+    notes = readable(context)
     heartbeat = text_file(context, "HEARTBEAT.md")
-    known: list[Note | Passage] = [*_candidates(readable(context), terms)]
+    known: list[Note | Passage] = [*_candidates(notes, terms)]
     known += [Passage(path="HEARTBEAT.md", text=text) for text in _passages(heartbeat)]
     known += [Passage(path="AGENTS.md", text=text) for text in _passages(instructions[LONGEST_INSTRUCTIONS:])]
-    best = nearest(terms, known, lambda each: terms_of(each.text), RECALLED)
+    worded = nearest(terms, known, lambda each: terms_of(each.text), len(known))
+    rankings: list[Sequence[Note | Passage]] = [worded, _meant(context, notes, question, run)]
+    best = fused(rankings, RECALLED)
     return told(best) if best else ""
 
 
@@ -80,6 +93,10 @@ def as_read(row: MemoryNote) -> Note:
 
 def _candidates(notes: MemoryNoteQuerySet, terms: Sequence[str]) -> list[Note]:
     return [as_read(row) for row in notes.saying(terms)[:CANDIDATES]]
+
+
+def _meant(context: TaskContext, notes: MemoryNoteQuerySet, question: str, run: Runner) -> list[Note]:
+    return [as_read(row) for row in meaning.nearest(context, notes, question, run)]
 
 
 def _message(context: TaskContext) -> str:

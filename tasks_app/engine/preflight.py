@@ -19,11 +19,10 @@ from tools_app.policy import Policy, policy_for
 
 def check(context: TaskContext) -> None:
     """Raises Stopped or LimitExceeded; appends what people wrote; reads limits, budgets and the policy anew."""
-    is_wanted = context.is_interrupted()
-    if is_wanted and context.stop_requested():
-        raise Stopped(*close_open_call(context, "Stopped by the user."))
+    is_wanted = _is_wanted(context)
     if context.task.state == TaskState.INITIALIZING:
         _begin(context)
+        is_wanted = _is_wanted(context)  # to begin may have asked a model, which a person ended
     if is_wanted and (messages := context.interjections()):
         if closing := close_open_call(context, "Not run: the user wrote a message instead."):
             context.commit(*closing, state=TaskState.THINKING)
@@ -31,6 +30,14 @@ def check(context: TaskContext) -> None:
     look_up(context)
     _check_iterations(context)
     before_thinking(context)
+
+
+def _is_wanted(context: TaskContext) -> bool:
+    """Whether a person has written. Raises Stopped."""
+    is_wanted = context.is_interrupted()
+    if is_wanted and context.stop_requested():
+        raise Stopped(*close_open_call(context, "Stopped by the user."))
+    return is_wanted
 
 
 def look_up(context: TaskContext) -> None:
@@ -68,7 +75,7 @@ def _policy(context: TaskContext, in_session: list[str]) -> Policy:
 def _begin(context: TaskContext) -> None:
     """The date and the workspace stand in the record, right after the message that starts the task."""
     instructions = memory.text_file(context, "AGENTS.md")
-    remembered = memory.recalled(context, instructions)
+    remembered = memory.recalled(context, instructions, context.interruption.unless_aborted)
     start = reminders.task_start(timezone.now(), context.workspace.listing(), instructions, remembered)
     earlier = context.session.tasks.exclude(pk=context.task.pk).order_by("-created_at").values_list("shown_tools")
     shown = earlier.first()

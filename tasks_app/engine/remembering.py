@@ -24,7 +24,7 @@ class StoredMemory:
         self._context = context
 
     async def search(self, question: str) -> Sequence[Note]:
-        return await beside_loop.in_thread(lambda _: memory.found(memory.readable(self._context), question, SHOWN))
+        return await beside_loop.in_thread(lambda run: memory.search(self._context, question, SHOWN, run))
 
     async def own(self, named: str) -> Note:
         return await beside_loop.in_thread(partial(self._own, named))

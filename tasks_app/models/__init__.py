@@ -11,6 +11,7 @@ from tasks_app.models.inbox import InboxMessage
 from tasks_app.models.limits import Limits
 from tasks_app.models.loaded import Loaded, LoadedKind
 from tasks_app.models.memory_note import MemoryNote
+from tasks_app.models.note_vector import NoteVector
 from tasks_app.models.prompt_section import PromptSection
 from tasks_app.models.session import Session, SessionMember
 from tasks_app.models.task import Task, TaskState
@@ -31,6 +32,7 @@ __all__ = [
     "Loaded",
     "LoadedKind",
     "MemoryNote",
+    "NoteVector",
     "PromptSection",
     "Session",
     "SessionMember",

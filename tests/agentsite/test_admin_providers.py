@@ -12,7 +12,7 @@ from llm_app.breaker import changes
 from llm_app.breaker.decisions import State
 from llm_app.models import BreakerChange, CircuitBreaker, LLMLog, Provider, Route
 from tests import factories
-from tests.provider import FakeProvider, Reply, openai_call, openai_text, running
+from tests.provider import FakeProvider, Reply, openai_call, openai_embeddings, openai_text, running
 from tests.server import free_port
 
 LIST = "/admin/llm_app/provider/"
@@ -129,6 +129,15 @@ def test_each_model_of_a_provider_is_tried_once(main: Provider, server: FakeProv
     said = act(browser, "test", main)
     assert [sentence.split(":")[0] for sentence in said] == ["main, fast-1", "main, slow-1"]
     assert ["does not know" in said[0], "It works" in said[1]] == [True, True]
+
+
+def test_a_model_of_embeddings_is_tried_by_what_it_is_for(
+    main: Provider, server: FakeProvider, browser: Client
+) -> None:
+    main.routes.update(model=factories.LogicalModelFactory(name="meanings", kind="embedding"))
+    server.replies = [openai_embeddings(lambda text: [1.0, 0.0])]
+    (said,) = act(browser, "test", main)
+    assert "It works" in said
 
 
 def test_a_provider_without_a_route_says_what_is_missing(browser: Client) -> None:

@@ -67,6 +67,7 @@ BYTES = {
     ("litellm", 1): ("litellm", ["21f2ce50fa87d1d3", "4c9c63a71911c4d2"]),
     ("scripted", 1): ("openai", ["e522d4de94572767", "20bcf3c54119baa8"]),
     ("openai_images", 1): ("openai", ["a7af4b5500d3de4e", "a7af4b5500d3de4e"]),
+    ("openai_embeddings", 1): ("openai", ["b6b37f0be4c518b1", "b6b37f0be4c518b1"]),
     ("openai_speech", 1): ("openai", ["c6935973b6e8c870", "c6935973b6e8c870"]),
 }
 

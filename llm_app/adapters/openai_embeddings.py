@@ -1,0 +1,62 @@
+"""OpenAI's embeddings, as nearly every server of models offers them too: texts in, a vector of each out."""
+
+import base64
+from array import array
+from collections.abc import Iterator
+
+import orjson
+
+from llm_app import wire
+from llm_app.adapters import extra_body
+from llm_app.adapters.base import Adapter, Endpoint, Parser, RouteParameters
+from llm_app.adapters.openai_media import OneEvent, request_at
+from llm_app.adapters.reading import count, dictionary, objects, parse_object
+from llm_app.errors import UnreadableReply
+from llm_app.sse import ServerEvent
+from llm_app.types import Delta, LLMTurnResult, Message, Prompt, Usage
+
+
+class OpenAIEmbeddings(Adapter):
+    """embeddings. Each message is a text; the turn's text has a line for each, its vector: see `vectors`."""
+
+    name = "openai_embeddings"
+
+    def encode(self, message: Message, parameters: RouteParameters) -> bytes:
+        return orjson.dumps(message.content)
+
+    def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        fields = {"model": parameters.model, "input": [message.content for message in prompt.messages]}
+        return orjson.dumps(fields | extra_body.allowed(parameters.extra_body))
+
+    def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
+        return request_at("embeddings", body, endpoint)
+
+    def parser(self, parameters: RouteParameters, prompt: Prompt) -> Parser:
+        return _VectorParser(len(prompt.messages))
+
+
+def vectors(result: LLMTurnResult) -> "list[array[float]]":
+    """What the turn says, in the order of the messages. Raises ValueError where it says something else."""
+    return [array("f", base64.b64decode(line, validate=True)) for line in result.content.splitlines()]
+
+
+class _VectorParser(OneEvent):
+    """Lines of base64 over float32, all of one length."""
+
+    def __init__(self, expected: int) -> None:
+        super().__init__()
+        self._expected = expected
+
+    def feed(self, event: ServerEvent) -> Iterator[Delta]:
+        answer = parse_object(event.data)
+        rows = sorted(objects(answer.get("data")), key=lambda row: count(row.get("index")))
+        try:
+            found = [array("f", row["embedding"]) for row in rows]
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise UnreadableReply("the answer holds no vectors of numbers (embedding)") from error
+        if len(found) != self._expected or len({len(vector) for vector in found}) != 1:
+            raise UnreadableReply(f"the answer holds no {self._expected} vectors of one length")
+        self.usage = Usage(input_tokens=count(dictionary(answer.get("usage")).get("prompt_tokens")))
+        self._data = "\n".join(base64.b64encode(vector.tobytes()).decode() for vector in found)
+        self.done = True
+        return iter(())
