@@ -26,6 +26,8 @@ def key(name: str) -> str:
     Raises ImproperlyConfigured in a team deployment without the variable: there each
     process would make a key of its own.
     """
+    if EMBEDDED:
+        _make_var()
     if value := env.str(name, default=""):
         return str(value)
     if not EMBEDDED:
@@ -36,14 +38,25 @@ def key(name: str) -> str:
 def _kept_key(name: str) -> str:
     path = VAR_DIR / "keys" / name.lower()
     try:
-        for folder in (VAR_DIR, path.parent):  # whichever command is the first, all of it is nobody else's business
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         _write_once(path, Fernet.generate_key().decode() if "ENCRYPTION" in name else secrets.token_urlsafe(50))
         return path.read_text().strip()
     except OSError as error:
-        raise ImproperlyConfigured(
-            f"Cannot write to {VAR_DIR}: {error.strerror}. Make it writable, or set AGENTSITE_VAR to a folder that is."
-        ) from error
+        raise _unwritable(error) from error
+
+
+def _make_var() -> None:
+    """Whichever command is the first, all that is in it is nobody else's business."""
+    try:
+        VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(error) from error
+
+
+def _unwritable(error: OSError) -> ImproperlyConfigured:
+    return ImproperlyConfigured(
+        f"Cannot write to {VAR_DIR}: {error.strerror}. Make it writable, or set AGENTSITE_VAR to a folder that is."
+    )
 
 
 def _write_once(path: Path, value: str) -> None:

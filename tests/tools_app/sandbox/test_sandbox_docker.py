@@ -44,9 +44,9 @@ def test_neither_of_them_shows_among_the_arguments(log: Path) -> None:
 
 
 def test_the_container_gets_the_limits_and_no_network(log: Path) -> None:
-    run("true", memory=1000, processes=7)
+    run("true", memory=10**9, processes=7)
     words = log.read_text().split()
-    assert {"--network=none", "--read-only", "--cap-drop=ALL", "--pids-limit=7", "--memory=1000"} <= set(words)
+    assert {"--network=none", "--read-only", "--cap-drop=ALL", "--pids-limit=7", "--memory=1000000000"} <= set(words)
     assert "--mount=type=bind,source=/srv/w,target=/workspace" in words
     assert not [word for word in words if word.startswith("--user=0")]
 
