@@ -10,10 +10,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from llm_app.models import LLMLog
-from tasks_app import services
+from tasks_app import event_loop, running_text, services
 from tests import factories
 from tests.provider import Reply, openai_call, openai_chunk, openai_result, openai_text, sse
 from tests.tasks_app.engine.conftest import Run
+from tests.waiting import until
 
 KEY = "sk-very-secret"
 
@@ -92,7 +93,7 @@ def test_the_text_of_a_message_streams_before_the_reply_is_whole(ask, http_provi
     http_provider.replies = [long, openai_result()]
     run = ask(timeout_s=30)
     thread = run.in_thread()
-    assert http_provider.stalling.wait(30)
+    until(lambda: event_loop.submit(running_text.store.read(run.task.pk)).result(10))
     services.post_message(run.task.session, owner, "Stop, please.")
     thread.join(30)
     partial = run.entries[2]

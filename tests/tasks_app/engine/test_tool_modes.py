@@ -6,11 +6,12 @@ import pytest
 
 from llm_app.models import LLMLog
 from llm_app.models.blob import Blob
-from tasks_app import services
+from tasks_app import event_loop, running_text, services
 from tests import factories
 from tests.llm_app.protocol_case import Case
 from tests.provider import Reply, openai_text
 from tests.tasks_app.engine.conftest import Run
+from tests.waiting import until
 
 MODES = ("anthropic_xml", "json_schema")
 
@@ -104,9 +105,9 @@ def test_the_text_of_a_message_streams(ask, http_provider, owner, protocol):
     http_provider.replies = [reply, result(protocol)]
     run = ask(protocol)
     thread = run.in_thread()
-    assert http_provider.stalling.wait(10)
+    until(lambda: event_loop.submit(running_text.store.read(run.task.pk)).result(10))
     services.post_message(run.task.session, owner, "Stop, please.")
-    thread.join(10)
+    thread.join(30)
     partial = run.entries[2]
     assert partial.metadata["status"] == "interrupted"
     assert partial.content

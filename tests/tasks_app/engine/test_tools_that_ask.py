@@ -99,12 +99,12 @@ def test_stop_reaches_a_tool_whose_model_stalls(ask_http: Any, http_provider: An
     http_provider.replies = [openai_call("consult", {"question": "?"}), stalled, openai_result()]
     run = ask_http()
     thread = run.in_thread()
-    assert http_provider.stalling.wait(5)
+    assert http_provider.stalling.wait(30)
     began = time.monotonic()
     services.stop(run.task)
-    thread.join(5)
-    assert time.monotonic() - began < 1
-    assert http_provider.hung_up.wait(1)
+    thread.join(30)
+    assert time.monotonic() - began < 5
+    assert http_provider.hung_up.wait(30)
     assert until(lambda: LLMLog.objects.filter(purpose="generate", status="aborted").exists())
 
 
