@@ -90,7 +90,7 @@ def test_stop_ends_a_visit_within_a_second(play: Callable[..., Run], site: pages
     began = time.monotonic()
     services.stop(run.task)
     thread.join(10)
-    assert time.monotonic() - began < 5  # within a second on a quiet machine
+    assert time.monotonic() - began < 1
     assert run.results()[0][0] == "interrupted"
     assert until(lambda: not holding.of(str(run.task.session_id)))
 

@@ -132,7 +132,7 @@ def test_a_stop_ends_the_wait(play, owner):
     began = time.monotonic()
     services.stop(run.task)
     thread.join(30)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 1
     run.task.refresh_from_db()
     assert (run.task.failure_code, LLMLog.objects.count()) == ("stopped", 0)
 

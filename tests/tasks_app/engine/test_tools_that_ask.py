@@ -103,7 +103,7 @@ def test_stop_reaches_a_tool_whose_model_stalls(ask_http: Any, http_provider: An
     began = time.monotonic()
     services.stop(run.task)
     thread.join(30)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 1
     assert http_provider.hung_up.wait(30)
     assert until(lambda: LLMLog.objects.filter(purpose="generate", status="aborted").exists())
 
