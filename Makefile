@@ -6,7 +6,7 @@ UV := $(VENV)/bin/uv
 export UV_SYSTEM_CERTS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test e2e lint bench real keys lock clean
+.PHONY: help run test e2e lint bench real keys recorded lock clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -33,8 +33,11 @@ bench: $(VENV)/dev.stamp  ## Measure the engine's cost per iteration and compare
 real: $(VENV)/dev.stamp .venv-real/stamp  ## Run the main job against a real (small) model server
 	$(PY) -m pytest tests/real -m real -s
 
-keys: $(VENV)/base.stamp  ## Print fresh keys for a team deployment, for the file .env
-	@$(PY) -c 'import secrets; from cryptography.fernet import Fernet; print("SECRET_KEY=" + secrets.token_urlsafe(50)); print("FIELD_ENCRYPTION_KEY=" + Fernet.generate_key().decode())'
+keys: $(VENV)/base.stamp  ## Print fresh keys and passwords for a team deployment, for the file .env
+	@$(PY) -c 'import secrets; from cryptography.fernet import Fernet; print("SECRET_KEY=" + secrets.token_urlsafe(50)); print("FIELD_ENCRYPTION_KEY=" + Fernet.generate_key().decode()); [print(name + "=" + secrets.token_hex(24)) for name in ("POSTGRES_PASSWORD", "REDIS_PASSWORD")]'
+
+recorded: $(VENV)/dev.stamp  ## Record the database of tests/recorded anew
+	$(PY) -m tests.recorded.make
 
 lock: $(VENV)/bin/python  ## Resolve the dependencies anew
 	cd requirements && for name in uv base dev proxy; do \

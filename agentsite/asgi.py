@@ -12,7 +12,7 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 
-from tasks_app.routing import websocket_urlpatterns
+from tasks_app.live.routing import websocket_urlpatterns
 
 application = ProtocolTypeRouter(
     {

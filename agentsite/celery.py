@@ -9,7 +9,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 
 app = Celery("agentsite")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["tasks_app"], related_name="jobs")
+app.autodiscover_tasks(["tasks_app.worker"], related_name="jobs")
 
 
 @setup_logging.connect
@@ -20,13 +20,13 @@ def _leave_logging(**kwargs: object) -> None:
 @worker_ready.connect
 def _begin(**kwargs: object) -> None:
     """What every process that runs tasks needs: recovery at its start, and the keeper beside its tasks."""
-    from tasks_app import keeper
+    from tasks_app.worker import supervisor
 
-    keeper.begin()
+    supervisor.begin()
 
 
 @worker_shutting_down.connect
 def _end(**kwargs: object) -> None:
-    from tasks_app import keeper
+    from tasks_app.worker import supervisor
 
-    keeper.end()
+    supervisor.end()

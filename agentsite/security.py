@@ -1,4 +1,9 @@
-"""The Content Security Policy: strict everywhere, looser under /admin/, whose theme evaluates expressions."""
+"""The Content Security Policy: strict everywhere, looser under /admin/, whose theme evaluates expressions.
+
+And what anybody may write into the log by a request: a line, not a traceback.
+"""
+
+import logging
 
 from csp.middleware import CSPMiddleware, PolicyParts
 from django.http import HttpRequest, HttpResponseBase
@@ -21,3 +26,11 @@ class ContentSecurityPolicy(CSPMiddleware):
         if request.path_info.startswith(("/admin/", "/api/docs/")):
             parts.config = ADMIN_POLICY
         return parts
+
+
+class OneLine(logging.Filter):
+    """For messages that say it all: the traceback of a wrong Host header is that of our own middleware."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.exc_info = None
+        return True

@@ -37,7 +37,6 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "agentsite.body_length.RequireLength",
     "servestatic.middleware.ServeStaticMiddleware",
     "agentsite.security.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -48,6 +47,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "agentsite.later.TryAgainLater",
 ]
 ROOT_URLCONF = "agentsite.urls"
 ASGI_APPLICATION = "agentsite.asgi.application"
@@ -69,8 +69,9 @@ TEMPLATES: list[dict[str, Any]] = [
 # --- data -------------------------------------------------------------------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {"default": env.db_url_config(database_url())}
 if "sqlite" in DATABASES["default"]["ENGINE"]:
-    # WAL and IMMEDIATE: writers wait for each other instead of failing (measured: 64 threads, no error).
+    # WAL and IMMEDIATE, and a queue of the process's writers: they wait for each other instead of failing.
     DATABASES["default"] |= {
+        "ENGINE": "agentsite.sqlite",
         "CONN_MAX_AGE": None,
         "TEST": {"NAME": str(VAR_DIR / "test.sqlite3")},  # threads share a file, not memory
         "OPTIONS": {
@@ -93,6 +94,9 @@ CACHES: dict[str, dict[str, Any]] = {
     if EMBEDDED
     else {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
 }
+CACHES["tries"] = CACHES["default"] | (  # of passwords: at most 20 MB; the oldest are forgotten first
+    {"LOCATION": "tries", "OPTIONS": {"MAX_ENTRIES": 30_000}} if EMBEDDED else {"KEY_PREFIX": "tries"}
+)
 
 # --- the two seams between the embedded and the team mode ---------------------------------------------------------
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
@@ -123,6 +127,7 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 ACCOUNT_ADAPTER = "agentsite.accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}  # ours are in accounts.tries: these lock out whole offices
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 KNOX_TOKEN_MODEL = "accounts.ApiToken"  # noqa: S105  a name
@@ -204,10 +209,14 @@ LOGGING = {
         },
         "json": {"()": "llm_app.redaction.logs.JSONFormatter"},
     },
+    "filters": {"one line": {"()": "agentsite.security.OneLine"}},
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": env.str("LOG_FORMAT", default="line")},
     },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # Django would give them handlers of their own, which do not mask.
-    "loggers": {name: {"handlers": [], "propagate": True, "level": LOG_LEVEL} for name in ("django", "django.server")},
+    "loggers": {
+        **{name: {"handlers": [], "propagate": True, "level": LOG_LEVEL} for name in ("django", "django.server")},
+        "django.security.DisallowedHost": {"filters": ["one line"]},
+    },
 }

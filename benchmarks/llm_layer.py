@@ -12,12 +12,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 
 from benchmarks import peers
-from llm_app import wire
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.protocols import adapter_for
 from llm_app.redaction.masker import Masker
 from llm_app.redaction.prompt import masked_prompt
 from llm_app.redaction.stream import StreamMasker
+from llm_app.transport import wire
 from llm_app.types import Message, Prompt, ToolCall, ToolSpec
 
 TOKENS, CALLS, TURNS = 2_000, 40, 100

@@ -52,8 +52,9 @@ def _set_up(provider: Provider) -> object:
 
 def _engine(provider: Provider, owner: object, model: str, steps: int) -> Gaps:
     from llm_app.models import LogicalModel
-    from tasks_app import jobs, services
+    from tasks_app import services
     from tasks_app.models import Task
+    from tasks_app.worker import jobs
 
     session = services.create_session(owner, model=LogicalModel.objects.get(name=model))
     provider.reset()

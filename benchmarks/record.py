@@ -102,7 +102,7 @@ class _People:
     def __init__(self, owner: Any, chance: random.Random) -> None:
         from llm_app.models import LogicalModel
         from tasks_app import services
-        from tasks_app.engine.capabilities import workspace_of
+        from tasks_app.workspaces import workspace_of
 
         self._owner, self._chance = owner, chance
         self.done = {"messages": 0, "interjections": 0, "answers": 0, "forks": 0}
@@ -132,7 +132,8 @@ class _People:
                 pass  # the task went on meanwhile
 
     def _start(self, session: Any) -> None:
-        from tasks_app import forks, services
+        from tasks_app import services
+        from tasks_app.services import forks
 
         if session.last_seq and self.done["forks"] < 25 and self._chance.random() < 0.15:
             session = forks.fork(session, self._chance.randint(1, session.last_seq), self._owner)

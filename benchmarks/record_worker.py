@@ -9,8 +9,8 @@ def main() -> None:
     django.setup()
     from django.db import DatabaseError
 
-    from tasks_app import jobs
     from tasks_app.models import Task
+    from tasks_app.worker import jobs
 
     while True:
         try:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import models
 
-from llm_app.redaction import known
+from llm_app.redaction import seen_values
 
 
 def cipher() -> MultiFernet:
@@ -20,7 +20,7 @@ def cipher() -> MultiFernet:
 
 
 def encrypted(value: str) -> str:
-    known.remember(value)
+    seen_values.remember(value)
     return cipher().encrypt(value.encode()).decode()
 
 
@@ -32,7 +32,7 @@ def decrypted(stored: str) -> str:
         raise ImproperlyConfigured(
             "A stored key cannot be decrypted: FIELD_ENCRYPTION_KEY is not the one it was saved with."
         ) from error
-    known.remember(value)
+    seen_values.remember(value)
     return value
 
 

@@ -1,18 +1,32 @@
-"""Pictures as models take them: small enough, upright, and without what a camera wrote into them."""
+"""Pictures as models take them: small enough, upright, and without what a camera wrote into them.
+
+Decoders are where hostile bytes do harm: whoever has such bytes runs `answer` in a child process with limits.
+"""
 
 import base64
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from io import BytesIO
+from typing import Any
 
-from PIL import Image, ImageOps
+from PIL import (  # these four and no others: to look for them all takes longer than to decode
+    GifImagePlugin,  # noqa: F401
+    Image,
+    ImageOps,
+    JpegImagePlugin,  # noqa: F401
+    PngImagePlugin,  # noqa: F401
+    WebPImagePlugin,  # noqa: F401
+)
 
 LONGEST_EDGE = 1568  # pixels; beyond it providers scale down themselves, and charge for what they threw away
 LARGEST = 3_750_000  # bytes; 5 MB as base64, Anthropic's limit for one picture
-MOST_PIXELS = 64_000_000  # of the original: 256 MB decoded
+MOST_PIXELS = 16_000_000  # that are decoded: 64 MB
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF")
 _SHARP = ("PNG", "GIF")  # drawings and screenshots, mostly
 _QUALITY = 85
-_TOO_MANY = f"it has more than {MOST_PIXELS // 10**6} million pixels"
+_TOO_MANY = f"it has more than {MOST_PIXELS // 10**6} million pixels; make it smaller"
+_PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class UnreadablePicture(Exception):
@@ -29,31 +43,63 @@ class EncodedPicture:
     height: int
 
 
+def answer(request: dict[str, Any], body: bytes) -> dict[str, Any]:
+    """What a child process says of the picture in `body`: {"picture": an EncodedPicture} or {"fault": why not}."""
+    try:
+        return {"picture": asdict(encode(body))}
+    except UnreadablePicture as error:
+        return {"fault": str(error)}
+
+
 def encode(data: bytes) -> EncodedPicture:
     """A PNG or JPEG of the (first) picture in `data`. Raises UnreadablePicture."""
     try:
-        with Image.open(BytesIO(data), formats=FORMATS) as file:
-            if file.width * file.height > MOST_PIXELS:
-                raise UnreadablePicture(_TOO_MANY)
+        with Image.open(BytesIO(_mended(data)), formats=FORMATS) as file:
+            _shrink_while_decoding(file)
             image = _scaled(file)
             return _encoded(image, "PNG" if file.format in _SHARP or image.mode == "RGBA" else "JPEG")
     except UnreadablePicture:
         raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning, MemoryError) as error:
         raise UnreadablePicture(_TOO_MANY) from error
     except Exception as error:  # damaged data makes decoders raise anything
-        raise UnreadablePicture("it is damaged, or no PNG, JPEG, WebP or GIF") from error
+        raise UnreadablePicture("it is damaged, too large, or no PNG, JPEG, WebP or GIF") from error
+
+
+def _mended(data: bytes) -> bytes:
+    """A PNG without those chunks that do not matter and are damaged: its pixels may be whole all the same."""
+    return _PNG + b"".join(_good_chunks(data)) if data.startswith(_PNG) else data
+
+
+def _good_chunks(data: bytes) -> Iterator[bytes]:
+    """Length, name, content, checksum: https://www.w3.org/TR/png-3/#5Chunk-layout. A small letter: it is ancillary."""
+    place = len(_PNG)
+    while place < len(data):
+        end = place + 12 + int.from_bytes(data[place : place + 4])
+        name, checksum = data[place + 4 : place + 8], data[end - 4 : end]
+        if not name[:1].islower() or zlib.crc32(data[place + 4 : end - 4]) == int.from_bytes(checksum):
+            yield data[place:end]
+        place = end
+
+
+def _shrink_while_decoding(file: Image.Image) -> None:
+    """A JPEG is decoded at a smaller size; stored in passes (progressive), it is held whole all the same."""
+    whole = file.width * file.height
+    file.draft("RGB", (LONGEST_EDGE, LONGEST_EDGE))
+    if (whole if file.info.get("progressive") else file.width * file.height) > MOST_PIXELS:
+        raise UnreadablePicture(_TOO_MANY)
 
 
 def _scaled(file: Image.Image) -> Image.Image:
     """Upright, at most LONGEST_EDGE long, RGB or RGBA; a new image, so nothing else comes along."""
-    file.draft("RGB", (LONGEST_EDGE, LONGEST_EDGE))  # JPEG decodes to a smaller size at once
     file.seek(0)
-    image = ImageOps.exif_transpose(file)
-    if image.mode.startswith("I"):  # 16 bits a pixel, of which the upper eight are seen
-        image = image.convert("I").point(lambda level: level / 256).convert("L")
-    image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    mode = "RGBA" if file.has_transparency_data else "RGB"
+    image: Image.Image = file
+    if file.mode.startswith("I"):  # 16 bits a pixel, of which the upper eight are seen
+        image = file.convert("I").point(lambda level: level / 256).convert("L")
+    image = image if image.mode == mode else image.convert(mode)
     image.thumbnail((LONGEST_EDGE, LONGEST_EDGE))
+    image = ImageOps.exif_transpose(image)
     image.info.clear()
     return image
 

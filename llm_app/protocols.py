@@ -3,6 +3,7 @@
 from llm_app.adapters.anthropic_native import AnthropicNative
 from llm_app.adapters.anthropic_xml import AnthropicXML
 from llm_app.adapters.base import Adapter
+from llm_app.adapters.earlier import LiteLLM1, OpenAINative1, Scripted1
 from llm_app.adapters.json_schema import JSONSchema
 from llm_app.adapters.litellm import LiteLLM
 from llm_app.adapters.openai_embeddings import OpenAIEmbeddings
@@ -21,7 +22,7 @@ _MEDIA: dict[tuple[str, str], Adapter] = {
     (Protocol.OPENAI_NATIVE, ModelKind.AUDIO): OpenAISpeech(),
     (Protocol.OPENAI_NATIVE, ModelKind.EMBEDDING): OpenAIEmbeddings(),
 }
-_EARLIER: tuple[Adapter, ...] = ()  # versions that no request is made with any more: they stay as long as logs of them
+_EARLIER: tuple[Adapter, ...] = (OpenAINative1(), LiteLLM1(), Scripted1())
 _ALL = (*_ADAPTERS.values(), *_MEDIA.values(), *_EARLIER)
 _BY_VERSION = {(adapter.name, adapter.version): adapter for adapter in _ALL}
 

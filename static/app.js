@@ -39,7 +39,12 @@ function toast(text) {
 on("click", (event) => event.target.closest("[data-dismiss]")?.parentElement.remove());
 on("htmx:sendError", () => toast("The server cannot be reached. Check your connection and try again."));
 on("htmx:responseError", ({ detail }) => {
-  if (detail.xhr.status >= 500) toast("The server made a mistake. Try again; an administrator finds it in the log.");
+  if (detail.xhr.status >= 500 && detail.xhr.status !== 503) toast("The server made a mistake. Try again; an administrator finds it in the log.");
+});
+on("htmx:beforeSwap", ({ detail }) => { // what the server refuses before a page is asked
+  if (!detail.xhr.getResponseHeader("Content-Type")?.startsWith("application/problem+json")) return;
+  detail.shouldSwap = false;
+  toast(JSON.parse(detail.xhr.responseText).detail);
 });
 on("htmx:confirm", (event) => {
   if (!event.detail.question) return;

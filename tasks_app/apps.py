@@ -7,7 +7,8 @@ class TasksAppConfig(AppConfig):
     verbose_name = "Work"
 
     def ready(self) -> None:
-        from tasks_app import full_text, settings_version
+        from tasks_app import settings_version
+        from tasks_app.text import full_text
 
         post_migrate.connect(full_text.install, sender=self)
         post_migrate.connect(settings_version.install, sender=self)

@@ -8,7 +8,8 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
-from django.db import connection, connections, models
+from django.db import connections, models
+from django.db.models.expressions import RawSQL
 
 from llm_app.models import Budget, LogicalModel, Provider, Route
 from tasks_app.models import Agent, Limits, PromptSection
@@ -31,17 +32,12 @@ _ON_POSTGRES = """CREATE TRIGGER {table}_version AFTER INSERT OR UPDATE OR DELET
     FOR EACH STATEMENT EXECUTE FUNCTION raise_settings_version()"""
 _ON_SQLITE = f"""CREATE TRIGGER IF NOT EXISTS {{table}}_{{event}}_version AFTER {{event}} ON {{table}}
     BEGIN {_RAISE}; END"""
+# As it is now: who reads it before the settings themselves never holds an old setting for a new one.
+NOW = RawSQL("SELECT version FROM settings_version", (), models.BigIntegerField())
 _TRIGGERS = {
     "postgresql": r"SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname LIKE '%\_version'",
     "sqlite": r"SELECT tbl_name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%\_version' ESCAPE '\'",
 }
-
-
-def current() -> int:
-    """As it is now: who reads it before the settings themselves never holds an old setting for a new one."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT version FROM settings_version")
-        return int(cursor.fetchone()[0])
 
 
 def install(using: str, **kwargs: Any) -> None:

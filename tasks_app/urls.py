@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from tasks_app.views import (
+from tasks_app.pages import (
     calls,
     chat,
     context,

@@ -8,14 +8,25 @@ import atexit
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 from django.conf import settings
+
+from tests.server import KEYS
 
 assert not settings.configured, "unset DJANGO_SETTINGS_MODULE: with it, the tests would write into the data of a server"
 _FOLDER = tempfile.mkdtemp(prefix=f"agentsite-tests-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-")
 os.environ["AGENTSITE_VAR"] = _FOLDER
 os.environ["DJANGO_SETTINGS_MODULE"] = "agentsite.settings"
-for _variable in ("DATABASE_URL", "REDIS_URL", "AGENTSITE_CONFIG", "AGENTSITE_ADMIN_TOKEN", "OPENAI_API_KEY"):
+for _name, _key in KEYS.items():  # where the server keeps those that it makes: drawn at random, tests would be, too
+    _file = Path(_FOLDER, "keys", _name.lower())
+    _file.parent.mkdir(mode=0o700, exist_ok=True)
+    _file.touch(0o600)
+    _file.write_text(_key)
+_PROVIDERS = [
+    f"{name}_{part}" for name in ("OPENAI", "ANTHROPIC", "GEMINI", "DEEPSEEK") for part in ("API_KEY", "BASE_URL")
+]
+for _variable in ("DATABASE_URL", "REDIS_URL", "AGENTSITE_CONFIG", "AGENTSITE_ADMIN_TOKEN", *_PROVIDERS):
     os.environ.pop(_variable, None)
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
@@ -29,8 +40,8 @@ from typing import Any
 
 import pytest
 
-from llm_app import wire
-from tasks_app import event_loop
+from llm_app.transport import wire
+from tasks_app.events import event_loop
 from tests import factories
 
 

@@ -10,14 +10,14 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from factory.django import DjangoModelFactory
 
-from llm_app import kept_prompt
+from llm_app import stored_prompt
 from llm_app.adapters.base import RouteParameters
 from llm_app.models import LLMLog, LogicalModel, Provider, Route
 from llm_app.protocols import adapter_of
 from llm_app.types import Message, Prompt
-from tasks_app.engine import record
-from tasks_app.engine.draft import Draft
 from tasks_app.models import ContextEntry, Session, SessionMember, Task
+from tasks_app.record import append as writer
+from tasks_app.record.draft import Draft
 
 
 class UserFactory(DjangoModelFactory[Any]):
@@ -94,7 +94,7 @@ def log(at: datetime | None = None, **fields: Any) -> LLMLog:
 def kept_call(session: Session, words: str = "Hello.") -> LLMLog:
     """The log of a call outside of the conversation, whose request can be rebuilt."""
     prompt = Prompt(system="Be brief.", tools=(), messages=[Message(role="user", content=words)])
-    references = kept_prompt.keep(prompt).references
+    references = stored_prompt.keep(prompt).references
     parameters = RouteParameters(model="m", max_tokens=100)
     body = adapter_of("openai_native", 1).body(prompt, parameters)
     return log(
@@ -110,4 +110,4 @@ def kept_call(session: Session, words: str = "Hello.") -> LLMLog:
 
 def append(task: Task, *drafts: Draft) -> Sequence[ContextEntry]:
     with transaction.atomic():
-        return record.append(task.session, task, drafts)
+        return writer.append(task.session, task, drafts)

@@ -15,6 +15,13 @@ def picture(
     return out.getvalue()
 
 
+def with_wrong_checksums() -> bytes:
+    """A PNG whose pixels are whole, with a damaged comment before and one behind them."""
+    data, comment = picture(), b"\0\0\0\3tEXta\0b\0\0\0\0"
+    first, last = data.index(b"IDAT") - 4, data.index(b"IEND") - 4
+    return data[:first] + comment + data[first:last] + comment + data[last:]
+
+
 def noise(width: int, height: int, kind: str = "PNG") -> bytes:
     """What no encoder can make small."""
     out = BytesIO()

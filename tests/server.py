@@ -20,7 +20,10 @@ ROOT = Path(__file__).resolve().parent.parent
 TOKEN = "a-token-for-tests"
 PASSWORD = "a password for tests"
 # Always the same: a stream holds back what could be the beginning of a key, and that shall not be left to chance.
-KEYS = {"SECRET_KEY": "~~~ for tests, and not a secret ~~~", "FIELD_ENCRYPTION_KEY": "_" * 42 + "8="}
+KEYS = {
+    "SECRET_KEY": "~~~ for tests, and not a secret: long enough for Django ~~~",
+    "FIELD_ENCRYPTION_KEY": "_" * 42 + "8=",
+}
 
 
 def free_port() -> int:
@@ -61,6 +64,7 @@ class Server:
             **environment,
         }
         self.process: subprocess.Popen[str] | None = None
+        self.files = 0  # that it may open; 0: as many as the tests
         self.output = var / "output.txt"
 
     @property
@@ -70,6 +74,8 @@ class Server:
     def start(self, seconds: float = 60) -> "Server":
         self.var.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "manage.py", "serve", "--port", str(self.port)]
+        if self.files:
+            command = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', str(self.files), *command]
         with self.output.open("a") as output:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=self.environment, stdout=output, stderr=subprocess.STDOUT, text=True

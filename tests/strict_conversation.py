@@ -1,4 +1,9 @@
-"""What real providers refuse in a conversation, whatever the protocol: a call and its result that are not together."""
+"""What real providers refuse in a conversation: a call without its result, and arguments that are no JSON object.
+
+vLLM parses the arguments of each call in the history (_postprocess_messages in vllm/entrypoints/chat_utils.py) and
+answers 400 (github.com/vllm-project/vllm/issues/43995); so do llama.cpp (its chat templates), SGLang, which wants an object
+(github.com/sgl-project/sglang/pull/28035), and litellm on its way to Gemini.
+"""
 
 import json
 from collections.abc import Iterator
@@ -9,6 +14,8 @@ Said = tuple[str, str]  # who ("user", "assistant", "call", "result") and the id
 
 def fault_in(body: dict[str, Any]) -> str:
     """Empty if the conversation is whole."""
+    if unreadable := next(_unreadable_arguments(body), ""):
+        return f"the arguments {unreadable!r} are no JSON object"
     said = list(_said(body))
     if not said or said[0][0] != "user":
         return "a user speaks first"
@@ -25,6 +32,21 @@ def _said(body: dict[str, Any]) -> Iterator[Said]:
     for message in body["messages"]:
         if message["role"] != "system":
             yield from (_in_text(message) if in_text else _in_blocks(message))
+
+
+def _unreadable_arguments(body: dict[str, Any]) -> Iterator[str]:
+    for message in body["messages"]:
+        for call in message.get("tool_calls", ()):
+            arguments = call["function"]["arguments"]
+            if arguments and not _is_object(arguments):
+                yield arguments
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
 
 
 def _in_text(message: dict[str, Any]) -> Iterator[Said]:

@@ -1,4 +1,4 @@
-"""A provider that refuses what real ones refuse: a call without its result, a result without its call, too much text."""
+"""Providers that refuse what real ones refuse: broken conversations, too much text, fields of the request."""
 
 import json
 from typing import Any
@@ -24,6 +24,32 @@ def strict(answer: Answer, *, window: int) -> Answer:
         return answer(received)
 
     return checked
+
+
+def like_gpt_5(answer: Answer) -> Answer:
+    """Answers 400 to the fields that OpenAI's GPT-5 and o-series refuse in chat completions.
+
+    Source: platform.openai.com/docs/api-reference/chat/create (max_tokens: "not compatible with o-series models") and
+    /docs/guides/latest-model; the words are those of its answers, as in github.com/langgenius/dify/issues/24307 and
+    github.com/tmc/langchaingo/issues/1355.
+    """
+
+    def checked(received: Received) -> Reply:
+        body = received.body
+        if "max_tokens" in body:
+            why = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+            return _refusal(f"Unsupported parameter: {why}", "unsupported_parameter")
+        if wrong := _SAMPLING & body.keys():
+            return _refusal(f"Unsupported parameter: {min(wrong)!r}", "unsupported_parameter")
+        if body.get("temperature", 1) != 1:
+            why = "'temperature' does not support this value. Only the default (1) value is supported."
+            return _refusal(f"Unsupported value: {why}", "unsupported_value")
+        return answer(received)
+
+    return checked
+
+
+_SAMPLING = {"top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "logit_bias", "stop"}
 
 
 def call(received: Received, name: str, arguments: dict[str, Any], call_id: str) -> Reply:

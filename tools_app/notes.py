@@ -30,7 +30,7 @@ class Passage:
         return f'<passage path="{self.path}">{_safe(self.text)}</passage>'
 
 
-def told(remembered: Iterable[Note | Passage]) -> str:
+def rendered(remembered: Iterable[Note | Passage]) -> str:
     return "\n".join(["<memory>", *map(str, remembered), "</memory>"])
 
 

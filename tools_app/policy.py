@@ -4,11 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tools_app import registry
-from tools_app.base import Arguments, Danger, Judgement, ToolDefinition
+from tools_app.contract import registry
+from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolDefinition
+from tools_app.contract.visibility import ToolVisibility
+from tools_app.files.workspace import Workspace
 from tools_app.mcp.definition import mcp_tool
 from tools_app.models import Approval, McpTool, RolePolicy, ToolSetting, UserPolicy
-from tools_app.situation import Situation
 
 ALWAYS_THERE = "message"  # without it no task could come to an end
 SHOWN_AT_MOST = 8  # tools of MCP servers; more are loaded by group
@@ -55,8 +56,10 @@ class Policy:
             return False
         return not self.roles or any(not role.allow or name in role.allow for role in self.roles)
 
-    def shows(self, definition: ToolDefinition, situation: Situation) -> bool:
+    def shows(self, definition: ToolDefinition, situation: ToolVisibility) -> bool:
         """Whether a tool is there for this user now; one that is not is refused also when it is called by name."""
+        if definition.target is Target.MCP and definition.name not in self.extra:
+            return False  # its server or its confirmation is gone
         if self.safe_only and self.level(definition) > Danger.SAFE:
             return False
         if situation.answers_only and definition.name != "message":
@@ -65,7 +68,7 @@ class Policy:
             return False
         return self.allows(definition.name) and definition.visible(situation)
 
-    def visible(self, situation: Situation) -> list[ToolDefinition]:
+    def visible(self, situation: ToolVisibility) -> list[ToolDefinition]:
         every = [*registry.all_tools(), *self.extra.values()]
         return [definition for definition in every if self.shows(definition, situation)]
 
@@ -87,9 +90,9 @@ class Policy:
         setting = self.settings.get(name)
         return frozenset(setting.hosts) if setting is not None else frozenset()
 
-    def judge(self, definition: ToolDefinition, arguments: Arguments) -> Judgement:
+    def judge(self, definition: ToolDefinition, arguments: Arguments, workspace: Workspace) -> Judgement:
         """The danger of a call: the level of its tool, raised by the tool's own judgement."""
-        judged, level = definition.judgement(arguments), self.level(definition)
+        judged, level = definition.judgement(arguments, workspace), self.level(definition)
         setting = self.settings.get(definition.name)
         if setting is None or not setting.danger:
             return judged

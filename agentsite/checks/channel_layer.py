@@ -5,7 +5,7 @@ import asyncio
 from channels.layers import get_channel_layer
 
 from agentsite.checks.finding import Finding, broken, fine
-from tasks_app import event_loop
+from tasks_app.events import event_loop
 
 _NAME = "channel layer"
 _SECONDS = 3

@@ -15,12 +15,14 @@ from agentsite.checks import (
     providers,
     sandbox,
     settings,
+    skills,
     worker,
 )
 from agentsite.checks.finding import Finding
+from agentsite.environment import EMBEDDED
 
 
-def everything() -> Iterator[Finding]:
+def run_checks() -> Iterator[Finding]:
     """What the doctor looks at; it may take some seconds."""
     tables = list(_tables())
     yield from tables
@@ -33,6 +35,7 @@ def everything() -> Iterator[Finding]:
         yield from providers.each()
         yield from breakers.unusual()
         yield from mcp.unusual()
+        yield from skills.unusual()
     yield browser.installed()
     yield disk.space()
     yield files.keys()
@@ -44,10 +47,12 @@ def everything() -> Iterator[Finding]:
 def quick() -> Iterator[Finding]:
     """What the admin's first page shows: nothing that waits for another machine."""
     yield worker.heartbeat()
-    yield sandbox.works()
+    if EMBEDDED:  # in a team, commands run where the workers are
+        yield sandbox.works()
     yield providers.default_model()
     yield from breakers.unusual()
     yield from mcp.unusual()
+    yield from skills.unusual()
     yield disk.space()
     yield from hooks.loaded()
     yield from settings.safe()

@@ -1,7 +1,7 @@
 """The sandbox, in which commands run."""
 
 from agentsite.checks.finding import Finding, broken, fine, note
-from tasks_app.engine import capabilities
+from tasks_app import workspaces
 from tools_app.sandbox.choice import NoSandbox
 
 _NAME = "sandbox"
@@ -9,7 +9,7 @@ _NAME = "sandbox"
 
 def works() -> Finding:
     """The strongest backend whose first command ran, and what it does not protect."""
-    backend = capabilities.sandbox()
+    backend = workspaces.sandbox()
     if isinstance(backend, NoSandbox):
         return broken(
             _NAME,

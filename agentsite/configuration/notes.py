@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from agentsite.configuration.schema import Configuration
-from tools_app import registry
+from tools_app.contract import registry
 from tools_app.models import AllowedAddress
 
 _SHORT_TOKEN = 24  # characters

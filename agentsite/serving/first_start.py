@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass
 
 from django.contrib.auth import get_user_model
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.management import call_command
 from django.db import transaction
 
@@ -23,7 +24,7 @@ class Admin:
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """A provider that is set up from a key in the environment."""
+    """A provider that is set up from a key in the environment; X_BASE_URL beside X_API_KEY gives another address."""
 
     variable: str
     protocol: Protocol
@@ -89,7 +90,10 @@ def _new_admin(name: str) -> Admin:
 
 @transaction.atomic
 def ensure_model() -> str:
-    """Sets up a provider from the first key found, as long as there is none but the demo; says what answers."""
+    """Sets up a provider from the first key found, as long as there is none but the demo; says what is asked.
+
+    Raises ImproperlyConfigured for an address in the environment that is none.
+    """
     if not Provider.objects.exclude(protocol=Protocol.SCRIPTED).exists():
         found = next((known for known in KNOWN if env.str(known.variable, default="")), None)
         if found is not None:
@@ -101,13 +105,23 @@ def ensure_model() -> str:
 
 
 def _set_up(known: Known) -> None:
-    name = known.variable.removesuffix("_API_KEY").lower()
-    provider = Provider.objects.create(
-        name=name, protocol=known.protocol, base_url=known.base_url, api_key=env.str(known.variable)
-    )
+    provider = _provider(known)
+    provider.save()
     model = _default_model(known.context_window)
     Route.objects.filter(model=model, provider__protocol=Protocol.SCRIPTED).delete()
     Route.objects.create(model=model, provider=provider, provider_model=known.model, takes_images=known.takes_images)
+
+
+def _provider(known: Known) -> Provider:
+    """Raises ImproperlyConfigured for an address that is none."""
+    name = known.variable.removesuffix("_API_KEY")
+    address = env.str(f"{name}_BASE_URL", default="") or known.base_url
+    provider = Provider(name=name.lower(), protocol=known.protocol, base_url=address, api_key=env.str(known.variable))
+    try:
+        provider.clean_fields()
+    except ValidationError as error:
+        raise ImproperlyConfigured(f"{name}_BASE_URL is {address!r}. {' '.join(error.messages)}") from error
+    return provider
 
 
 def _set_up_demo() -> None:

@@ -2,7 +2,7 @@
 
 from agentsite.serving import sign_in
 from agentsite.serving.first_start import Admin
-from tasks_app.engine.capabilities import sandbox
+from tasks_app.workspaces import sandbox
 
 _DEMO = "No key was found in the environment, so the demo provider answers. For a real model see the README."
 

@@ -1,7 +1,7 @@
 """The server process, from its first check to its end."""
 
 # Daphne installs the reactor's event loop when it is imported: before anything else of Twisted.
-from daphne.server import Server, twisted_loop  # isort: skip
+import daphne.server  # isort: skip
 
 import logging
 import os
@@ -18,13 +18,17 @@ from agentsite.celery import app
 from agentsite.configuration import ConfigurationError, apply_at_start
 from agentsite.environment import EMBEDDED, VAR_DIR
 from agentsite.serving import first_start, greeting
+from agentsite.serving.channel import HTTPFactory
+from agentsite.serving.connections import Connections, raise_limit_of_files
 from agentsite.serving.server_lock import AlreadyServing, ServerLock
 from agentsite.serving.worker import EmbeddedWorker
-from tasks_app import event_loop
-from tasks_app.engine import process
+from tasks_app.events import event_loop
+from tasks_app.runtime import process
 
 logger = logging.getLogger(__name__)
 Say = Callable[[str], object]
+BACKLOG = 1024  # connections that wait to be taken: a burst is not turned away
+BUFFER = 64 * 1024  # bytes of a body that are handed over at once
 
 
 class CannotServe(Exception):
@@ -42,7 +46,7 @@ def serve(host: str, port: int, say: Say) -> None:
     for change in _configure():
         say(change)
     model = first_start.ensure_model()
-    event_loop.adopt(twisted_loop)
+    event_loop.adopt(daphne.server.twisted_loop)
     request_finished.connect(_close_connections)
     if EMBEDDED:
         EmbeddedWorker(app, settings.CELERY_WORKER_CONCURRENCY).start()
@@ -63,12 +67,17 @@ def _close_connections(**_: object) -> None:
     connections.close_all()
 
 
-def _web(host: str, port: int) -> Server:
+def _web(host: str, port: int) -> daphne.server.Server:
     from agentsite.asgi import application
 
-    return Server(
+    files = raise_limit_of_files()
+    # Daphne makes its factory of connections itself, by this name: ours has limits.
+    daphne.server.HTTPFactory = lambda server: Connections(HTTPFactory(server), files)
+    (endpoint,) = build_endpoint_description_strings(host=host, port=port)
+    return daphne.server.Server(
         application=application,
-        endpoints=build_endpoint_description_strings(host=host, port=port),
+        endpoints=[f"{endpoint}:backlog={BACKLOG}"],
+        request_buffer_size=BUFFER,
         signal_handlers=True,
         http_timeout=None,  # event streams stay open
         server_name="agentsite",

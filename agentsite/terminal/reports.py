@@ -4,8 +4,9 @@ import json
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from tasks_app.entry_json import entry_json
 from tasks_app.models import ContextEntry, ContextType, Task, TaskState
+from tasks_app.record.entry_json import entry_json
+from tasks_app.transcript.item import Item
 
 Say = Callable[[str], object]
 _REPLIES = (ContextType.TOOL_CALL, ContextType.AI_MESSAGE, ContextType.NO_TOOL_CALL_RETRY)
@@ -24,15 +25,14 @@ class Plain:
 
     def __init__(self, say: Say) -> None:
         self._say = say
+        self._beside_result = ""
 
     def started(self, task: Task) -> None:
         pass
 
     def entry(self, entry: ContextEntry) -> None:
         if entry.context_type == ContextType.AI_MESSAGE and entry.call:
-            arguments = entry.arguments
-            if isinstance(arguments, dict) and arguments.get("type") != "result":
-                self._say(str(arguments.get("text", "")))
+            self._message(Item(entry=entry))
         elif entry.context_type == ContextType.TOOL_CALL and entry.call:
             self._say(f"· {entry.call['name']} {_short(entry.call['arguments'])}")
         elif entry.context_type == ContextType.TOOL_RESULT and entry.metadata.get("status") != "succeeded":
@@ -40,9 +40,16 @@ class Plain:
         elif entry.context_type == ContextType.STATUS_NOTICE:
             self._say(f"! {entry.content}")
 
+    def _message(self, message: Item) -> None:
+        """The text of a result comes at the end, for until then it may be refused; and so do the words beside it."""
+        if message.kind == "result":
+            self._beside_result = message.words
+        elif said := "\n\n".join(filter(None, [message.words, message.text])):
+            self._say(said)
+
     def ended(self, task: Task) -> None:
         if task.final_result:
-            self._say(task.final_result["text"])
+            self._say("\n\n".join(filter(None, [self._beside_result, task.final_result["text"]])))
             if task.output_schema:
                 self._say(json.dumps(task.final_result["data"], ensure_ascii=False, indent=2))
 

@@ -1,58 +1,95 @@
-"""Drives one task to its end, in a thread, while the main thread reports and stays open for Ctrl-C."""
+"""Drives one task to its end, in a thread, while the main thread reports and hears who wants it to end."""
 
+import os
+import select
+import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from django.db import connection
 
 from agentsite.terminal.answers import Ask, answer
 from agentsite.terminal.reports import Report
-from llm_app import wire
-from tasks_app import event_loop, jobs, services
-from tasks_app.keeper import Keeper
+from llm_app.transport import wire
+from tasks_app import services
+from tasks_app.errors import NothingToAnswer
+from tasks_app.events import event_loop
 from tasks_app.models import ContextEntry, Task
-from tasks_app.shown import shown
+from tasks_app.record.redacted import redact_entries
+from tasks_app.worker import jobs
+from tasks_app.worker.supervisor import Supervisor
 
 POLL_SECONDS = 0.05
+STDOUT = 1
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run(task: Task, user: Any, report: Report, ask: Ask | None) -> Task:
-    """The ended task. Ctrl-C stops it as the stop button does."""
-    keeper = Keeper(sweeps=False)
+    """The ended task. Ctrl-C, SIGTERM, SIGHUP and a pipe that nobody reads stop it as the stop button does."""
+    keeper = Supervisor(sweeps=False)
     keeper.start()
-    report.started(task)
-    seq = 0
-    while True:
-        try:
-            seq = _watch(task, report, seq)
-            if not task.is_active:
-                break
-            answer(task, user, ask)
-        except KeyboardInterrupt:
-            services.stop(task)
+    with _all_as_ctrl_c():
+        with suppress(BrokenPipeError):  # found again when it is driven
+            report.started(task)
+        _Drive(task, user, report, ask).to_the_end()
     keeper.stop()
     event_loop.submit(wire.close()).result()  # of a process that ends now
-    report.ended(task)
     return task
 
 
-def _watch(task: Task, report: Report, seq: int) -> int:
-    """Advances the task until it waits or ends, and reports each entry; returns the last one's seq."""
-    worker = threading.Thread(target=_advance, args=(task,), daemon=True)
-    worker.start()
-    while True:
-        running = worker.is_alive()
-        task.refresh_from_db()
-        for entry in shown(task.session, ContextEntry.objects.filter(task=task).of(task.session).after(seq)):
+class _Drive:
+    def __init__(self, task: Task, user: Any, report: Report, ask: Ask | None) -> None:
+        self._task, self._user, self._ask = task, user, ask
+        self._report: Report | None = report  # None: nobody reads it any more
+        self._seq = 0  # of the last entry that was reported
+
+    def to_the_end(self) -> None:
+        while True:
+            try:
+                self._watch()
+                if self._task.is_active:
+                    answer(self._task, self._user, self._ask)
+                    continue
+                if self._report:
+                    self._report.ended(self._task)
+                return
+            except (KeyboardInterrupt, EOFError):
+                services.stop(self._task)
+            except BrokenPipeError:
+                self._report, self._ask = None, None
+                _leave_output()
+                services.stop(self._task)
+            except NothingToAnswer:
+                continue  # somebody was quicker, on the page
+
+    def _watch(self) -> None:
+        """Advances the task until it waits or ends, and reports each entry."""
+        worker = self._worker()
+        while True:
+            running = worker.is_alive()
+            self._task.refresh_from_db()
+            if self._report:
+                self._tell(self._report)
+            if self._task.waiting_for or not self._task.is_active:
+                return
+            if not running:  # another worker holds the task, or the time slice was over
+                worker = self._worker()
+            time.sleep(POLL_SECONDS)
+
+    def _worker(self) -> threading.Thread:
+        worker = threading.Thread(target=_advance, args=(self._task,), daemon=True)
+        worker.start()
+        return worker
+
+    def _tell(self, report: Report) -> None:
+        _require_reader()
+        session = self._task.session
+        for entry in redact_entries(session, ContextEntry.objects.filter(task=self._task).of(session).after(self._seq)):
             report.entry(entry)
-            seq = entry.seq
-        if task.waiting_for or not task.is_active:
-            return seq
-        if not running:  # another worker holds the task, or the time slice was over
-            worker = threading.Thread(target=_advance, args=(task,), daemon=True)
-            worker.start()
-        time.sleep(POLL_SECONDS)
+            self._seq = entry.seq
 
 
 def _advance(task: Task) -> None:
@@ -60,3 +97,32 @@ def _advance(task: Task) -> None:
         jobs.advance(task.pk)
     finally:
         connection.close()
+
+
+@contextmanager
+def _all_as_ctrl_c() -> Iterator[None]:
+    """What is ignored stays so: `nohup` wants it."""
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in heard:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, before[number])
+
+
+def _require_reader() -> None:
+    """A pipe that nobody reads would be found at the next line only. Raises BrokenPipeError."""
+    watch = select.poll()
+    watch.register(STDOUT, 0)
+    if any(event & select.POLLERR for _, event in watch.poll(0)):
+        raise BrokenPipeError
+
+
+def _leave_output() -> None:
+    """What is still to be written goes nowhere, so that the end of the process does not complain of it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, STDOUT)
+    os.close(nowhere)

@@ -4,7 +4,6 @@ from typing import Any
 
 import orjson
 
-from llm_app import wire
 from llm_app.adapters import extra_body
 from llm_app.adapters.anthropic_parser import AnthropicParser
 from llm_app.adapters.anthropic_pictures import picture_blocks, result_content
@@ -13,6 +12,7 @@ from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.adapters.strict_schema import strict_form
 from llm_app.cache_boundary import split
 from llm_app.text_calls.writing import object_in
+from llm_app.transport import wire
 from llm_app.types import Message, Prompt, ToolCall, ToolSpec
 
 _EPHEMERAL = {"type": "ephemeral"}

@@ -6,9 +6,9 @@ from typing import Any
 from llm_app.adapters.anthropic_usage import AnthropicUsage
 from llm_app.adapters.reading import count, dictionary, error_in_stream, json_text, objects, parse_object, text
 from llm_app.adapters.turn import TurnParser
-from llm_app.pieces import whole
-from llm_app.sse import ServerEvent
+from llm_app.text_calls.pieces import whole
 from llm_app.text_calls.streams import PlainWords
+from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta
 
 

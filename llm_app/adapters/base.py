@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import orjson
 
-from llm_app import wire
-from llm_app.sse import ServerEvent
+from llm_app.transport import wire
+from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, LLMTurnResult, Message, Prompt, ToolMode, Usage
 
 

@@ -1,7 +1,7 @@
 """Native tool calls that arrive in pieces, and what of them a person may see while they do."""
 
-from llm_app.argument_stream import ArgumentStream
-from llm_app.pieces import Pieces
+from llm_app.text_calls.argument_stream import ArgumentStream
+from llm_app.text_calls.pieces import Pieces
 from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL
 from llm_app.types import ToolCall
 

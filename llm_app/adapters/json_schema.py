@@ -1,6 +1,6 @@
 """OpenAI chat completions whose reply is constrained to one call: even a small model then gives a valid one."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from llm_app.adapters import extra_body
 from llm_app.adapters.base import RouteParameters
@@ -21,6 +21,7 @@ class JSONSchema(OpenAINative):
     """
 
     name = "json_schema"
+    version: ClassVar[int] = 1
     tool_mode = ToolMode.JSON
 
     def _message(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:

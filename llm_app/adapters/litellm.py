@@ -15,9 +15,9 @@ from llm_app.adapters.anthropic_thinking import signed_blocks, thinking_fits
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.adapters.litellm_parser import LiteLLMParser
 from llm_app.adapters.openai_native import OpenAINative
-from llm_app.sse import ServerEvent
+from llm_app.transport.sse import ServerEvent
+from llm_app.transport.wire import error_for
 from llm_app.types import Message, Prompt
-from llm_app.wire import error_for
 
 # What a route may not say in `extra_body`, whose names are those of litellm's own function.
 _OURS = {"api_key", "api_base", "base_url", "extra_headers", "headers", "timeout", "num_retries", "max_retries"}

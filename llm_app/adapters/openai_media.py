@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import orjson
 
-from llm_app import wire
 from llm_app.adapters import extra_body
 from llm_app.adapters.base import Adapter, Endpoint, Parser, RouteParameters
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.reading import count, dictionary, parse_object
 from llm_app.errors import StreamCut, UnreadableReply
-from llm_app.sse import ServerEvent
+from llm_app.transport import wire
+from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, LLMTurnResult, Message, Prompt, Usage
 
 

@@ -1,11 +1,10 @@
 """OpenAI chat completions, native tool calls: the way of vLLM, Ollama, llama.cpp, DeepSeek and most gateways too."""
 
 import hashlib
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
-from llm_app import wire
 from llm_app.adapters import extra_body
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.adapters.openai_merging import merged
@@ -13,7 +12,9 @@ from llm_app.adapters.openai_parser import OpenAIParser
 from llm_app.adapters.openai_pictures import with_pictures
 from llm_app.adapters.strict_schema import strict_form
 from llm_app.cache_boundary import without_marker
-from llm_app.types import Message, Prompt, ToolSpec
+from llm_app.text_calls.writing import object_in
+from llm_app.transport import wire
+from llm_app.types import Message, Prompt, ToolCall, ToolSpec
 
 
 class OpenAINative(Adapter):
@@ -24,7 +25,7 @@ class OpenAINative(Adapter):
     thinking_budget_field: where the route's thinking budget goes, such as "reasoning.max_tokens" (OpenRouter) or
         "thinking_budget" (DashScope); default: nowhere.
     thinking_end: the tag that ends the thinking, such as "</think>", where the prompt's template has opened it already.
-    max_tokens_field: "max_tokens" (default) or "max_completion_tokens".
+    max_tokens_field: "max_tokens" or "max_completion_tokens"; default: as the model's family wants it (`routing`).
     stream_usage: false where `stream_options` is refused.
     merge_user_messages: true where the roles must alternate (templates of Gemma and Mistral).
     strict_tools: true where the provider holds calls to their schemas (OpenAI); tools whose schema it cannot say stay
@@ -33,6 +34,7 @@ class OpenAINative(Adapter):
     """
 
     name = "openai_native"
+    version: ClassVar[int] = 2
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
         if not message.content.strip() and not message.tool_call and not message.pictures and message.role != "tool":
@@ -43,12 +45,17 @@ class OpenAINative(Adapter):
     def _message(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
         out: dict[str, Any] = {"role": message.role, "content": message.content}
         if call := message.tool_call:
-            function = {"name": call.name, "arguments": call.arguments}
+            function = {"name": call.name, "arguments": self._arguments(call)}
             out["content"] = message.content or None
             out["tool_calls"] = [{"id": _call_id(call.id, parameters), "type": "function", "function": function}]
         if message.role == "tool":
             out["tool_call_id"] = _call_id(message.tool_call_id, parameters)
         return out | _thinking(message, parameters)
+
+    def _arguments(self, call: ToolCall) -> str:
+        """Servers that parse the history refuse what is no object; an object goes back as the model wrote it."""
+        value = object_in(call.arguments)
+        return orjson.dumps(value).decode() if "unreadable_arguments" in value else call.arguments
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         """The messages come last: each request then begins with the bytes of the one before."""

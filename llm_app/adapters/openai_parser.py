@@ -7,8 +7,8 @@ from llm_app.adapters.openai_usage import usage_of
 from llm_app.adapters.reading import dictionary, error_in_stream, json_text, objects, parse_object, strings, text
 from llm_app.adapters.reasoning_details import ReasoningDetails
 from llm_app.adapters.turn import TurnParser
-from llm_app.sse import ServerEvent
 from llm_app.text_calls.streams import PlainWords
+from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_app.adapters.reading import count, objects, text
-from llm_app.pieces import whole
+from llm_app.text_calls.pieces import whole
 
 _GROWING = ("text", "summary", "data")  # come in pieces; of all other fields the last one counts
 

@@ -7,10 +7,10 @@ from llm_app.adapters.base import Parser
 from llm_app.adapters.calls import CallAssembly
 from llm_app.adapters.think_tags import ThinkTags
 from llm_app.errors import StreamCut
-from llm_app.pieces import Pieces
-from llm_app.sse import ServerEvent
 from llm_app.text_calls import Reading, read
+from llm_app.text_calls.pieces import Pieces
 from llm_app.text_calls.streams import PlainWords
+from llm_app.transport.sse import ServerEvent
 from llm_app.types import CUT, Delta, DeltaKind, LLMTurnResult, Thinking
 
 _CUT = "it reached the output limit before its end; say less in one call."
@@ -62,10 +62,12 @@ class TurnParser(Parser):
             yield Delta(kind=DeltaKind.TEXT, text=visible)
 
     def result(self) -> LLMTurnResult:
-        if not self._finish_reason:
-            raise StreamCut()
+        """The end is the finish reason, or the protocol's own mark behind an answer whose server gives no reason."""
         for kind, part in self._tags.end():
             (self._thinking if kind is DeltaKind.THINKING else self._content).add(part)
+        has_begun = self._content or self._thinking or self._calls
+        if not self._finish_reason and not (self.done and has_begun):
+            raise StreamCut()
         content = self._content.text()
         calls, reading = self._calls.finished(), self._reading(content)
         return LLMTurnResult(

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.template.response import TemplateResponse
 
-from llm_app.redaction import in_force
+from llm_app.redaction import active_secrets
 
 
 class MaskedPages:
@@ -29,4 +29,4 @@ def masked(response: HttpResponse) -> HttpResponse:
 
 
 def _mask(response: TemplateResponse) -> None:
-    response.content = in_force.of_everyone().masker.masked(response.content.decode()).encode()
+    response.content = active_secrets.of_everyone().masker.masked(response.content.decode()).encode()

@@ -9,7 +9,7 @@ from unfold.decorators import action, display
 
 from llm_app.admin.routes import RouteInline, number
 from llm_app.models import LogicalModel, Route
-from llm_app.models.provider import ModelKind
+from llm_app.models.provider import ModelKind, Protocol
 
 
 @admin.register(LogicalModel)
@@ -34,7 +34,11 @@ class LogicalModelAdmin(ModelAdmin):
 
     @display(description="answered by")
     def answered_by(self, model: LogicalModel) -> str:
-        targets = [f"{route.provider}/{route.provider_model}" for route in model.routes.all() if route.provider.enabled]
+        routes = list(model.routes.all())
+        real = [
+            route for route in routes if route.provider.protocol != Protocol.SCRIPTED
+        ]  # before which the demo yields
+        targets = [f"{route.provider}/{route.provider_model}" for route in real or routes if route.provider.enabled]
         return ", then ".join(targets) or "nobody"
 
     @display(description="open to")

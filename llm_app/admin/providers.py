@@ -1,6 +1,4 @@
-import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -8,15 +6,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.decorators import action, display
 
-from llm_app import wire
 from llm_app.admin.breakers import BreakerActions, BreakerChangeInline
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
 from llm_app.breaker.decisions import Thresholds
+from llm_app.connection_test import run_trial
 from llm_app.models import Provider
-from llm_app.trial import run_trial
-
-T = TypeVar("T")
 
 
 class ProviderForm(WriteOnlyForm):
@@ -81,20 +76,9 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     @action(description="Test", permissions=["change"])
     def test(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
         for provider in chosen:
-            outcomes = list(run_trial(provider, _run))
+            outcomes = list(run_trial(provider))
             if not outcomes:
                 messages.warning(request, f"{provider}: No model is routed to it. Add a route, then test it.")
             for outcome in outcomes:
-                messages.add_message(request, messages.SUCCESS if outcome.ok else messages.ERROR, outcome.sentence)
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    """On a loop of its own: the thread of a page has none."""
-
-    async def then_close() -> T:
-        try:
-            return await work
-        finally:
-            await wire.close()
-
-    return asyncio.run(then_close())
+                level = messages.SUCCESS if outcome.ok else messages.ERROR
+                messages.add_message(request, level, f"{provider}, {outcome.model}: {outcome.sentence}")

@@ -5,9 +5,9 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 
-from llm_app import prices
 from llm_app.admin.route_form import RouteForm
 from llm_app.models import LogicalModel, Route
+from llm_app.pricing import prices
 
 _LAST = 32_767
 

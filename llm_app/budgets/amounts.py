@@ -6,7 +6,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from llm_app import prices
+from llm_app.pricing import prices
 from llm_app.types import Usage
 
 BYTES_PER_TOKEN = 3  # before a provider has counted: high for prose, about right for code and other scripts

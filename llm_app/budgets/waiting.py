@@ -5,7 +5,7 @@ import random
 
 from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import CallSize
-from llm_app.call import Observer, Runner
+from llm_app.call.llm_call import Observer, Runner
 
 SHORTEST, LONGEST = 0.5, 4.0  # seconds between two looks: they grow, because hundreds may wait
 

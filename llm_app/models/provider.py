@@ -1,6 +1,7 @@
 """Who answers: providers, the logical models that people choose, and the routes from one to the other."""
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import Group
 from django.core.validators import RegexValidator
@@ -9,6 +10,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from llm_app.encryption import EncryptedTextField
+from llm_app.models.log import LLMLog
+from llm_app.types import Purpose
 
 
 class Protocol(models.TextChoices):
@@ -101,12 +104,14 @@ class LogicalModel(models.Model):
 
 
 class RouteQuerySet(models.QuerySet["Route"]):
-    def usable_for(self, model: str, user_id: int | None = None) -> "RouteQuerySet":
+    def usable_for(self, model: str, user_id: int | None = None, task_id: UUID | None = None) -> "RouteQuerySet":
         """The enabled routes of a logical model, first priority first; an empty name means the default model.
 
-        With a user, only if the model is open to them. Each comes with its provider's breaker, and `probe_is_due`.
+        With a user, only if the model is open to them; with a task, only those that may answer in it. Each comes with
+        its provider's breaker, and `probe_is_due`.
         """
         routes = self.filter(Q(model__name=model) if model else Q(model__is_default=True), provider__enabled=True)
+        routes = routes._less_the_demo(task_id)
         if user_id is not None:
             routes = routes.filter(model__in=LogicalModel.objects.open_to(user_id))
         due = Q(provider__circuit_breaker__probe_at__lte=Now())
@@ -115,6 +120,15 @@ class RouteQuerySet(models.QuerySet["Route"]):
             .annotate(probe_is_due=due)
             .order_by("priority", "pk")
         )
+
+    def _less_the_demo(self, task_id: UUID | None) -> "RouteQuerySet":
+        """A script never takes over: neither where its model has a real route, even a disabled one, nor in a task that
+        has tried one.
+        """
+        others = Route.objects.filter(model=OuterRef("model")).exclude(provider__protocol=Protocol.SCRIPTED)
+        steps = LLMLog.objects.filter(task_id=task_id, purpose=Purpose.STEP).exclude(adapter=Protocol.SCRIPTED)
+        real = Exists(others) | Exists(steps) if task_id else Exists(others)
+        return self.exclude(real, provider__protocol=Protocol.SCRIPTED)
 
 
 class Route(models.Model):

@@ -1,19 +1,41 @@
 """Secrets: written once, never shown again, masked wherever they turn up."""
 
+from collections.abc import Collection
+from typing import Any
+
 from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from llm_app.encryption import EncryptedTextField
 
 
+class SecretQuerySet(models.QuerySet["Secret"]):
+    def usable_by_all(self, people: Collection[int]) -> "SecretQuerySet":
+        """What each of these people may use: the team's by their roles, and one's own where there is nobody else."""
+        granted = Secret.roles.through.objects.filter(secret=OuterRef(OuterRef("pk")), group__user=OuterRef("pk"))
+        lacking = get_user_model().objects.filter(~Exists(granted), pk__in=people, is_superuser=False)
+        own = Q(owner__in=people) if len(people) == 1 else Q(pk__in=())
+        return self.filter(own | Q(owner=None) & ~Exists(lacking))
+
+
 class Secret(models.Model):
-    """A value that tools may use and models must not see. Without an owner it belongs to the whole team."""
+    """A value that tools may use and models must not see. Without an owner it belongs to the team."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="secrets")
     name = models.CharField(max_length=64)
     value = EncryptedTextField()
+    roles: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
+        Group,
+        blank=True,
+        related_name="+",
+        help_text="Whose tasks may use a secret of the team. None: administrators alone.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = SecretQuerySet.as_manager()
 
     class Meta:
         db_table = "secrets"

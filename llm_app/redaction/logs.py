@@ -3,7 +3,7 @@
 import json
 import logging
 
-from llm_app.redaction import known
+from llm_app.redaction import seen_values
 from llm_app.redaction.masker import WITHHELD, replaced
 
 
@@ -19,7 +19,7 @@ class MaskingFormatter(logging.Formatter):
     @staticmethod
     def masked(text: str) -> str:
         """Raises whatever goes wrong."""
-        return replaced(text, known.masker().spans(text))
+        return replaced(text, seen_values.masker().spans(text))
 
 
 class JSONFormatter(MaskingFormatter):

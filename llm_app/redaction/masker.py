@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from llm_app.redaction.forms import forms_of
+from llm_app.redaction.encodings import forms_of
 from llm_app.redaction.needles import Hit, Needles
 from llm_app.redaction.placeholder import placeholder
 

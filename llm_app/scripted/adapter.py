@@ -8,7 +8,7 @@ from llm_app.errors import BadRequest
 from llm_app.scripted import demo, script
 from llm_app.scripted.conversation import Conversation
 from llm_app.scripted.reply import play
-from llm_app.sse import ServerEvent
+from llm_app.transport.sse import ServerEvent
 
 _MODELS = {"demo": demo.reply, "script": script.reply}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from llm_app.sse import ServerEvent
+from llm_app.transport.sse import ServerEvent
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from llm_app.argument_stream import ArgumentStream
+from llm_app.text_calls.argument_stream import ArgumentStream
 from llm_app.text_calls.fence import Opening
 from llm_app.text_calls.xml_calls import XMLCallStream
 from llm_app.types import Delta, DeltaKind

@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from llm_app.redaction import in_force, known
+from llm_app.redaction import active_secrets, seen_values
 from tasks_app.admin import links
 from tasks_app.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
 from tasks_app.models import ContextEntry, Session, Task
@@ -16,7 +16,7 @@ _LONG = ("content", "thinking", "tool_call", "metadata")
 
 def _shortened(entries: QuerySet[ContextEntry]) -> QuerySet[ContextEntry]:
     """A list shows how each entry begins, a call where it says nothing, and loads no more of it."""
-    in_force.of_everyone()  # from here on they are known, and a list asks once, not for each row
+    active_secrets.of_everyone()  # from here on they are known, and a list asks once, not for each row
     said = Coalesce(NullIf("content", Value("")), "tool_call")
     return entries.annotate(beginning=Left(said, _BEGINNING)).defer(*_LONG)
 
@@ -24,7 +24,7 @@ def _shortened(entries: QuerySet[ContextEntry]) -> QuerySet[ContextEntry]:
 def _beginning(entry: ContextEntry) -> str:
     """It is cut: a half of a secret at its end would not be found any more when the page is masked."""
     beginning: str = entry.beginning  # type: ignore[attr-defined]
-    return known.masker().masked_beginning(beginning)
+    return seen_values.masker().masked_beginning(beginning)
 
 
 class EntryInline(ReadOnlyInline):

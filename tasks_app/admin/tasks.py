@@ -54,7 +54,7 @@ class TaskAdmin(ReadOnlyAdmin):
                 ]
             },
         ),
-        ("Worker", {"fields": ["lease_owner", "lease_expires_at", "epoch", "crashes", "woken_at"]}),
+        ("Worker", {"fields": ["terminal", "lease_owner", "lease_expires_at", "epoch", "crashes", "woken_at"]}),
     )
     readonly_fields = ["in_session", "llm_calls", "tokens", "cost", "created_at"]
     inlines = [EntryInline, ToolCallInline]

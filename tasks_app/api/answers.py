@@ -24,7 +24,7 @@ class ReplySerializer(serializers.Serializer[Any]):
     content = Text(help_text="At most 1 MiB.")
 
 
-class WordSerializer(serializers.Serializer[Any]):
+class DecisionSerializer(serializers.Serializer[Any]):
     """`scope: task` covers later calls of the same tool in this task, raised by the same rule at no higher level."""
 
     decision = serializers.ChoiceField(["approve", "reject"])
@@ -71,14 +71,14 @@ class Reply(GenericAPIView[Task]):
 class Approve(GenericAPIView[Task]):
     """Decides on the call that waits for approval, once; a second decision is 409."""
 
-    serializer_class = WordSerializer
+    serializer_class = DecisionSerializer
 
     @extend_schema(operation_id="tasks_approve", responses=TaskSerializer)
     @idempotent
     def post(self, request: Request, task_id: UUID) -> Response:
         task = writable_task(request.user, task_id)
         require_may_approve(request)
-        word = WordSerializer(data=request.data)
+        word = DecisionSerializer(data=request.data)
         word.is_valid(raise_exception=True)
         services.decide(task, request.user, **word.validated_data)
         return Response(TaskSerializer(task).data)

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tasks_app import services
-from tasks_app.api.answers import WordSerializer, require_may_approve
+from tasks_app.api.answers import DecisionSerializer, require_may_approve
 from tasks_app.api.idempotency import idempotent
 from tasks_app.models import Approval
 
@@ -59,12 +59,12 @@ class ApprovalDetail(GenericAPIView[Approval]):
     def get(self, request: Request, approval_id: int) -> Response:
         return Response(WaitingCallSerializer(self._found(request, approval_id)).data)
 
-    @extend_schema(operation_id="approvals_decide", request=WordSerializer, responses=WaitingCallSerializer)
+    @extend_schema(operation_id="approvals_decide", request=DecisionSerializer, responses=WaitingCallSerializer)
     @idempotent
     def post(self, request: Request, approval_id: int) -> Response:
         require_may_approve(request)
         approval = self._found(request, approval_id)
-        word = WordSerializer(data=request.data)
+        word = DecisionSerializer(data=request.data)
         word.is_valid(raise_exception=True)
         call = approval.tool_call
         services.decide(call.task, request.user, call_id=call.call_id, **word.validated_data)

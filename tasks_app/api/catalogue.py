@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from llm_app.models import LogicalModel
 from llm_app.models.provider import LogicalModelQuerySet
 from tasks_app.api.pagination import Whole
-from tools_app import registry
-from tools_app.base import ToolDefinition
+from tools_app.contract import registry
+from tools_app.contract.base import ToolDefinition
 from tools_app.models import DangerLevel
 from tools_app.policy import Policy, policy_for
 

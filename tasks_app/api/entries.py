@@ -12,9 +12,9 @@ from rest_framework.response import Response
 from tasks_app.api.access import visible_session
 from tasks_app.api.fields import Seq
 from tasks_app.api.pagination import BySeq
-from tasks_app.entry_json import entry_json
 from tasks_app.models import ContextEntry, ContextType
-from tasks_app.shown import shown
+from tasks_app.record.entry_json import entry_json
+from tasks_app.record.redacted import redact_entries
 
 
 class ToolCallSerializer(serializers.Serializer[Any]):
@@ -71,7 +71,7 @@ class EntryList(ListAPIView[ContextEntry]):
         return ContextEntry.objects.of(self._session).after(query.validated_data["after"])
 
     def paginate_queryset(self, queryset: Any) -> Any:
-        return shown(self._session, super().paginate_queryset(queryset) or [])
+        return redact_entries(self._session, super().paginate_queryset(queryset) or [])
 
     @extend_schema(parameters=[EntryQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

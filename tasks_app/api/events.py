@@ -22,10 +22,10 @@ from tasks_app.api.access import visible_session
 from tasks_app.api.authentication import require_admitted
 from tasks_app.api.fields import Seq
 from tasks_app.api.negotiation import AsItIs
-from tasks_app.entry_json import entry_json
-from tasks_app.follow import Event, Follower, Gone
+from tasks_app.live.signed_in import SignedOut
+from tasks_app.live.subscription import Event, Follower, SessionGone
 from tasks_app.models import ContextEntry
-from tasks_app.signed_in import SignedOut
+from tasks_app.record.entry_json import entry_json
 
 QUIET_SECONDS = 15.0  # then a comment: proxies end connections that say nothing
 CHECK_SECONDS = 5.0  # how long a revoked token still hears; that the session is visible, the follower checks
@@ -66,7 +66,7 @@ async def stream(follower: Follower, check: Callable[[], Awaitable[None]]) -> As
     yield COMMENT  # the headers go out with the first bytes
     checked = time.monotonic()
     async with aclosing(follower.events()) as events, aclosing(_with_silences(events)) as paced:
-        with suppress(Gone, SignedOut, AuthenticationFailed):
+        with suppress(SessionGone, SignedOut, AuthenticationFailed):
             async for event in paced:
                 if time.monotonic() - checked > CHECK_SECONDS:
                     await check()
@@ -86,7 +86,7 @@ async def _with_silences(events: AsyncGenerator[Event]) -> AsyncGenerator[Event 
             yield coming.result()
         finally:
             coming.cancel()
-            with suppress(asyncio.CancelledError, Gone):
+            with suppress(asyncio.CancelledError, SessionGone):
                 await coming
 
 

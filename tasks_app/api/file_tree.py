@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from tools_app.errors import ToolError
-from tools_app.listing import Entry
-from tools_app.workspace import Workspace
+from tools_app.files.listing import Entry
+from tools_app.files.workspace import Workspace
 
 Place = tuple[str, ...]
 

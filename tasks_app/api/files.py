@@ -22,7 +22,7 @@ from tasks_app.api.pagination import Whole
 from tasks_app.api.parsers import RawBody
 from tasks_app.api.problems import TooLarge
 from tasks_app.downloads import download
-from tasks_app.engine.capabilities import workspace_of
+from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
 
 LARGEST = 50 * 1024**2  # bytes of an upload

@@ -10,12 +10,12 @@ from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from tasks_app import forks
 from tasks_app.api.access import visible_task
 from tasks_app.api.fields import MOST_ROWS
 from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.api.sessions import SessionSerializer, row
 from tasks_app.models import Session, Task
+from tasks_app.services import forks
 
 
 class ForkSerializer(serializers.Serializer[Any]):

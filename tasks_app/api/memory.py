@@ -11,10 +11,10 @@ from rest_framework.generics import GenericAPIView, ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from tasks_app import memory_keeping
 from tasks_app.api.fields import Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.api.pagination import NewestFirst
+from tasks_app.memory import edit
 from tasks_app.models import MemoryNote
 
 
@@ -46,7 +46,7 @@ class NoteList(ListAPIView[MemoryNote]):
         return MemoryNote.objects.visible_to(self.request.user).select_related("task")
 
     def paginate_queryset(self, queryset: Any) -> Any:
-        return memory_keeping.shown(self.request.user, super().paginate_queryset(queryset) or [])
+        return edit.shown(self.request.user, super().paginate_queryset(queryset) or [])
 
     @extend_schema(responses={201: NoteSerializer})
     @idempotent
@@ -54,7 +54,7 @@ class NoteList(ListAPIView[MemoryNote]):
         serializer = self.get_serializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         given = serializer.validated_data
-        note = memory_keeping.add(request.user, given["text"], for_team=given["team"])
+        note = edit.add(request.user, given["text"], for_team=given["team"])
         return Response(NoteSerializer(note).data, 201)
 
 
@@ -68,7 +68,7 @@ class NoteDetail(GenericAPIView[MemoryNote]):
     def patch(self, request: Request, note_id: int) -> Response:
         note, given = _editable(request.user, note_id), NoteText(data=request.data)
         given.is_valid(raise_exception=True)
-        return Response(NoteSerializer(memory_keeping.change(note, request.user, given.validated_data["text"])).data)
+        return Response(NoteSerializer(edit.change(note, request.user, given.validated_data["text"])).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, note_id: int) -> Response:

@@ -13,9 +13,9 @@ from tasks_app import services
 from tasks_app.api.access import writable_session
 from tasks_app.api.fields import Text
 from tasks_app.api.idempotency import idempotent
-from tasks_app.engine.capabilities import workspace_of
 from tasks_app.models import Session, Workflow
 from tasks_app.models.inbox import Mode
+from tasks_app.workspaces import workspace_of
 
 
 class MessageSerializer(serializers.Serializer[Any]):

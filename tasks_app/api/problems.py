@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core import exceptions as django
+from django.db import OperationalError
 from django.http import Http404, UnreadablePostError
 from rest_framework.exceptions import APIException, MethodNotAllowed, ValidationError
 from rest_framework.response import Response
@@ -23,6 +24,7 @@ _SAID: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
     ((django.RequestDataTooBig,), (413, "The request is too large.")),
     ((django.BadRequest, django.SuspiciousOperation, UnreadablePostError), (400, "The request cannot be read.")),
 )
+BUSY, BUSY_SECONDS = "The database is busy. Try again in a few seconds.", 5
 _FAULT = (500, "The server made a mistake; an administrator finds it in the log.")
 
 
@@ -58,7 +60,9 @@ class TooLarge(APIException):
 def answer(error: Exception, context: dict[str, Any]) -> Response:
     """DRF's exception handler: every error becomes a problem, and none a traceback."""
     problem = problem_of(error)
-    if problem.status >= 500:
+    if problem.status == 503:
+        logger.warning("a request was not served: %s", error)
+    elif problem.status >= 500:
         logger.error("a request failed by a fault of the server", exc_info=error)
     return Response(problem.body, problem.status, headers=dict(problem.headers), content_type=CONTENT_TYPE)
 
@@ -71,6 +75,8 @@ def problem_of(error: Exception) -> Problem:
             return _invalid(error)
         case APIException():
             return Problem(status=error.status_code, detail=_sentence(error), headers=_headers(error))
+        case OperationalError():
+            return Problem(status=503, detail=BUSY, headers={"Retry-After": str(BUSY_SECONDS)})
     status, detail = next((said for kinds, said in _SAID if isinstance(error, kinds)), _FAULT)
     return Problem(status=status, detail=detail)
 

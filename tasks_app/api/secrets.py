@@ -11,9 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from llm_app.models import Secret
-from tasks_app import secret_keeping
 from tasks_app.api.fields import Text
 from tasks_app.api.pagination import Whole
+from tasks_app.secrets import keep
 
 MOST_PLACES = 100
 
@@ -42,11 +42,11 @@ class KeptSerializer(serializers.Serializer[Any]):
     found = serializers.SerializerMethodField()
     found_in = serializers.SerializerMethodField()
 
-    def get_found(self, kept: secret_keeping.Kept) -> int:
+    def get_found(self, kept: keep.Kept) -> int:
         return len(kept.found)
 
     @extend_schema_field(PlaceSerializer(many=True))
-    def get_found_in(self, kept: secret_keeping.Kept) -> Any:
+    def get_found_in(self, kept: keep.Kept) -> Any:
         return PlaceSerializer(kept.found[:MOST_PLACES], many=True).data
 
 
@@ -65,7 +65,7 @@ class SecretList(ListAPIView[Secret]):
         serializer = self.get_serializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         given = serializer.validated_data
-        kept = secret_keeping.keep(request.user, given["name"], given["value"])
+        kept = keep.keep(request.user, given["name"], given["value"])
         return Response(KeptSerializer(kept).data, 201)
 
 

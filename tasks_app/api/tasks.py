@@ -13,9 +13,9 @@ from rest_framework.response import Response
 
 from tasks_app.api.access import visible_task
 from tasks_app.api.entries import ToolCallSerializer
+from tasks_app.interaction.pending import pending_of
 from tasks_app.models import Task, TaskState
 from tasks_app.models.task import FailureCode, WaitingFor
-from tasks_app.pending import pending_of
 
 
 class PendingSerializer(ToolCallSerializer):

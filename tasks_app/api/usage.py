@@ -10,12 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from llm_app import usage
 from llm_app.budgets import counters, limits
 from llm_app.budgets.amounts import Unit
 from llm_app.budgets.limits import Scope
 from llm_app.budgets.periods import Period
 from llm_app.budgets.standing import Standing
+from llm_app.pricing import usage
 from tasks_app.api.tasks import UsageSerializer
 
 DAYS = 30

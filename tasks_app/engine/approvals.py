@@ -4,13 +4,13 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from tasks_app.engine.interrupts import ApprovalNeeded
-from tasks_app.engine.open_call import OpenCall
-from tasks_app.engine.task_context import TaskContext
+from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Approval
 from tasks_app.models.approval import Decision, Scope
 from tasks_app.models.tool_call import CallStatus
-from tools_app.base import Danger
+from tasks_app.run.context import TaskContext
+from tasks_app.run.interrupts import ApprovalNeeded
+from tools_app.contract.base import Danger
 
 EVERY_CALL = "every call of this tool needs an approval"
 

@@ -2,11 +2,11 @@
 
 from django.db.models import Model
 
-from tasks_app.engine.draft import Draft
-from tasks_app.engine.open_call import OpenCall
-from tasks_app.engine.task_context import TaskContext
+from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models.approval import Decision
 from tasks_app.models.tool_call import CallStatus
+from tasks_app.record.draft import Draft
+from tasks_app.run.context import TaskContext
 
 UNKNOWN = (
     "The server stopped while this call was running. Whether it took effect is unknown: check before you repeat it."

@@ -1,8 +1,8 @@
 """What a provider's failure means for the task."""
 
 from llm_app import errors
-from tasks_app.engine.interrupts import Failed
 from tasks_app.models.task import FailureCode
+from tasks_app.run.interrupts import Failed
 
 _CODES: list[tuple[type[errors.LLMError], FailureCode]] = [
     (errors.AuthenticationFailed, FailureCode.AUTHENTICATION),

@@ -3,8 +3,8 @@
 from typing import Any
 
 from llm_app.redaction.masker import Masker
-from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import ContextEntry, ContextType, Session, TaskState
+from tasks_app.run.context import TaskContext
 
 LONGEST_LINE = 120  # characters
 

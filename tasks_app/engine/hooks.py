@@ -7,10 +7,10 @@ from typing import Any
 
 from django.conf import settings
 
-from tasks_app.engine.draft import notice
 from tasks_app.engine.surroundings import surroundings
-from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import Agent
+from tasks_app.record.draft import notice
+from tasks_app.run.context import TaskContext
 from tools_app.hooks import asking, builtin
 from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, Refuse
 from tools_app.hooks.loading import plugins

@@ -6,12 +6,12 @@
 
 import time
 
-from tasks_app.engine import execution, preflight, thinking, withholding
-from tasks_app.engine.checks import before_execution
+from tasks_app.engine import output_hooks, preflight, run_tool, think
+from tasks_app.engine.check_call import before_execution
 from tasks_app.engine.finalize import finalize
-from tasks_app.engine.interrupts import Interrupt
-from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import TaskState
+from tasks_app.run.context import TaskContext
+from tasks_app.run.interrupts import Interrupt
 
 TIME_SLICE = 30.0  # seconds; then another task of this worker has its turn
 
@@ -41,7 +41,7 @@ def step(context: TaskContext) -> None:
         finalize(context)
         return
     preflight.check(context)
-    call = context.open_call() or thinking.think(context)
+    call = context.open_call() or think.think(context)
     cleared = before_execution(context, call)
-    result = withholding.passed(context, cleared, execution.run(context, cleared))
-    execution.record(context, cleared, result)
+    result = output_hooks.filter_result(context, cleared, run_tool.run(context, cleared))
+    run_tool.record(context, cleared, result)

@@ -1,13 +1,13 @@
 """Watches an LLM call: streams what a person may see, and keeps in the record what came of failed attempts."""
 
+from llm_app.call.retry import Action
 from llm_app.errors import LLMError, Overloaded
 from llm_app.models import LLMLog
-from llm_app.retry import Action
 from llm_app.types import Delta, DeltaKind, Thinking
-from tasks_app.engine.draft import Draft, notice
-from tasks_app.engine.live_stream import LiveStream
-from tasks_app.engine.task_context import TaskContext
+from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import ContextType
+from tasks_app.record.draft import Draft, notice
+from tasks_app.run.context import TaskContext
 
 _GOES_ON = (Action.RETRY, Action.NEXT_ROUTE)
 

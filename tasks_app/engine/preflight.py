@@ -3,18 +3,24 @@
 from django.utils import timezone
 
 from llm_app import abilities
-from tasks_app import settings_version
-from tasks_app.engine import loading, memory, reminders, skills, workflow
+from tasks_app import reminders, settings_version
+from tasks_app.engine import workflow
+from tasks_app.engine.capabilities import skills
 from tasks_app.engine.closing import close_open_call
-from tasks_app.engine.draft import Draft
+from tasks_app.engine.due_reminders import before_thinking
+from tasks_app.engine.effects import loading
 from tasks_app.engine.hooks import hooks_of
-from tasks_app.engine.interrupts import LimitExceeded, Stopped
-from tasks_app.engine.reminders.due import before_thinking
-from tasks_app.engine.task_context import TaskContext
+from tasks_app.memory import search
 from tasks_app.models import Agent, ContextType, Limits, PromptSection, Session, TaskState
 from tasks_app.models.task import FailureCode
 from tasks_app.models.tool_call import CallStatus
+from tasks_app.record.draft import Draft
+from tasks_app.run.context import TaskContext
+from tasks_app.run.interrupts import LimitExceeded, Stopped
+from tasks_app.runtime import process
 from tools_app.policy import Policy, policy_for
+
+TERMINAL_GONE = "The terminal that ran this task has ended."
 
 
 def check(context: TaskContext) -> None:
@@ -36,20 +42,28 @@ def _is_wanted(context: TaskContext) -> bool:
     """Whether a person has written. Raises Stopped."""
     is_wanted = context.is_interrupted()
     if is_wanted and context.stop_requested():
-        raise Stopped(*close_open_call(context, "Stopped by the user."))
+        if process.is_dead(context.task.terminal):
+            raise Stopped(TERMINAL_GONE, *close_open_call(context, TERMINAL_GONE))
+        raise Stopped("Stopped.", *close_open_call(context, "Stopped by the user."))
     return is_wanted
 
 
 def look_up(context: TaskContext) -> None:
-    """All that administrators and owners may change while a task runs, as it is now: read where anything changed."""
+    """All that administrators and owners may change while a task runs, as it is now."""
     context.secrets.refresh()
-    own = Session.objects.filter(pk=context.session.pk).values_list("agent_id", "denied_tools").get()
-    known = (settings_version.current(), timezone.now().date(), *own, skills.in_folders())
-    if context.known_settings != known:
-        _read_settings(context, denied=own[1])
-        context.known_settings = known
+    look_at_settings(context)
     if context.policy.on_demand:
         context.loaded_groups = loading.groups_of(context.session)
+
+
+def look_at_settings(context: TaskContext) -> None:
+    """Reads them where anything changed: one query tells, so it may be asked again whenever something took its time."""
+    session = Session.objects.filter(pk=context.session.pk).annotate(version=settings_version.NOW)
+    version, agent, denied = session.values_list("version", "agent_id", "denied_tools").get()
+    known = (version, timezone.now().date(), agent, denied, skills.in_folders())
+    if context.known_settings != known:
+        _read_settings(context, denied)
+        context.known_settings = known
 
 
 def _read_settings(context: TaskContext, denied: list[str]) -> None:
@@ -74,8 +88,8 @@ def _policy(context: TaskContext, in_session: list[str]) -> Policy:
 
 def _begin(context: TaskContext) -> None:
     """The date and the workspace stand in the record, right after the message that starts the task."""
-    instructions = memory.text_file(context, "AGENTS.md")
-    remembered = memory.recalled(context, instructions, context.interruption.unless_aborted)
+    instructions = search.text_file(context, "AGENTS.md")
+    remembered = search.recalled(context, instructions, context.interruption.unless_aborted)
     start = reminders.task_start(timezone.now(), context.workspace.listing(), instructions, remembered)
     earlier = context.session.tasks.exclude(pk=context.task.pk).order_by("-created_at").values_list("shown_tools")
     shown = earlier.first()

@@ -1,15 +1,15 @@
 """The prompts of one step: for each route that is tried, one that fits its window. Kept before they are sent."""
 
-from llm_app.call import Recipient, References, Runner, StoredPrompt
-from llm_app.kept_prompt import tools_text
+from llm_app.call.llm_call import Recipient, References, Runner, StoredPrompt
+from llm_app.stored_prompt import tools_text
 from llm_app.types import Prompt
-from tasks_app.engine import capturing, summary
-from tasks_app.engine.cutting import about_to_be_cut, make_room
-from tasks_app.engine.draft import Draft
-from tasks_app.engine.measuring import Measured, measure
-from tasks_app.engine.summary import SummaryDue
-from tasks_app.engine.task_context import TaskContext
+from tasks_app.engine.compaction import capture, summary
+from tasks_app.engine.compaction.apply import about_to_be_cut, make_room
+from tasks_app.engine.compaction.measure import Measured, measure
+from tasks_app.engine.compaction.summary import SummaryDue
 from tasks_app.models.context_cut import Cause
+from tasks_app.record.draft import Draft
+from tasks_app.run.context import TaskContext
 
 
 class Requests:
@@ -39,7 +39,7 @@ class Requests:
         assert self._latest is not None
         self._may_ask = False
         if entries := about_to_be_cut(self._context, self._latest):
-            capturing.capture(self._context, entries, run)
+            capture.capture(self._context, entries, run)
             self._told = summary.ask(self._context, entries, run)
 
     def shorten(self) -> bool:

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from tasks_app.engine.asking import ModelForTools
-from tasks_app.engine.task_context import TaskContext
+from tasks_app.engine.capabilities.model_access import ModelAccess
 from tasks_app.models import ContextEntry, ContextType
-from tools_app.hooks.base import PastCall, Surroundings
+from tasks_app.run.context import TaskContext
+from tools_app.hooks.base import HookContext, PastCall
 
 
-def surroundings(context: TaskContext) -> Surroundings:
+def surroundings(context: TaskContext) -> HookContext:
     reviewer = context.agent.review_model if context.agent else None
-    ask = ModelForTools(context, lambda words: None, model=reviewer.name if reviewer else "").ask
-    return Surroundings(
+    ask = ModelAccess(context, lambda words: None, model=reviewer.name if reviewer else "").ask
+    return HookContext(
         session=str(context.session.pk),
         task=str(context.task.pk),
         person=context.task.started_by.get_username(),

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tasks_app.engine.draft import Draft
-from tasks_app.engine.reminders.workflow_step import workflow_step
 from tasks_app.models import Task
-from tools_app.effects import Effect, EndStep
+from tasks_app.record.draft import Draft
+from tasks_app.reminders.workflow_step import workflow_step
+from tools_app.contract.effects import Effect, EndStep
 
 
 def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:

@@ -7,9 +7,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from tasks_app import full_text
 from tasks_app.models.task import Task
-from tasks_app.terms import terms_of
+from tasks_app.text import full_text
+from tasks_app.text.terms import terms_of
 
 
 class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):

@@ -56,6 +56,10 @@ class TaskQuerySet(models.QuerySet["Task"]):
         """Tasks that a worker could advance now: active, and waiting for nobody."""
         return self.active().filter(waiting_for=None)
 
+    def open_to(self, process: str) -> "TaskQuerySet":
+        """Tasks that an engine process may advance: a terminal's are its own, unless somebody wants them stopped."""
+        return self.filter(Q(terminal__in=["", process]) | Q(stop_requested_at__isnull=False))
+
     def unclaimed(self) -> "TaskQuerySet":
         """Tasks that no worker holds, by the database's clock."""
         return self.filter(Q(lease_owner="") | Q(lease_expires_at__lt=Now()))
@@ -67,6 +71,7 @@ class Task(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     session = models.ForeignKey(Session, models.CASCADE, related_name="tasks")
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    other_authors = models.JSONField(default=list, blank=True, help_text="Ids of others whose words have entered it.")
     state = models.CharField(max_length=14, choices=TaskState, default=TaskState.INITIALIZING)
     waiting_for = models.CharField(max_length=8, choices=WaitingFor, null=True, blank=True, default=None)
     stop_requested_at = models.DateTimeField(null=True, blank=True)
@@ -93,6 +98,7 @@ class Task(models.Model):
     epoch = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
+    terminal = models.CharField(max_length=100, blank=True, help_text="The `run_agent` that alone advances it.")
     crashes = models.PositiveSmallIntegerField(default=0, help_text="Claims in a row that ended with a dead worker.")
     woken_at = models.DateTimeField(null=True, blank=True, help_text="When the reaper last enqueued it.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -139,6 +145,12 @@ class Task(models.Model):
     @property
     def is_active(self) -> bool:
         return self.state in ACTIVE
+
+    def add_author(self, author: Any) -> None:
+        """Remembers whose words have entered it. In the caller's transaction, which holds the session's lock."""
+        if author.pk not in (self.started_by_id, *self.other_authors):
+            self.other_authors = [*self.other_authors, author.pk]
+            self.save(update_fields=["other_authors"])
 
     @property
     def usage(self) -> dict[str, int]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from tasks_app.engine import chain
 from tasks_app.models import ContextEntry, Session
+from tasks_app.record import chain
 
 
 def fault_in(session: Session, entries: Iterable[ContextEntry]) -> str:

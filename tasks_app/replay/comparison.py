@@ -7,11 +7,11 @@ from itertools import product
 import orjson
 
 from llm_app.adapters.base import RouteParameters
-from llm_app.kept_prompt import tools_in, tools_text
 from llm_app.models import Blob, LLMLog
 from llm_app.protocols import adapter_for
+from llm_app.stored_prompt import tools_in, tools_text
 from llm_app.types import Prompt, ToolSpec
-from tasks_app.engine import prompt
+from tasks_app.engine.prompt import build
 from tasks_app.replay.faults import NotRebuilt
 from tasks_app.replay.recorded import Divergence
 from tasks_app.replay.requests import SessionRequests, is_as_sent
@@ -45,7 +45,7 @@ class Comparison:
         """System prompt and tools, in the surroundings that fit what was recorded, or else its tools."""
         mode, address, heads = adapter_for(log.adapter).tool_mode, self._context.blob, []
         for self._context.has_open_page, self._context.has_cut in product((False, True), repeat=2):
-            heads.append(head := prompt.build(self._context, mode))
+            heads.append(head := build.build(self._context, mode))
             if (address(head.system), address(tools_text(head.tools))) == (log.system_blob, log.tools_blob):
                 return head
         return next((head for head in heads if address(tools_text(head.tools)) == log.tools_blob), heads[0])

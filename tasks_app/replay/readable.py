@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools_app import text_diff
+from tools_app.files import diff
 
 LONGEST = 200_000  # characters of one text; the download has all
 _DATA = 2_000  # characters without white space: a picture, which nobody reads
@@ -30,9 +30,9 @@ def parts_of(body: bytes) -> Sequence[Part]:
 
 def difference(earlier: bytes, later: bytes) -> Sequence[tuple[str, str]]:
     """The lines that changed and those around them, each with its kind: added, removed, place or same."""
-    diff = text_diff.unified(_whole(earlier), _whole(later), "request")
+    lines = diff.unified(_whole(earlier), _whole(later), "request")
     kinds = {"+": "added", "-": "removed", "@": "place"}
-    return [(kinds.get(line[:1], "same"), line) for line in diff.splitlines()[2:]]
+    return [(kinds.get(line[:1], "same"), line) for line in lines.splitlines()[2:]]
 
 
 def _whole(body: bytes) -> bytes:

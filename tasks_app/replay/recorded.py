@@ -5,12 +5,12 @@ from itertools import takewhile
 
 from llm_app.redaction.masker import Masker
 from llm_app.types import LLMTurnResult, ToolCall
-from tasks_app.engine import reminders
-from tasks_app.engine.draft import Draft
-from tasks_app.engine.serialize import thinking_of
+from tasks_app import reminders
 from tasks_app.models import ContextEntry, ContextType
 from tasks_app.models.tool_call import CallStatus
-from tasks_app.shown import masked_entry
+from tasks_app.record.draft import Draft
+from tasks_app.record.redacted import redact_entry
+from tasks_app.record.serialize import thinking_of
 
 _ASIDE = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)
 _FROM_OUTSIDE = (CallStatus.REJECTED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
@@ -26,7 +26,7 @@ class Recorded:
     """`next` is the entry that comes; `take` moves on. What people said and tools gave is taken as it was."""
 
     def __init__(self, entries: Sequence[ContextEntry], masker: Masker) -> None:
-        self._entries = [masked_entry(entry, masker) for entry in entries]
+        self._entries = [redact_entry(entry, masker) for entry in entries]
         self._place = 0
 
     @property

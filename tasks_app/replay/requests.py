@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 
-from llm_app import kept_prompt
+from llm_app import stored_prompt
 from llm_app.adapters.base import RouteParameters
 from llm_app.models import LLMLog
 from llm_app.protocols import adapter_of
 from llm_app.redaction.prompt import Noted, with_spans
 from llm_app.types import Message, Prompt, ToolSpec
-from tasks_app.engine import cut
 from tasks_app.models import ContextEntry, Session
+from tasks_app.record import cut
 from tasks_app.replay.blobs import Blobs
 from tasks_app.replay.faults import NotRebuilt
 
@@ -65,7 +65,7 @@ class SessionRequests:
     def _messages(self, log: LLMLog) -> Sequence[Message]:
         if log.messages_blob:
             text = self._blobs.text(log.messages_blob)
-            return kept_prompt.messages_in(text, self._pictures(kept_prompt.picture_addresses(text)))
+            return stored_prompt.messages_in(text, self._pictures(stored_prompt.picture_addresses(text)))
         if log.last_seq and (not self._seqs or log.last_seq > self._seqs[-1]):
             raise NotRebuilt(f"entry {log.last_seq} is missing")
         behind = self._behind(log)
@@ -112,4 +112,4 @@ def is_as_sent(log: LLMLog, body: bytes) -> bool:
 
 @lru_cache(maxsize=64)
 def _tools(text: str) -> tuple[ToolSpec, ...]:
-    return kept_prompt.tools_in(text) if text else ()
+    return stored_prompt.tools_in(text) if text else ()

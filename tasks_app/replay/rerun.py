@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 from llm_app.models import LLMLog
 from llm_app.types import Purpose
-from tasks_app.engine import thinking
-from tasks_app.engine.checks import before_execution
-from tasks_app.engine.interrupts import ApprovalNeeded, Interrupt, ReplyNeeded
+from tasks_app.engine import think
+from tasks_app.engine.check_call import before_execution
 from tasks_app.engine.observer import LLMObserver
-from tasks_app.engine.open_call import OpenCall
+from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import ContextEntry, ContextType, Task
 from tasks_app.models.tool_call import CallStatus
 from tasks_app.replay.comparison import Comparison
 from tasks_app.replay.recorded import Divergence, turn_of
 from tasks_app.replay.rerun_context import RerunContext
+from tasks_app.run.interrupts import ApprovalNeeded, Interrupt, ReplyNeeded
 
 
 @dataclass(kw_only=True)
@@ -71,7 +71,7 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
         return
     call: OpenCall | None = None
     try:
-        call = thinking.first_call(context, turn_of(entry, context.recorded.peek(1)), LLMObserver(context), "")
+        call = think.first_call(context, turn_of(entry, context.recorded.peek(1)), LLMObserver(context), "")
         before_execution(context, call)
         context.commit()
         _answered(context, call)

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from tasks_app.engine import preflight
-from tasks_app.engine.calls import Calls
-from tasks_app.engine.capabilities import sandbox, workspace_of
-from tasks_app.engine.draft import Draft
-from tasks_app.engine.loop_detector import LoopDetector
-from tasks_app.engine.session_context import SessionContext
-from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import ContextEntry, Task, TaskState
+from tasks_app.record.draft import Draft
 from tasks_app.replay.recorded import Recorded
-from tools_app.situation import Situation
+from tasks_app.run.calls import Calls
+from tasks_app.run.context import TaskContext
+from tasks_app.run.history import SessionContext
+from tasks_app.run.loop_detector import LoopDetector
+from tasks_app.workspaces import sandbox, workspace_of
+from tools_app.contract.visibility import ToolVisibility
 
 
 class RerunContext(TaskContext):
@@ -58,7 +58,7 @@ class RerunContext(TaskContext):
         return entry
 
     @property
-    def situation(self) -> Situation:
+    def situation(self) -> ToolVisibility:
         """What was around then is not in the record: the caller tries what it can have been."""
         return replace(super().situation, has_open_page=self.has_open_page, has_cut=self.has_cut)
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from llm_app.models import LLMLog
-from llm_app.redaction import in_force
+from llm_app.redaction import active_secrets
 from llm_app.redaction.masker import Masker
 from tasks_app.errors import Refusal
 from tasks_app.models import Session
+from tasks_app.record.session_secrets import masker_of
 from tasks_app.replay.faults import NotRebuilt
 from tasks_app.replay.requests import SessionRequests, is_as_sent
-from tasks_app.session_secrets import masker_of
 
 
 class RequestGone(Refusal):
@@ -46,4 +46,4 @@ def before(log: LLMLog) -> LLMLog | None:
 
 def _masker(log: LLMLog) -> Masker:
     session = Session.objects.filter(pk__in=[log.session_id]).first()
-    return masker_of(session) if session else in_force.of_everyone().masker
+    return masker_of(session) if session else active_secrets.of_everyone().masker

@@ -11,11 +11,12 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from tasks_app import looks, rendering, who_decides
-from tasks_app.looks import Look
+from tasks_app.interaction import approver
+from tasks_app.interaction.inbox import tasks_waiting_for
 from tasks_app.models import Approval, Session, Task
 from tasks_app.models.tool_call import CallStatus
-from tasks_app.waiting import tasks_waiting_for
+from tasks_app.pages import markdown
+from tasks_app.transcript.status import CALLS, Badge, of_task
 
 register = template.Library()
 _HIDDEN = ("Cf", "Co")  # Unicode's categories of characters that show nothing: bidi controls, zero widths …
@@ -30,7 +31,7 @@ def icon(name: str) -> SafeString:
 @register.simple_tag
 def prose(text: str, session: Session) -> SafeString:
     """Markdown, with the session's workspace behind relative links and pictures."""
-    return rendering.markdown(text, reverse("upload", args=[session.pk]))
+    return markdown.markdown(text, reverse("upload", args=[session.pk]))
 
 
 @register.filter
@@ -45,7 +46,7 @@ def preview_url(path: str, session: Session) -> str:
 
 @register.filter
 def is_picture(path: str) -> bool:
-    return path.lower().endswith(rendering.PICTURES)
+    return path.lower().endswith(markdown.PICTURES)
 
 
 @register.filter
@@ -80,37 +81,37 @@ def is_short(text: str) -> bool:
 
 
 @register.filter
-def look(status: str) -> Look:
+def look(status: str) -> Badge:
     """Of a tool call's status, or of a plan step's."""
     if status == "in_progress":
-        return Look("Now", "running", "busy")
+        return Badge("Now", "running", "busy")
     if status == "done":
-        return Look("Done", "check", "good")
-    return looks.CALLS[CallStatus(status)] if status in CallStatus else looks.CALLS[CallStatus.PENDING]
+        return Badge("Done", "check", "good")
+    return CALLS[CallStatus(status)] if status in CallStatus else CALLS[CallStatus.PENDING]
 
 
 @register.filter
-def task_look(task: Task) -> Look:
-    return looks.of_task(task.state, task.waiting_for, stopped=task.stopped)
+def task_look(task: Task) -> Badge:
+    return of_task(task.state, task.waiting_for, stopped=task.stopped)
 
 
 @register.filter
-def session_look(session: Any) -> Look | None:
+def session_look(session: Any) -> Badge | None:
     """Of a session with its newest task's state."""
     if not session.task_state:
         return None
-    return looks.of_task(session.task_state, session.task_waiting_for, stopped=session.task_stopped)
+    return of_task(session.task_state, session.task_waiting_for, stopped=session.task_stopped)
 
 
 @register.simple_tag
 def objection(approval: Approval, viewer: Any) -> str:
     """Why the viewer may not approve; empty where they may."""
-    return who_decides.objection(approval, viewer)
+    return approver.why_not(approval, viewer)
 
 
 @register.simple_tag
 def is_single(approval: Approval) -> bool:
-    return who_decides.is_single(approval)
+    return approver.is_single(approval)
 
 
 @register.simple_tag(takes_context=True)

@@ -2,8 +2,8 @@
 
 from django import template
 
-from tasks_app.gauge import Gauge, gauge_of
 from tasks_app.models import ContextCut, Session
+from tasks_app.pages.context_usage import Gauge, gauge_of
 
 register = template.Library()
 

@@ -7,7 +7,7 @@ from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from tools_app.listing import in_units
+from tools_app.files.listing import in_units
 
 register = template.Library()
 

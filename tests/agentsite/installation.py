@@ -9,7 +9,6 @@ from llm_app.breaker import changes
 from llm_app.breaker.decisions import State
 from llm_app.models import Blob, Budget, LLMLog, Secret
 from llm_app.types import ToolCall
-from tasks_app.engine.draft import Draft
 from tasks_app.models import (
     Agent,
     Approval,
@@ -25,6 +24,7 @@ from tasks_app.models import (
     ToolCallLog,
     Workflow,
 )
+from tasks_app.record.draft import Draft
 from tests import factories
 from tools_app.models import AllowedAddress, McpServer, McpTool, RolePolicy, SearchEngine, Skill, SkillFile, ToolSetting
 

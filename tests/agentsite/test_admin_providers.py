@@ -104,6 +104,13 @@ def test_a_provider_that_cannot_be_reached_says_why(
     assert filled(words) in said
 
 
+def test_the_demo_is_not_named_beside_a_real_route(main: Provider, browser: Client) -> None:
+    factories.RouteFactory(model=main.routes.get().model, provider__name="stand-in", provider_model="demo")
+    page = browser.get("/admin/llm_app/logicalmodel/").content.decode()
+    assert "main/fast-1" in page
+    assert "stand-in/demo" not in page
+
+
 def test_a_missing_key_is_another_fault_than_a_wrong_one(main: Provider, server: FakeProvider, browser: Client) -> None:
     server.replies = [Reply(status=401)]
     Provider.objects.update(api_key="")
@@ -113,7 +120,7 @@ def test_a_missing_key_is_another_fault_than_a_wrong_one(main: Provider, server:
 def test_a_provider_that_stalls_keeps_nobody_waiting(
     main: Provider, server: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("llm_app.trial.SILENCE", 0.1)
+    monkeypatch.setattr("llm_app.connection_test.SILENCE", 0.1)
     server.replies = [Reply(chunks=[], stall_at=0)]
     (said,) = act(browser, "test", main)
     assert "It was silent for too long." in said

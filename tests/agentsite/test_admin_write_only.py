@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
 from agentsite.accounts.models import ApiToken
@@ -79,6 +79,20 @@ def test_a_new_secret_needs_a_value(browser: Client, root: Any) -> None:
     assert not Secret.objects.exists()
     assert browser.post("/admin/llm_app/secret/add/", {"name": "A", "owner": root.pk, "value": NEW}).status_code == 302
     assert Secret.objects.get().value == NEW
+
+
+def test_a_team_secret_names_the_roles_that_may_use_it(browser: Client, root: Any) -> None:
+    role = Group.objects.create(name="engineers")
+    form = {"name": "A", "owner": "", "value": NEW, "roles": [role.pk]}
+    assert browser.post("/admin/llm_app/secret/add/", form).status_code == 302
+    assert list(Secret.objects.get().roles.all()) == [role]
+    Secret.objects.create(name="B", value=STORED)
+    shown = _shown(browser, "/admin/llm_app/secret/")
+    assert "engineers" in shown
+    assert "administrators" in shown
+    refused = browser.post("/admin/llm_app/secret/add/", form | {"name": "C", "owner": root.pk})
+    assert "Roles are for a secret of the team" in refused.content.decode()
+    assert not Secret.objects.filter(name="C").exists()
 
 
 def test_who_may_only_look_does_not_see_a_value_either(provider: Provider, secret: Secret) -> None:

@@ -4,17 +4,31 @@ import pytest
 
 from agentsite.configuration.apply import apply
 from agentsite.configuration.load import load
-from llm_app.models import LogicalModel, Route
+from llm_app.models import LogicalModel, Provider, Route
+from tests import strict_provider
+from tests.llm_app.conftest import complete
+from tests.provider import openai_text, running
 from tests.server import ROOT
 
 NAMES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "ADA_PASSWORD", "ADA_TOKEN")
 
 
-@pytest.mark.django_db
-def test_it_is_applied_once():
+@pytest.fixture
+def file(db):
     environment = {name: f"a-long-value-of-{name}" for name in NAMES}
-    file = load(ROOT / "docs" / "agentsite.example.yml", environment)
+    return load(ROOT / "docs" / "agentsite.example.yml", environment)
+
+
+def test_it_is_applied_once(file):
     assert apply(file)
     assert LogicalModel.objects.get(is_default=True).name == "default"
     assert Route.objects.get(provider_model="gpt-5.2").quirks == {"strict_tools": True}
     assert apply(file) == []
+
+
+def test_its_first_model_is_asked_as_openai_wants_it(file):
+    apply(file)
+    with running() as openai:
+        openai.replies = [strict_provider.like_gpt_5(lambda received: openai_text("Hello."))]
+        Provider.objects.filter(name="main").update(base_url=openai.base_url)
+        assert complete(LogicalModel.objects.get(is_default=True)) == "Hello."

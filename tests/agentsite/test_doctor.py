@@ -1,24 +1,26 @@
 """The doctor says what is wrong and how to mend it, for people and for programs."""
 
 import json
-import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
 from django.core.management import call_command
 from django.test import Client
+from django.urls import reverse
 
 from agentsite.environment import VAR_DIR
 from agentsite.serving.server_lock import ServerLock
 from llm_app.breaker import changes
 from llm_app.breaker.decisions import State
-from llm_app.models import Provider
+from llm_app.models import LLMLog, Provider
 from tasks_app.models import EngineProcess
 from tests import factories
+from tests.provider import FakeProvider, Reply, openai_call, running
 from tests.server import free_port
 from tools_app.models import McpServer, McpTool
 
@@ -32,10 +34,24 @@ def model() -> Any:
 
 
 @pytest.fixture
-def listening() -> Iterator[int]:
-    """A port at which somebody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield server.getsockname()[1]
+def server() -> Iterator[FakeProvider]:
+    with running() as provider:
+        provider.replies = [openai_call("message", {"text": "ok"})]
+        yield provider
+
+
+@pytest.fixture
+def main(model: Any, server: FakeProvider) -> Provider:
+    """A provider with one route, beside the default model's."""
+    route = factories.RouteFactory(
+        provider_model="fast-1",
+        provider__name="main",
+        provider__protocol="openai_native",
+        provider__base_url=server.base_url,
+        provider__api_key="sk-very-secret",
+    )
+    provider: Provider = route.provider
+    return provider
 
 
 def doctor() -> dict[str, Any]:
@@ -82,37 +98,65 @@ def test_a_server_whose_worker_is_silent_is_broken(model: Any) -> None:
     del lock
 
 
-@pytest.mark.parametrize(("key", "status"), [("sk-very-secret", "ok"), ("", "note")])
-def test_a_provider_within_reach(key: str, status: str, model: Any, listening: int) -> None:
-    Provider.objects.create(
-        name="main", protocol="openai_native", base_url=f"http://127.0.0.1:{listening}/v1", api_key=key
-    )
+def test_a_provider_that_answers_was_asked_for_a_word(main: Provider, server: FakeProvider) -> None:
     report = doctor()
-    assert report["provider main"]["status"] == status
+    assert report["provider main"]["status"] == "ok"
+    assert report["provider main"]["sentence"].startswith("fast-1: It works (")
+    (received,) = server.received
+    assert len(received.raw) < 1_000
+    assert LLMLog.objects.get().purpose == "test"
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (Reply(status=401, chunks=[b"Incorrect key sk-very-secret"]), "fast-1: The key is wrong (HTTP 401)."),
+        (Reply(status=400, chunks=[b"'max_tokens' is not supported"]), "fast-1: It refuses the request: HTTP 400"),
+        (Reply(chunks=[b"<html>It works!</html>"], content_type="text/html"), "not in the protocol openai_native"),
+        (Reply(chunks=[], stall_at=0), "fast-1: It was silent for too long."),
+    ],
+    ids=["401", "400", "html", "silence"],
+)
+def test_a_provider_within_reach_that_gives_no_answer_is_broken(
+    reply: Reply, words: str, main: Provider, server: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm_app.connection_test.SILENCE", 0.5)
+    server.replies = [reply]
+    report = doctor()
+    assert report["provider main"]["status"] == "broken"
+    assert words in report["provider main"]["sentence"]
+    assert report["provider main"]["mend"]
     assert "sk-very-secret" not in str(report)
+
+
+def test_what_nobody_asked_is_not_said_to_answer(main: Provider, server: FakeProvider) -> None:
+    main.routes.update(model=factories.LogicalModelFactory(kind="image"))  # a picture is no small call
+    server.replies = [Reply(status=500)]
+    Provider.objects.create(name="unused", protocol="openai_native", base_url=server.base_url)
+    report = doctor()
+    for name in ("main", "unused"):
+        assert report[f"provider {name}"]["status"] == "note"
+        assert "was not asked" in report[f"provider {name}"]["sentence"]
+    assert "answers" not in report["model"]["sentence"]
+    assert server.received == []
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"protocol": "openai_native", "base_url": "http://127.0.0.1:PORT"}, "127.0.0.1:PORT cannot be reached"),
-        ({"protocol": "openai_native", "base_url": "http://no-such-host.invalid"}, "no-such-host.invalid:80 cannot be"),
-        ({"protocol": "openai_native"}, "It has no address."),
-        ({"protocol": "anthropic_native", "base_url": "http://127.0.0.1:99999"}, "Its address is not valid."),
+        ({"base_url": "http://127.0.0.1:PORT"}, "Nobody answers at http://127.0.0.1:PORT"),
+        ({"base_url": "http://no-such-host.invalid"}, "The host no-such-host.invalid is not known."),
+        ({"base_url": ""}, "The address is not valid"),
+        ({"protocol": "anthropic_native", "base_url": "http://127.0.0.1:99999"}, "The address is not valid"),
     ],
 )
-def test_a_provider_out_of_reach_is_broken(fields: dict[str, str], words: str, model: Any) -> None:
+def test_a_provider_out_of_reach_is_broken(fields: dict[str, str], words: str, main: Provider) -> None:
     port = str(free_port())
-    Provider.objects.create(name="main", **{name: value.replace("PORT", port) for name, value in fields.items()})
+    Provider.objects.filter(pk=main.pk).update(**{name: value.replace("PORT", port) for name, value in fields.items()})
     found = doctor()["provider main"]
     assert found["status"] == "broken"
     assert words.replace("PORT", port) in found["sentence"]
     assert found["mend"]
-
-
-def test_a_provider_whose_address_litellm_knows_is_a_note(model: Any) -> None:
-    Provider.objects.create(name="main", protocol="litellm", litellm_provider="gemini", api_key="sk")
-    assert doctor()["provider main"]["status"] == "note"
 
 
 def test_a_provider_that_is_switched_off_is_left_alone(model: Any) -> None:
@@ -190,6 +234,21 @@ def test_hooks_are_named_and_one_that_cannot_be_loaded_is_broken(
     finding = doctor()["hooks"]
     assert finding["status"] == status
     assert name.lower() in finding["sentence"].lower()
+
+
+def test_a_skill_that_is_refused_is_named_with_its_reason_here_and_in_the_admin(
+    model: Any, settings: Any, tmp_path: Path, browser: Client
+) -> None:
+    settings.SKILLS_DIR = tmp_path
+    for name, text in (("folding", "no front matter"), ("long", f"---\nname: long\ndescription: {'x' * 1500}\n---\ny")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "SKILL.md").write_text(text)
+    report = doctor()
+    assert "begins with front matter" in report["skill folding"]["sentence"]
+    assert str(tmp_path / "folding" / "SKILL.md") in report["skill folding"]["sentence"]
+    assert report["skill long"]["status"] == "note"
+    for address in ("admin:index", "admin:tools_app_skill_changelist"):
+        assert "begins with front matter" in browser.get(reverse(address)).content.decode()
 
 
 def test_an_mcp_server_that_cannot_be_listed_is_named_and_held_tools_are(model: Any) -> None:

@@ -8,8 +8,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.plugin import DjangoDbBlocker
 
-from tasks_app import keeper
 from tasks_app.models import EngineProcess
+from tasks_app.worker import supervisor
 from tests.waiting import until
 
 OK = {"database": "ok", "broker": "ok", "worker": "ok"}
@@ -57,7 +57,7 @@ def test_nothing_can_be_posted_to_a_probe(path: str) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_keeper_shows_life(settings: Any) -> None:
-    watching = keeper.Keeper()
+    watching = supervisor.Supervisor()
     watching.start()
     until(lambda: EngineProcess.objects.alive().exists())
     watching.stop()

@@ -6,14 +6,14 @@ from typing import Any, TypeVar
 import pytest
 from django.db.models.functions import Now
 
-from llm_app import client
-from llm_app.call import LLMCall, Recipient, References, StoredPrompt
+from llm_app.call import client
+from llm_app.call.llm_call import LLMCall, Recipient, References, StoredPrompt
+from llm_app.call.retry import Action
 from llm_app.errors import LLMError
 from llm_app.models import CircuitBreaker, LLMLog, LogicalModel
 from llm_app.redaction.masker import Masker
-from llm_app.retry import Action
 from llm_app.types import Delta, Message, Prompt, Purpose
-from tasks_app import event_loop
+from tasks_app.events import event_loop
 from tests import factories, provider
 
 T = TypeVar("T")

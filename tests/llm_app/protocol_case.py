@@ -16,7 +16,7 @@ import yaml
 
 from llm_app.adapters.base import Adapter, Endpoint, Parser, RouteParameters
 from llm_app.protocols import adapter_for
-from llm_app.sse import ServerEvent
+from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, LLMTurnResult, Prompt, ToolSpec
 from tests.provider import Reply, sse
 

@@ -11,14 +11,13 @@ def rounds(calls: int) -> list[tuple[int, int]]:
 
     The breaker is open: first within the cooldown, then when it is over, and both once more. At last the dead one lives.
     """
-    from llm_app.models import CircuitBreaker, Provider
+    from llm_app.models import CircuitBreaker
     from tests.llm_app.conftest import cooldown_is_over, routed
     from tests.provider import Reply, openai_text, running
 
     with running() as dead, running() as alive:
         dead.replies, alive.replies = [Reply(stall_at=0, stall_s=0.3)], [openai_text("fine")]
         model = routed([dead, alive])
-        Provider.objects.filter(routes__priority=1).update(timeout_s=0.5)
         found = []
         _call_at_once(model, 2)
         for is_over in (False, True, False, True):

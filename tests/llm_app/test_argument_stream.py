@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_app.argument_stream import ArgumentStream
+from llm_app.text_calls.argument_stream import ArgumentStream
 
 keys = st.sampled_from(["text", "type", "arguments", "tool", 'te"xt', "é"]) | st.text(max_size=5)
 values = st.recursive(

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from llm_app import errors
 from llm_app.breaker import changes
 from llm_app.breaker.decisions import State
+from llm_app.call.retry import Action
 from llm_app.models import BreakerChange, CircuitBreaker, LLMLog, Provider
-from llm_app.retry import Action
 from tests.llm_app.conftest import Watcher, complete, cooldown_is_over, routed, run
 from tests.provider import Reply, openai_text
 

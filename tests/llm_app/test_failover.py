@@ -6,8 +6,8 @@ from django.contrib.auth.models import Group
 from llm_app import errors
 from llm_app.breaker import changes
 from llm_app.breaker.decisions import State
+from llm_app.call.retry import Action
 from llm_app.models import LLMLog, Provider, Route
-from llm_app.retry import Action
 from tests.llm_app.conftest import Watcher, complete, routed, run
 from tests.provider import Reply, openai_text
 

@@ -10,7 +10,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from llm_app.pictures import LARGEST, LONGEST_EDGE, EncodedPicture, UnreadablePicture, encode
-from tests.pictures import noise, picture
+from tests.pictures import noise, picture, with_wrong_checksums
 
 
 def decoded(encoded: EncodedPicture) -> Image.Image:
@@ -111,11 +111,31 @@ def test_transparency_becomes_white_where_the_picture_must_be_a_jpeg(monkeypatch
     assert image.getpixel((150, 150)) == (255, 255, 255)
 
 
-@pytest.mark.parametrize("edge", [8_001, 10_000, 20_000])
+@pytest.mark.parametrize("edge", [4_001, 10_000, 20_000])
 def test_a_decompression_bomb_is_refused_before_it_is_decoded(edge):
     data = picture(edge, edge, mode="1", color=0)
-    with pytest.raises(UnreadablePicture, match="more than 64 million pixels"):
+    with pytest.raises(UnreadablePicture, match="more than 16 million pixels"):
         encode(data)
+
+
+@pytest.mark.parametrize("kind", ["GIF", "WEBP"])
+def test_so_is_one_of_any_other_kind(kind):
+    with pytest.raises(UnreadablePicture, match="more than 16 million pixels"):
+        encode(picture(4_001, 4_000, kind))
+
+
+def test_a_jpeg_is_decoded_at_a_smaller_size_and_may_have_more_pixels_so():
+    assert decoded(encode(picture(8_000, 6_000, "JPEG"))).size == (1568, 1176)
+    with pytest.raises(UnreadablePicture, match="more than 16 million pixels"):
+        encode(picture(8_000, 6_000, "JPEG", progressive=True))  # of which decoders hold the whole
+
+
+def test_a_damaged_chunk_that_does_not_matter_is_left_out_and_one_that_does_is_a_fault():
+    data = with_wrong_checksums()
+    assert decoded(encode(data)).size == (8, 6)
+    place = data.index(b"IDAT") + 6
+    with pytest.raises(UnreadablePicture):
+        encode(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 import yaml
 
-from llm_app import price_table, prices
 from llm_app.models import LLMLog, Provider, Route
+from llm_app.pricing import price_table, prices
 from llm_app.types import Usage
 from tests.llm_app.conftest import complete, routed
 from tests.provider import openai_result

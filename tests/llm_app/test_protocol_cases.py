@@ -7,7 +7,7 @@ import pytest
 
 from llm_app import errors
 from llm_app.types import Delta, LLMTurnResult
-from tasks_app import event_loop
+from tasks_app.events import event_loop
 from tests.llm_app.protocol_case import Case, all_cases
 from tests.provider import FakeProvider, Reply, running
 

@@ -10,7 +10,7 @@ import pytest
 from celery.app.log import Logging
 
 from agentsite.celery import app
-from llm_app.redaction import known, uncaught
+from llm_app.redaction import seen_values, uncaught
 from llm_app.redaction.logs import JSONFormatter, MaskingFormatter
 
 SECRET = "log-secret-0a1B2c3D"
@@ -18,7 +18,7 @@ SECRET = "log-secret-0a1B2c3D"
 
 @pytest.fixture(autouse=True)
 def _known() -> None:
-    known.remember(SECRET, "LOGGED")
+    seen_values.remember(SECRET, "LOGGED")
 
 
 def logged(message: object, *arguments: object, formatter: logging.Formatter, error: bool = False) -> str:
@@ -51,7 +51,7 @@ def test_what_cannot_be_put_together_or_masked_is_withheld(
     formatter: logging.Formatter, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not arguments:
-        monkeypatch.setattr(known, "masker", lambda: 1 / 0)
+        monkeypatch.setattr(seen_values, "masker", lambda: 1 / 0)
     line = logged(f"it is {SECRET}", *arguments, formatter=formatter)
     assert SECRET not in line
     assert "withheld" in line

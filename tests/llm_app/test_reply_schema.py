@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from llm_app.adapters.reply_schema import schema_of
 from llm_app.types import ToolSpec
-from tools_app import registry
+from tools_app.contract import registry
 
 UNDERSTOOD = {
     "type",

@@ -3,7 +3,7 @@
 import pytest
 
 from llm_app import errors
-from llm_app.retry import Action, decide
+from llm_app.call.retry import Action, decide
 
 RETRY, NEXT, GIVE_UP, FAIL = Action.RETRY, Action.NEXT_ROUTE, Action.GIVE_UP, Action.FAIL
 FAULTS = [

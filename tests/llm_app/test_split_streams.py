@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_app.sse import ServerEvent, SSEDecoder
+from llm_app.transport.sse import ServerEvent, SSEDecoder
 from tests.llm_app.protocol_case import Case, all_cases, folded, told
 from tests.provider import openai_chunk, sse
 

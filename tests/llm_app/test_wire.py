@@ -8,8 +8,9 @@ from contextlib import aclosing
 
 import pytest
 
-from llm_app import errors, wire
-from llm_app.sse import ServerEvent
+from llm_app import errors
+from llm_app.transport import wire
+from llm_app.transport.sse import ServerEvent
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 EVENT = b'data: {"a": 1}\n\n'

@@ -61,11 +61,14 @@ def _prompt(protocol: str) -> Prompt:
 
 BYTES = {
     ("openai_native", 1): ("openai", ["e522d4de94572767", "20bcf3c54119baa8"]),
+    ("openai_native", 2): ("openai", ["75278be8efcb9572", "0820c2ed9ac25035"]),
     ("anthropic_native", 1): ("anthropic", ["ec29dfa05f175a1b", "c66fd6417933b170"]),
     ("anthropic_xml", 1): ("anthropic", ["c261283193eaf8f2", "17be1e8cad82b9b8"]),
     ("json_schema", 1): ("openai", ["7a413a7ea5f43d92", "3f6b952538742ea7"]),
     ("litellm", 1): ("litellm", ["21f2ce50fa87d1d3", "4c9c63a71911c4d2"]),
+    ("litellm", 2): ("litellm", ["0b11a5413fc18b0d", "7e683d8581c4f927"]),
     ("scripted", 1): ("openai", ["e522d4de94572767", "20bcf3c54119baa8"]),
+    ("scripted", 2): ("openai", ["75278be8efcb9572", "0820c2ed9ac25035"]),
     ("openai_images", 1): ("openai", ["a7af4b5500d3de4e", "a7af4b5500d3de4e"]),
     ("openai_embeddings", 1): ("openai", ["b6b37f0be4c518b1", "b6b37f0be4c518b1"]),
     ("openai_speech", 1): ("openai", ["c6935973b6e8c870", "c6935973b6e8c870"]),

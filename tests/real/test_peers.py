@@ -15,7 +15,7 @@ import pytest
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.protocols import adapter_for
 from llm_app.types import LLMTurnResult, Message, Prompt, ToolSpec
-from tasks_app import event_loop
+from tasks_app.events import event_loop
 from tests.real.conftest import OFF
 from tests.real.proxy_server import KEY
 from tests.real.test_real_model import LONG, check_record

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_app.nearest import nearest
-from tasks_app.terms import LONGEST, terms_of
+from tasks_app.text.bm25 import bm25
+from tasks_app.text.terms import LONGEST, terms_of
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_term_means_nothing_to_a_database(text):
 
 
 def ask(question, *texts, most=5):
-    return nearest(terms_of(question), texts, terms_of, most)
+    return bm25(terms_of(question), texts, terms_of, most)
 
 
 def test_who_says_more_of_the_question_is_nearer():
@@ -50,5 +50,5 @@ def test_what_says_nothing_of_it_is_left_out():
 
 @given(st.lists(st.text()), st.text(), st.integers(0, 5))
 def test_each_is_given_once_and_never_more_than_asked_for(texts, question, most):
-    places = nearest(terms_of(question), range(len(texts)), lambda n: terms_of(texts[n]), most)
+    places = bm25(terms_of(question), range(len(texts)), lambda n: terms_of(texts[n]), most)
     assert len(places) == len(set(places)) <= most

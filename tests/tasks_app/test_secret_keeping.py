@@ -7,11 +7,12 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 
 from llm_app.models import Secret
-from tasks_app import secret_keeping, services
-from tasks_app.engine import record
-from tasks_app.engine.draft import Draft
+from tasks_app import services
 from tasks_app.errors import SecretNameTaken
 from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
+from tasks_app.record.append import append
+from tasks_app.record.draft import Draft
+from tasks_app.secrets import keep
 from tests import factories
 
 VALUE = "hunter2-hunter2"
@@ -27,29 +28,29 @@ def said(session, task, *texts):
 
     drafts = [Draft(context_type=ContextType.USER_MESSAGE, content=text) for text in texts]
     with transaction.atomic():
-        return record.append(session, task, drafts)
+        return append(session, task, drafts)
 
 
 def test_the_places_are_the_owners_newest_first(session, task, alice, charlie):
     said(session, task, f"It is {VALUE}.", "Nothing.", "aHVudGVyMi1odW50ZXIy in base64")
     others = factories.SessionFactory(owner=charlie)
     said(others, factories.TaskFactory(session=others, started_by=charlie), VALUE)
-    kept = secret_keeping.keep(alice, "PASSWORD", VALUE)
+    kept = keep.keep(alice, "PASSWORD", VALUE)
     assert [(place.session, place.seq) for place in kept.found] == [(session.pk, 3), (session.pk, 1)]
     assert "in 2 entries" in kept.sentence
 
 
 def test_who_may_write_is_an_owner_of_the_record_and_who_may_read_is_not(session, task, bob, carol):
     said(session, task, VALUE)
-    assert len(secret_keeping.keep(carol, "A", VALUE).found) == 1
-    assert secret_keeping.keep(bob, "A", VALUE).found == []
+    assert len(keep.keep(carol, "A", VALUE).found) == 1
+    assert keep.keep(bob, "A", VALUE).found == []
 
 
 def test_a_secret_of_the_team_is_sought_everywhere(session, task, alice):
     said(session, task, VALUE)
-    assert len(secret_keeping.keep(None, "TEAM", VALUE).found) == 1
+    assert len(keep.keep(None, "TEAM", VALUE).found) == 1
     with pytest.raises(SecretNameTaken):
-        secret_keeping.keep(None, "TEAM", "another-value-1")
+        keep.keep(None, "TEAM", "another-value-1")
     assert Secret.objects.count() == 1
 
 
@@ -65,7 +66,7 @@ def test_the_record_stays_as_it_is_and_its_copies_are_masked(session, task, alic
     LogEntry.objects.create(user=alice, content_type=kind, object_repr=VALUE, action_flag=CHANGE)
     alice.preferences = f"My key is {VALUE}"
     alice.save()
-    secret_keeping.keep(alice, "PASSWORD", VALUE)
+    keep.keep(alice, "PASSWORD", VALUE)
     for row in (task, session, waiting, alice, LogEntry.objects.get()):
         row.refresh_from_db()
         assert VALUE not in repr(vars(row))
@@ -77,7 +78,7 @@ def test_the_record_stays_as_it_is_and_its_copies_are_masked(session, task, alic
 
 def test_pages_and_programs_read_older_entries_masked(session, task, alice, client):
     said(session, task, f"It is {VALUE}.")
-    secret_keeping.keep(alice, "PASSWORD", VALUE)
+    keep.keep(alice, "PASSWORD", VALUE)
     client.force_login(alice)
     for path in (f"/s/{session.pk}/", f"/api/v1/sessions/{session.pk}/entries/"):
         shown = client.get(path).content.decode()
@@ -86,7 +87,7 @@ def test_pages_and_programs_read_older_entries_masked(session, task, alice, clie
 
 
 def test_what_people_write_is_masked_before_it_is_stored_anywhere(session, alice):
-    secret_keeping.keep(alice, "PASSWORD", VALUE)
+    keep.keep(alice, "PASSWORD", VALUE)
     services.post_message(session, alice, f"Use {VALUE} there.")
     session.refresh_from_db()
     assert session.title == "Use [secret:PASSWORD] there."
@@ -119,4 +120,4 @@ def test_the_admin_refuses_and_tells_like_the_others(session, task, client, alic
 def test_time_of_the_record_does_not_matter(session, task, alice):
     said(session, task, VALUE)
     ContextEntry.objects.update(created_at=datetime(2020, 1, 1, tzinfo=UTC))
-    assert len(secret_keeping.keep(alice, "A", VALUE).found) == 1
+    assert len(keep.keep(alice, "A", VALUE).found) == 1

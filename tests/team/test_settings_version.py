@@ -14,17 +14,17 @@ import django
 django.setup()
 from django.core.management import call_command
 from django.db import transaction
-from tasks_app.settings_version import current
+from tests.tasks_app.engine.test_settings_version import version
 from tools_app.models import ToolSetting
 call_command("migrate", verbosity=0)
 call_command("migrate", verbosity=0)
-print(before := current())
+print(before := version())
 ToolSetting.objects.create(name="shell")
 ToolSetting.objects.filter(name="shell").update(enabled=False)
 with transaction.atomic():
     ToolSetting.objects.all().delete()
     transaction.set_rollback(True)
-print(current() - before)
+print(version() - before)
 """
 
 

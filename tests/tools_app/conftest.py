@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tools_app import coerce, registry
-from tools_app.base import ToolContext, ToolResult
-from tools_app.network import NetworkPolicy
+from tools_app.contract import coerce, registry
+from tools_app.contract.base import ToolContext, ToolResult
+from tools_app.files.workspace import Workspace
+from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Command, Outcome
-from tools_app.workspace import Workspace
 
 Call = Callable[..., Awaitable[ToolResult]]
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app import holding
-from tools_app.background import jobs as room
-from tools_app.background.jobs import jobs
-from tools_app.base import ToolContext
+from tools_app import held_resources
+from tools_app.contract.base import ToolContext
 from tools_app.errors import ToolError
+from tools_app.files.owner import workspace_owner
+from tools_app.files.workspace import Workspace
 from tools_app.sandbox.base import Started
 from tools_app.sandbox.choice import strongest
-from tools_app.sandbox.owner import workspace_owner
-from tools_app.workspace import Workspace
+from tools_app.shell.background import jobs as room
+from tools_app.shell.background.jobs import jobs
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ async def test_a_job_that_was_read_to_its_end_is_forgotten(call: Call) -> None:
     await eventually(lambda: jobs.of("a session", 1).has_ended)
     read = await call("job", action="read", number=1)
     assert read.content == "[job 1 ended with exit code 3]"
-    assert not holding.of("a session")
+    assert not held_resources.of("a session")
     with pytest.raises(ToolError, match="There is no job 1. Jobs of this session: none"):
         await call("job", action="read", number=1)
 
@@ -102,4 +102,4 @@ async def test_unused_they_end_with_the_idle_time(
     monkeypatch.setattr(room, "IDLE_S", 0.2)
     await call("shell", command="sleep 1000", background=True)
     await eventually(lambda: not runs(started))
-    assert not holding.of("a session")
+    assert not held_resources.of("a session")

@@ -13,17 +13,19 @@ from typing import Any
 import pytest
 from yarl import URL
 
-from tasks_app import event_loop
+from tasks_app.events import event_loop
 from tests import pages
 from tests.pages import Site
 from tests.waiting import until
-from tools_app import coerce, holding, registry
-from tools_app.base import Danger, Target, ToolContext, ToolResult
+from tools_app import held_resources
 from tools_app.browser.program import installed
+from tools_app.contract import coerce, registry
+from tools_app.contract.base import Danger, Target, ToolContext, ToolResult
+from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, PageLost, ToolError
-from tools_app.network import NetworkPolicy
+from tools_app.files.workspace import Workspace
+from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Started
-from tools_app.situation import Situation
 
 pytestmark = pytest.mark.skipif(not installed(), reason="no Chromium is installed")
 
@@ -101,11 +103,13 @@ def ref(result: ToolResult, words: str) -> str:
     return line.partition("[ref=")[2].partition("]")[0]
 
 
-def test_it_states_its_dangers_and_shows_its_actions_only_while_a_page_is_open() -> None:
+def test_it_states_its_dangers_and_shows_its_actions_only_while_a_page_is_open(workspace: Workspace) -> None:
     definition = registry.get("browser")
     assert definition.target is Target.BROWSER
     levels = {
-        action: definition.judgement(coerce.read(definition, json.dumps({"action": action, **arguments}))).danger
+        action: definition.judgement(
+            coerce.read(definition, json.dumps({"action": action, **arguments})), workspace
+        ).danger
         for action, arguments in {
             "visit": {"url": "http://a.example"},
             "view": {},
@@ -122,8 +126,8 @@ def test_it_states_its_dangers_and_shows_its_actions_only_while_a_page_is_open()
         "screenshot": Danger.SAFE,
     }
     login = {"action": "input", "ref": "e1", "text": "[secret:SHOP]"}
-    assert definition.judgement(coerce.read(definition, json.dumps(login))).danger is Danger.DANGEROUS
-    closed, opened = (definition.parameters_in(Situation(has_open_page=is_open)) for is_open in (False, True))
+    assert definition.judgement(coerce.read(definition, json.dumps(login)), workspace).danger is Danger.DANGEROUS
+    closed, opened = (definition.parameters_in(ToolVisibility(has_open_page=is_open)) for is_open in (False, True))
     assert closed["properties"]["action"]["const"] == "visit"
     assert "click" in opened["properties"]["action"]["enum"]
 
@@ -273,7 +277,7 @@ def test_a_websocket_to_an_internal_address_finds_the_door_closed(use: Use, site
 
 
 def test_what_chromium_asks_on_its_own_is_not_let_out(use: Use, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tools_app.filtering_proxy import server
+    from tools_app.network.proxy import server
 
     reached: list[str] = []
     connect = server.connect
@@ -310,7 +314,7 @@ def test_a_page_that_is_busy_without_end_is_closed(
     use("visit", url=site.url())
     with pytest.raises(PageLost):
         use("visit", url=site.url("/busy"))
-    assert until(lambda: holding.PAGE not in holding.of(context.session))
+    assert until(lambda: held_resources.PAGE not in held_resources.of(context.session))
 
 
 @pytest.mark.parametrize("was_open", [False, True])
@@ -325,14 +329,14 @@ def test_an_interrupt_ends_a_visit_at_once(use: Use, site: Site, context: ToolCo
     if was_open:
         assert "Apples" in use("view").content
     else:
-        assert until(lambda: not holding.of(context.session))
+        assert until(lambda: not held_resources.of(context.session))
     assert time.monotonic() - began < 5
 
 
 def test_an_idle_page_is_closed(use: Use, site: Site, context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools_app.browser.pages.IDLE_S", 0.05)
     use("visit", url=site.url())
-    assert until(lambda: not holding.of(context.session))
+    assert until(lambda: not held_resources.of(context.session))
     with pytest.raises(ToolError, match="was closed"):
         use("view")
 
@@ -352,7 +356,7 @@ def test_with_the_last_page_the_browser_ends_and_a_killed_one_is_begun_anew(
 ) -> None:
     use("visit", url=site.url())
     os.killpg(groups[-1].pid, signal.SIGKILL)
-    assert until(lambda: not holding.of(context.session))
+    assert until(lambda: not held_resources.of(context.session))
     use("visit", url=site.url())
     assert len(groups) == 2
     use("close")

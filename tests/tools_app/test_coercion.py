@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from tools_app import coerce
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
+from tools_app.contract import coerce
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
+from tools_app.contract.json_schema import coerced
 from tools_app.errors import InvalidArguments
 
 
@@ -155,8 +156,8 @@ def test_whatever_comes_it_is_valid_or_refused(arguments):
 
 @given(st.dictionaries(names, json_values, max_size=4))
 def test_coercing_twice_changes_nothing_more(arguments):
-    once = coerce.coerce(arguments, TOOL.parameters)
-    assert coerce.coerce(once, TOOL.parameters) == once
+    once = coerced(arguments, TOOL.parameters)
+    assert coerced(once, TOOL.parameters) == once
 
 
 @given(st.integers(-(2**50), 2**50))
@@ -183,4 +184,4 @@ valid = st.fixed_dictionaries(
 
 @given(valid)
 def test_what_is_valid_already_is_left_as_it_is(arguments):
-    assert coerce.coerce(arguments, TOOL.parameters) == arguments
+    assert coerced(arguments, TOOL.parameters) == arguments

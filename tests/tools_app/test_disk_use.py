@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tools_app import beneath
-from tools_app.disk_use import exceeded, held
+from tools_app.files import safe_open
+from tools_app.files.quota import exceeded, held
 
 
 def test_what_lies_very_deep_counts(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_link_in_the_place_of_a_closed_folder_opens_nothing(tmp_path: Path, mo
             (inside / "closed").symlink_to(outside)
         raise PermissionError
 
-    monkeypatch.setattr(beneath, "open_folder", refused)
+    monkeypatch.setattr(safe_open, "open_folder", refused)
     held(inside)
     assert outside.stat().st_mode & 0o777 == 0o500
 

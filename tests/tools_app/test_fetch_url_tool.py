@@ -10,10 +10,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tools_app import registry
-from tools_app.base import Danger, ToolContext, ToolResult
+from tools_app.contract import registry
+from tools_app.contract.base import Danger, ToolContext, ToolResult
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
 
 Call = Callable[..., Awaitable[ToolResult]]
 ARTICLE = (
@@ -184,7 +184,7 @@ async def test_it_says_when_a_page_was_too_large_to_read_whole(call: Call) -> No
 
 
 async def test_it_says_when_a_page_has_no_text(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools_app.web_page.second_look.installed", str)  # no browser here
+    monkeypatch.setattr("tools_app.web.browser_fallback.installed", str)  # no browser here
     for body in ("", "<div id=root></div><script>draw()</script>"):
         assert "no text without JavaScript" in (await fetched(call, body)).content
 

@@ -10,11 +10,11 @@ from aiohttp import web
 
 from tests.tools_app import documents
 from tests.tools_app.test_fetch_url_tool import fetched, serving
-from tools_app.base import ToolContext, ToolResult
 from tools_app.browser.program import installed
+from tools_app.contract.base import ToolContext, ToolResult
 from tools_app.errors import FetchFailed
-from tools_app.network import NetworkPolicy
-from tools_app.web_page.reader_service import ReaderService
+from tools_app.network.policy import NetworkPolicy
+from tools_app.web.reader_service import ReaderService
 
 Call = Callable[..., Awaitable[ToolResult]]
 NEEDS_SCRIPTS = "<title>App</title><div id=root></div><script>root.textContent = 'Drawn ' + 6 * 7</script>"
@@ -116,7 +116,7 @@ async def test_a_page_that_needs_javascript_is_read_with_the_browser(call: Call)
 async def test_a_reader_service_is_asked_first_but_never_about_internal_pages(
     call: Call, tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools_app.web_page.second_look.installed", str)
+    monkeypatch.setattr("tools_app.web.browser_fallback.installed", str)
     asked: list[str] = []
 
     async def handler(request: web.Request) -> web.Response:

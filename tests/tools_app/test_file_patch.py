@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools_app.conftest import Call
-from tools_app import text_patch
 from tools_app.errors import ToolError
-from tools_app.workspace import Workspace
+from tools_app.files import text_patch
+from tools_app.files.workspace import Workspace
 
 TWO_FILES = """\
 --- a/one.py

@@ -6,11 +6,11 @@ import re
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app import coerce, registry
-from tools_app.base import Danger
-from tools_app.compact_line import compact_line
+from tools_app.contract import coerce, registry
+from tools_app.contract.base import Danger
+from tools_app.contract.compact_line import compact_line
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
-from tools_app.workspace import Workspace
+from tools_app.files.workspace import Workspace
 
 
 async def test_it_writes_a_file_and_reads_it_back_numbered(call: Call) -> None:
@@ -240,6 +240,15 @@ async def test_a_long_list_is_cut_and_counted(call: Call, workspace: Workspace) 
     assert lines[-1] == "and 10 more"
 
 
+async def test_what_the_server_keeps_is_listed_only_by_its_path(call: Call, workspace: Workspace) -> None:
+    for path in ("a.txt", ".results/call_1.txt", "sub/.results/b.txt"):
+        workspace.write_bytes(path, b"x")
+    assert (await call("file", action="list", path=".")).content == "a.txt (1 B)\nsub/"
+    assert workspace.listing() == "a.txt (1 B)\nsub/ (1 inside)\n  .results/"
+    assert (await call("file", action="list", path=".results")).content == "call_1.txt (1 B)"
+    assert (await call("file", action="read", path=".results/call_1.txt")).content.endswith("x")
+
+
 @pytest.mark.parametrize("action", ["read", "write", "append", "edit", "list", "move", "delete"])
 async def test_no_action_leaves_the_workspace(call: Call, action: str) -> None:
     fitting = {
@@ -282,13 +291,29 @@ async def test_what_belongs_to_another_action_may_be_there_but_empty(call: Call,
     ("action", "danger"),
     [("read", Danger.SAFE), ("list", Danger.SAFE), ("write", Danger.MODERATE), ("delete", Danger.MODERATE)],
 )
-def test_reading_is_safe_and_changing_is_moderate(action: str, danger: Danger) -> None:
+def test_reading_is_safe_and_changing_is_moderate(action: str, danger: Danger, workspace: Workspace) -> None:
     definition = registry.get("file")
     content = ', "content": "x"' if action == "write" else ""
     arguments = coerce.read(definition, f'{{"action": "{action}", "path": "a"{content}}}')
-    judgement = definition.judgement(arguments)
+    workspace.write_bytes("a", b"x")
+    judgement = definition.judgement(arguments, workspace)
     assert judgement.danger is danger
     assert bool(judgement.rule) == (danger > Danger.SAFE)
+
+
+@pytest.mark.parametrize("path", ["a", "./a/", "/workspace/a", "b/../a", "a/deep"])
+def test_to_delete_a_folder_is_dangerous_and_to_delete_a_file_or_a_link_is_not(path: str, workspace: Workspace) -> None:
+    definition = registry.get("file")
+    workspace.write_bytes("a/deep/x.txt", b"x")
+    (workspace.root / "link").symlink_to(workspace.root / "a")
+
+    def danger(path: str) -> Danger:
+        return definition.judgement(
+            coerce.read(definition, f'{{"action": "delete", "path": "{path}"}}'), workspace
+        ).danger
+
+    assert danger(path) is Danger.DANGEROUS
+    assert [danger(other) for other in (f"{path}/../../a/deep/x.txt", "link", "missing", "..")] == [Danger.MODERATE] * 4
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.tools_app.test_network_guard import Names, allowing, redirect_to, serving
-from tools_app.filtering_proxy import passage as passages
-from tools_app.filtering_proxy.passage import Passage
-from tools_app.filtering_proxy.server import FilteringProxy
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
+from tools_app.network.proxy import passage as passages
+from tools_app.network.proxy.passage import Passage
+from tools_app.network.proxy.server import FilteringProxy
 
 Open = Callable[..., Awaitable[FilteringProxy]]
 INTERNAL = NetworkPolicy(allow_internal=frozenset({"127.0.0.1"}))

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tests.pictures import picture
-from tools_app import registry
-from tools_app.base import Danger, ToolContext, ToolResult
-from tools_app.capabilities import MediaKind, Picture
+from tools_app.contract import registry
+from tools_app.contract.base import Danger, ToolContext, ToolResult
+from tools_app.contract.capabilities import MediaKind, Picture
+from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import ModelFailed, ToolError
-from tools_app.situation import Situation
-from tools_app.workspace import Workspace
+from tools_app.files.workspace import Workspace
 
 Call = Callable[..., Awaitable[ToolResult]]
 OUTLINE = "1. Origins: where they come from\n2. **Life**: how they live\n- Death"
@@ -54,7 +54,7 @@ def test_it_is_moderate_and_offers_what_a_model_can() -> None:
     definition = registry.get("generate")
     assert definition.danger is Danger.MODERATE
     offered = {
-        (images, audio): definition.parameters_in(Situation(makes_images=images, makes_audio=audio))["properties"][
+        (images, audio): definition.parameters_in(ToolVisibility(makes_images=images, makes_audio=audio))["properties"][
             "kind"
         ]["enum"]
         for images in (False, True)

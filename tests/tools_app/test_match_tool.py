@@ -15,13 +15,13 @@ import pytest
 
 from tests.tools_app.conftest import Call
 from tests.waiting import until
-from tools_app import coerce, registry
-from tools_app.base import ToolContext
+from tools_app.contract import coerce, registry
+from tools_app.contract.base import ToolContext
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
+from tools_app.files.workspace import Workspace
 from tools_app.matching import child
 from tools_app.matching.query import Query
 from tools_app.sandbox.base import Started
-from tools_app.workspace import Workspace
 
 CATASTROPHE = "(a|a)*b"  # exponential in the number of a's
 
@@ -55,7 +55,7 @@ def is_there(pid: int) -> bool:
 
 
 async def found(call: Call, **arguments: object) -> list[str]:
-    return (await call("match", action="glob", **arguments)).content.splitlines()
+    return (await call("match", **{"action": "glob"} | arguments)).content.splitlines()
 
 
 async def test_glob_finds_names_at_any_depth_newest_first(call: Call, workspace: Workspace) -> None:
@@ -128,13 +128,42 @@ async def test_grep_shows_of_a_long_line_the_part_around_the_match(call: Call, w
     assert line == "1:…" + "x" * 100 + "needle" + "y" * 294 + "…"
 
 
-async def test_grep_leaves_out_binary_and_huge_files(call: Call, workspace: Workspace) -> None:
+async def test_grep_names_what_it_did_not_search_and_why(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.bin", b"needle\0")
     workspace.write_bytes("b.txt", b"needle")
+    workspace.write_bytes("windows.csv", "needle".encode("utf-16"))
+    workspace.write_bytes("other.csv", b"\0\0\xfe\xff" + "needle".encode("utf-32-be"))
     with (workspace.root / "huge.txt").open("wb") as huge:
         huge.write(b"needle")
         huge.truncate(20_000_000)
-    assert (await call("match", action="grep", pattern="needle")).content == "b.txt\n1:needle"
+    found, not_searched = (await call("match", action="grep", pattern="needle")).content.rsplit("\n", 1)
+    assert found == "b.txt\n1:needle"
+    assert not_searched == (
+        "(not searched: a.bin (binary); huge.txt (over 10 MB: use the shell); "
+        "other.csv, windows.csv (UTF-16 or UTF-32: make it UTF-8 first))"
+    )
+    alone = await call("match", action="grep", pattern="needle", path="a.bin")
+    assert alone.content == "No match.\n(not searched: a.bin (binary))"
+    assert (await call("match", action="grep", pattern="x", glob="*.txt")).content.count("(") == 2, (
+        "only what was asked for"
+    )
+
+
+async def test_the_list_of_what_was_not_searched_is_bounded(call: Call, workspace: Workspace) -> None:
+    for number in range(30):
+        workspace.write_bytes(f"{'long' * 50}{number:02}.bin", b"\0")
+    content = (await call("match", action="grep", pattern="needle")).content
+    assert content.endswith(" and 25 more (binary))")
+    assert len(content) < 1000
+
+
+async def test_what_the_server_keeps_is_searched_only_where_the_path_says_so(call: Call, workspace: Workspace) -> None:
+    fill(workspace, "a.txt", "sub/.results/b.txt", ".results/call_1.txt")
+    assert await found(call, pattern="*.txt") == ["sub/.results/b.txt", "a.txt"]
+    assert "call_1" not in (await call("match", action="grep", pattern="txt")).content
+    assert await found(call, pattern="*", path=".results") == [".results/call_1.txt"]
+    lines = (await call("match", action="grep", pattern="txt", path=".results/call_1.txt")).content
+    assert lines == ".results/call_1.txt\n1:.results/call_1.txt"
 
 
 async def test_both_show_200_matches_and_say_how_many_more(call: Call, workspace: Workspace) -> None:
@@ -195,8 +224,9 @@ async def test_it_follows_no_link_and_skips_git_itself(call: Call, workspace: Wo
     (workspace.root / "out").symlink_to(tmp_path)
     (workspace.root / "out.txt").symlink_to(tmp_path / "secret.txt")
     os.mkfifo(workspace.root / "fifo")
-    assert await found(call, pattern="*") == ["a.txt"]
-    assert (await call("match", action="grep", pattern="SECRET")).content == "No match."
+    links = "(not searched: out, out.txt (links, which are not followed))"
+    assert await found(call, pattern="*") == ["a.txt", links]
+    assert await found(call, action="grep", pattern="SECRET") == ["No match.", links]
     with pytest.raises(ToolError, match="symbolic link"):
         await call("match", action="grep", pattern="SECRET", path="out")
 
@@ -289,7 +319,8 @@ async def test_as_root_it_searches_as_the_owner_of_the_workspace(call: Call, wor
     workspace.write_bytes("mine.txt", b"needle")
     (workspace.root / "roots.txt").write_bytes(b"needle")
     (workspace.root / "roots.txt").chmod(0o600)
-    assert (await call("match", action="grep", pattern="needle")).content == "mine.txt\n1:needle"
+    content = (await call("match", action="grep", pattern="needle")).content
+    assert content == "mine.txt\n1:needle\n(not searched: roots.txt (not readable))"
 
 
 async def test_the_search_knows_nothing_of_the_server_s_environment(

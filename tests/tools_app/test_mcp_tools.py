@@ -14,16 +14,16 @@ import pytest_asyncio
 from tests import waiting
 from tests.tools_app import mcp_servers
 from tests.tools_app.conftest import NoSandbox
-from tools_app.base import ToolContext, ToolResult
+from tools_app.contract.base import ToolContext, ToolResult
 from tools_app.errors import ToolError
+from tools_app.files.workspace import Workspace
 from tools_app.mcp.calling import call
 from tools_app.mcp.connection import Connection
 from tools_app.mcp.listing import ListedTool, tools_of
 from tools_app.mcp.pool import pool
 from tools_app.mcp.target import Target
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Started
-from tools_app.workspace import Workspace
 
 SERVER = str(Path(mcp_servers.__file__).with_name("notes.py"))
 ON_STDIO = Target(
@@ -53,8 +53,7 @@ async def tool_context(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
         report=lambda text: None,
         started=lambda started: None,
     )
-    pool._close(("a session", "notes"))
-    await asyncio.gather(*pool._closing)
+    await pool.close("a session")
 
 
 def _runs(pid: int) -> bool:
@@ -112,6 +111,30 @@ async def test_a_server_that_hangs_is_ended_with_its_program(tool_context: ToolC
     assert (await run(tool_context, "add", a=1, b=2)).content == "3"
 
 
+async def test_when_all_connections_are_taken_the_longest_idle_one_makes_room(
+    tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools_app.mcp.pool.MOST", 2)
+    await pool.close(tool_context.session)
+    busy, idle, other = (replace(tool_context, session=name) for name in ("busy", "idle", "other"))
+    await run(busy, "add", a=1, b=2)
+    hanging = asyncio.create_task(run(busy, "hang"))
+    await run(idle, "add", a=1, b=2)
+    first = int((await run(idle, "pid")).content)
+    assert int((await run(other, "pid")).content) != first
+    await asyncio.to_thread(waiting.until, lambda: not _runs(first))
+    assert not hanging.done(), "one that is in a call is never closed"
+    also_busy = asyncio.create_task(run(other, "hang"))
+    await asyncio.sleep(0)
+    with pytest.raises(ToolError, match="All 2 connections to MCP servers are in use"):
+        await run(idle, "add", a=1, b=2)
+    hanging.cancel(), also_busy.cancel()
+    await asyncio.gather(hanging, also_busy, return_exceptions=True)
+    assert (await run(idle, "add", a=1, b=2)).content == "3"
+    for name in ("busy", "idle", "other"):
+        await pool.close(name)
+
+
 async def test_out_of_time_it_says_that_the_effect_is_unknown(started: list[Started]) -> None:
     connection = Connection(replace(ON_STDIO, timeout_s=0.5), started.append)
     with pytest.raises(ToolError, match=r"did not answer within 0 s. Whether the call had an effect is unknown"):
@@ -162,6 +185,7 @@ async def test_only_tools_that_a_provider_would_take_are_listed() -> None:
         {**good, "name": "n" * 70},
         {**good, "schema": {"$ref": "http://elsewhere/schema"}},
         {**good, "schema": {"properties": 5}},
+        {**good, "schema": {"$schema": "http://json-schema.org/draft-03/schema#"}},
     ]
     (tool,) = tools_of("server", {"tools": [good, *bad]})
     assert (tool.name, tool.description) == ("a", "x y")

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app import registry
-from tools_app.base import ToolContext
-from tools_app.compact_line import compact_line
+from tools_app.contract import registry
+from tools_app.contract.base import ToolContext
+from tools_app.contract.compact_line import compact_line
+from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import NothingStored, ToolError
-from tools_app.situation import Situation
 
 STORED = {3: "short", 4: "".join(f"{number:07}\n" for number in range(2_000)), 5: "ü" * 5_000}
 
@@ -51,8 +51,8 @@ async def test_an_unknown_number_and_an_offset_behind_the_end_say_so(call: Call)
 
 def test_it_is_there_only_when_something_is_cut() -> None:
     definition = registry.get("recall")
-    assert not definition.visible(Situation())
-    assert definition.visible(Situation(has_cut=True))
+    assert not definition.visible(ToolVisibility())
+    assert definition.visible(ToolVisibility(has_cut=True))
 
 
 def test_the_line_of_a_call_names_what_was_read_and_which_part_of_it() -> None:

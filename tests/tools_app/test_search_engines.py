@@ -13,7 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tools_app.errors import FetchFailed
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines.asking import ADAPTERS
 from tools_app.search_engines.base import Engine, SearchFailed
 from tools_app.search_engines.query import Found, Query, today

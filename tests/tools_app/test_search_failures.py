@@ -10,7 +10,7 @@ import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines import asking, base, ddgs
 from tools_app.search_engines.base import Engine, SearchFailed
 from tools_app.search_engines.query import Found, Query

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_app.base import Danger
-from tools_app.shell_judgement import judgement
+from tools_app.contract.base import Danger
+from tools_app.shell.danger import judgement
 
 FOLDER = "deletes a folder with everything in it"
 MANY = "deletes many files at once"

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tools_app.shell_secrets import as_variables
+from tools_app.shell.secrets import as_variables
 
 VALUES = [
     "ghp_0a1B2c3D4e",

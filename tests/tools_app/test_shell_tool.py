@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app import coerce, registry
-from tools_app.base import Danger, ToolContext
+from tools_app.contract import coerce, registry
+from tools_app.contract.base import Danger, ToolContext
 from tools_app.errors import InvalidArguments, SandboxUnavailable
+from tools_app.files.owner import workspace_owner
+from tools_app.files.workspace import Workspace
 from tools_app.sandbox.base import Sandbox, Started
 from tools_app.sandbox.choice import NoSandbox, strongest
-from tools_app.sandbox.owner import workspace_owner
-from tools_app.workspace import Workspace
 
 
 @pytest.fixture(params=["bubblewrap", "local"])
@@ -125,6 +125,6 @@ async def test_without_a_sandbox_nothing_runs_and_the_reason_is_said(tool_contex
 
 
 @pytest.mark.parametrize(("command", "danger"), [("ls", Danger.MODERATE), ("rm -rf build", Danger.DANGEROUS)])
-def test_it_is_judged_by_its_command(command: str, danger: Danger) -> None:
+def test_it_is_judged_by_its_command(command: str, danger: Danger, workspace: Workspace) -> None:
     definition = registry.get("shell")
-    assert definition.judgement(coerce.validate(definition, {"command": command})).danger is danger
+    assert definition.judgement(coerce.validate(definition, {"command": command}), workspace).danger is danger

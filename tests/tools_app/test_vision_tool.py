@@ -8,13 +8,13 @@ from aiohttp import web
 
 from tests.pictures import picture
 from tests.tools_app.test_fetch_url_tool import serving
-from tools_app import registry
-from tools_app.base import Danger, ToolContext, ToolResult
-from tools_app.capabilities import Picture
+from tools_app.contract import registry
+from tools_app.contract.base import Danger, ToolContext, ToolResult
+from tools_app.contract.capabilities import Picture
+from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, ToolError
-from tools_app.network import NetworkPolicy
-from tools_app.situation import Situation
-from tools_app.workspace import Workspace
+from tools_app.files.workspace import Workspace
+from tools_app.network.policy import NetworkPolicy
 
 Call = Callable[..., Awaitable[ToolResult]]
 
@@ -36,7 +36,7 @@ def tool_context(tool_context: ToolContext, asked: list[tuple[str, str, Sequence
 def test_it_is_safe_and_seen_only_where_a_model_sees() -> None:
     definition = registry.get("vision")
     assert definition.danger is Danger.SAFE
-    assert [definition.visible(Situation(sees_pictures=sees)) for sees in (False, True)] == [False, True]
+    assert [definition.visible(ToolVisibility(sees_pictures=sees)) for sees in (False, True)] == [False, True]
 
 
 async def test_it_asks_about_a_picture_of_the_workspace(call: Call, workspace: Workspace, asked: list[object]) -> None:

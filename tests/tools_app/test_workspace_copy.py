@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tools_app.workspace import Workspace
-from tools_app.workspace_copy import copy
+from tools_app.files.workspace import Workspace
+from tools_app.files.workspace_copy import copy
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from django.contrib import admin
 from unfold.admin import ModelAdmin
 
 from tools_app.models import AllowedAddress
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
 
 
 class AllowedAddressForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -1,7 +1,9 @@
+from pathlib import Path
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.conf import settings
+from django.contrib import admin, messages
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
@@ -9,7 +11,8 @@ from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from tools_app.models import Skill, SkillFile
 from tools_app.skills.archive import LARGEST, unpacked
-from tools_app.skills.reading import BadSkill, SkillText
+from tools_app.skills.installed import refused
+from tools_app.skills.reading import BadSkill, SkillText, remark
 
 
 class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -49,7 +52,7 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
 class SkillFileInline(TabularInline):
     model = SkillFile
     extra = 0
-    fields = ["path"]
+    fields = ["path", "executable"]
     readonly_fields = fields
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -66,10 +69,19 @@ class SkillAdmin(ModelAdmin):
     filter_horizontal = ["roles"]
     inlines = [SkillFileInline]
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Also names the folders that are left out: they have no row."""
+        for path, reason in refused(Path(settings.SKILLS_DIR)).items():
+            messages.warning(request, f"{path} is left out: {reason}")
+        return super().changelist_view(request, extra_context)
+
     def save_model(self, request: HttpRequest, obj: Skill, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if form.uploaded is not None:
             obj.files.all().delete()
             SkillFile.objects.bulk_create(
-                SkillFile(skill=obj, path=path, content=content) for path, content in form.uploaded.files.items()
+                SkillFile(skill=obj, path=path, content=content, executable=path in form.uploaded.executable)
+                for path, content in form.uploaded.files.items()
             )
+        if words := remark(obj.description):
+            messages.warning(request, words)

@@ -10,7 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextInputWidget
 
-from tools_app import registry
+from tools_app.contract import registry
 from tools_app.policy import ALWAYS_THERE
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")

@@ -3,9 +3,9 @@ from django.contrib import admin
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
-from tools_app import registry
 from tools_app.admin import tool_names
 from tools_app.admin.tool_names import ToolNameWidget
+from tools_app.contract import registry
 from tools_app.errors import UnknownTool
 from tools_app.models import ToolSetting
 

@@ -12,9 +12,9 @@ from playwright.async_api import Browser, BrowserContext, Error, async_playwrigh
 
 from tools_app.browser.program import installed
 from tools_app.errors import ToolError
-from tools_app.filtering_proxy.passage import Passage
-from tools_app.filtering_proxy.server import FilteringProxy
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
+from tools_app.network.proxy.passage import Passage
+from tools_app.network.proxy.server import FilteringProxy
 from tools_app.sandbox import group, memory
 from tools_app.sandbox.base import Started
 

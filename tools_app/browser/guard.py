@@ -4,7 +4,7 @@ from playwright.async_api import Route
 from yarl import URL
 
 from tools_app.errors import AddressRefused
-from tools_app.network import NetworkPolicy, check_url
+from tools_app.network.policy import NetworkPolicy, check_url
 
 _OWN = ("data", "blob", "about")  # the page itself
 

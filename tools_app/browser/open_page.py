@@ -13,10 +13,10 @@ from tools_app.browser.faults import not_done, not_loaded
 from tools_app.browser.guard import guard
 from tools_app.browser.happenings import Happenings
 from tools_app.errors import AddressRefused, PageLost, ToolError
-from tools_app.filtering_proxy.passage import Passage
-from tools_app.network import NetworkPolicy, check_url
-from tools_app.web_page.enclosure import enclose
-from tools_app.web_page.visible import visible
+from tools_app.network.policy import NetworkPolicy, check_url
+from tools_app.network.proxy.passage import Passage
+from tools_app.web.enclosure import enclose
+from tools_app.web.visible import visible
 
 ACTION_S = 8  # for a click and the like
 LOAD_S = 30  # for the page itself

@@ -7,11 +7,11 @@ from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
-from tools_app import holding
+from tools_app import held_resources
 from tools_app.browser.chromium import Chromium
 from tools_app.browser.open_page import OpenPage
 from tools_app.errors import ToolError
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Started
 
 IDLE_S = 300.0
@@ -43,7 +43,7 @@ class Pages:
         if session in self._open:
             return self._open[session]
         page = await self._add(session, policy, started)
-        holding.hold(session, holding.PAGE, _WORDS)
+        held_resources.hold(session, held_resources.PAGE, _WORDS)
         return page
 
     async def glance(self, url: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> tuple[str, str]:
@@ -71,7 +71,7 @@ class Pages:
             raise
 
     async def close(self, session: str) -> None:
-        holding.let_go(session, holding.PAGE)
+        held_resources.let_go(session, held_resources.PAGE)
         self.used(session, over=True)
         if page := self._open.pop(session, None):
             await page.close()
@@ -113,7 +113,7 @@ class Pages:
         sessions, self._open = list(self._open), {}
         running, self._chromium = self._chromium, None
         for session in sessions:
-            holding.let_go(session, holding.PAGE)
+            held_resources.let_go(session, held_resources.PAGE)
             self.used(session, over=True)
         if running is not None:
             self._beside(running.result().stop())

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools_app.capabilities import AskModel
+from tools_app.contract.capabilities import AskModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,11 +35,15 @@ Answer = Verdict | None | Awaitable[Verdict | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """What the model wants to do: arguments as the tool will get them, the danger as it was judged."""
+    """What the model wants to do: arguments as the tool will get them, the danger as it was judged.
+
+    `words` is what it said beside the call. Those beside a `message` are shown to people.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
     danger: str
+    words: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +66,7 @@ class PastCall:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Surroundings:
+class HookContext:
     """The task around a call. `request` and `past` read what a model still sees whole: not what became one line."""
 
     session: str
@@ -85,11 +89,11 @@ class Hook:
     limit_s = 5.0
     filters_output = False
 
-    def before_execution(self, call: Call, around: Surroundings) -> Answer:
+    def before_execution(self, call: Call, around: HookContext) -> Answer:
         """Before a call that is known, valid and allowed."""
 
-    def after_execution(self, call: Call, outcome: Outcome, around: Surroundings) -> Answer:
+    def after_execution(self, call: Call, outcome: Outcome, around: HookContext) -> Answer:
         """Before the result is appended."""
 
-    def before_completion(self, call: Call, around: Surroundings) -> Answer:
+    def before_completion(self, call: Call, around: HookContext) -> Answer:
         """Before the `message` that hands over the task's result, after `before_execution`."""

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
-from tools_app.hooks.base import Call, Hook, Refuse, Surroundings
+from tools_app.hooks.base import Call, Hook, HookContext, Refuse
 
 logger = logging.getLogger(__name__)
 GROUP = "agentsite.hooks"
@@ -18,7 +18,7 @@ class Broken(Hook):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def before_execution(self, call: Call, around: Surroundings) -> Refuse:
+    def before_execution(self, call: Call, around: HookContext) -> Refuse:
         return Refuse(reason="the hook could not be loaded; an administrator finds the reason in the log")
 
 

@@ -1,5 +1,6 @@
 """What is asked of the searching process, and what it answers. Both travel as JSON."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -25,10 +26,14 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """`shown` of `total` matches are in `lines`. `complete`: everything was searched. `error`: why nothing was."""
+    """`shown` of `total` matches are in `lines`. `complete`: the time was enough. `error`: why nothing was searched.
+
+    `unsearched` names what was met and not searched, a line for each reason.
+    """
 
     lines: list[str]
     shown: int = 0
     total: int = 0
     complete: bool = True
+    unsearched: Sequence[str] = ()
     error: str = ""

@@ -1,15 +1,21 @@
-"""The files below a folder, without those that .gitignore files leave out. No link is followed."""
+"""The files below a folder, without those that .gitignore files leave out. No link is followed.
 
+What the server itself keeps in a workspace is there only for who names it.
+"""
+
+import codecs
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tools_app import beneath
+from tools_app.files import safe_open
+from tools_app.files.paths import MAX_DEPTH, RESULTS
 from tools_app.matching.ignore import Rule, is_ignored, rules_of
-from tools_app.paths import MAX_DEPTH
+from tools_app.matching.unsearched import Unsearchable, Unsearched
 
 MAX_SIZE = 10 * 1000**2  # bytes; larger files are not searched
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,69 +33,85 @@ class Found:
         except FileNotFoundError:
             return 0
 
-    def text(self) -> str | None:
-        """None for what cannot be searched: no text, too large, or gone. Undecodable bytes are replaced."""
-        data = _read(self.folder, self.name)
-        if data is None or b"\0" in data:
-            return None
+    def text(self) -> str:
+        """Undecodable bytes are replaced; empty for what is gone meanwhile. Raises Unsearchable."""
+        try:
+            data = _read(self.folder, self.name)
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise Unsearchable("not readable") from error
+        if data.startswith(_WIDE):
+            raise Unsearchable("UTF-16 or UTF-32: make it UTF-8 first")
+        if b"\0" in data:
+            raise Unsearchable("binary")
         return data.decode(errors="replace").replace("\r\n", "\n")
 
 
-def files(root: str, names: Sequence[str]) -> Iterator[Found]:
+def files(root: str, names: Sequence[str], unsearched: Unsearched) -> Iterator[Found]:
     """All files at `names` below `root`, each folder's by name. The rules of the folders above hold, too.
 
-    Raises OSError if there is nothing at `names`.
+    `unsearched` is told of links and of folders that cannot be entered. Raises OSError if there is nothing at `names`.
     """
     rules: list[Rule] = []
     for depth in range(len(names)):
-        with beneath.folder(root, names[:depth]) as above:
+        with safe_open.folder(root, names[:depth]) as above:
             rules += _rules_in(above, _prefix(names[:depth]))
-    with beneath.folder(root, names[:-1]) as parent:
+    with safe_open.folder(root, names[:-1]) as parent:
         if names and _is_file(parent, names[-1]):
             yield Found(path="/".join(names), name=names[-1], folder=parent)
             return
-    with beneath.folder(root, names) as folder:
-        yield from _walk(folder, _prefix(names), rules)
+    with safe_open.folder(root, names) as folder:
+        yield from _walk(folder, _prefix(names), rules, unsearched)
 
 
-def _walk(folder: int, prefix: str, rules: Sequence[Rule]) -> Iterator[Found]:
+def _walk(folder: int, prefix: str, rules: Sequence[Rule], unsearched: Unsearched) -> Iterator[Found]:
     rules = [*rules, *_rules_in(folder, prefix)]
     with os.scandir(folder) as items:
         entries = sorted(items, key=lambda item: item.name)
     for entry in entries:
         path = prefix + entry.name
         is_folder = entry.is_dir(follow_symlinks=False)
-        if entry.name == ".git" or is_ignored(rules, path, is_folder):
+        if entry.name == ".git" or path == RESULTS or is_ignored(rules, path, is_folder):
             continue
         if is_folder and path.count("/") < MAX_DEPTH:
-            yield from _inside(folder, entry.name, path + "/", rules)
+            yield from _inside(folder, entry.name, path + "/", rules, unsearched)
+        elif is_folder:
+            unsearched.add(path, f"more than {MAX_DEPTH} folders deep")
+        elif entry.is_symlink():
+            unsearched.add(path, "links, which are not followed")
         elif entry.is_file(follow_symlinks=False):
             yield Found(path=path, name=entry.name, folder=folder)
 
 
-def _inside(parent: int, name: str, prefix: str, rules: Sequence[Rule]) -> Iterator[Found]:
+def _inside(parent: int, name: str, prefix: str, rules: Sequence[Rule], unsearched: Unsearched) -> Iterator[Found]:
     try:
-        folder = beneath.open_folder(parent, name)
-    except OSError:  # gone meanwhile, or closed to us: a search reports what it can read
+        folder = safe_open.open_folder(parent, name)
+    except FileNotFoundError:  # gone meanwhile
+        return
+    except OSError:
+        unsearched.add(prefix, "not readable")
         return
     try:
-        yield from _walk(folder, prefix, rules)
+        yield from _walk(folder, prefix, rules, unsearched)
     finally:
         os.close(folder)
 
 
 def _rules_in(folder: int, prefix: str) -> list[Rule]:
-    data = _read(folder, ".gitignore")
-    return rules_of(data.decode(errors="replace"), prefix) if data else []
-
-
-def _read(folder: int, name: str) -> bytes | None:
     try:
-        with os.fdopen(beneath.open_file(folder, name), "rb") as file:
-            data = file.read(MAX_SIZE + 1)
-    except OSError:
-        return None
-    return data if len(data) <= MAX_SIZE else None
+        return rules_of(_read(folder, ".gitignore").decode(errors="replace"), prefix)
+    except (OSError, Unsearchable):
+        return []
+
+
+def _read(folder: int, name: str) -> bytes:
+    """Raises OSError and Unsearchable."""
+    with os.fdopen(safe_open.open_file(folder, name), "rb") as file:
+        data = file.read(MAX_SIZE + 1)
+    if len(data) > MAX_SIZE:
+        raise Unsearchable(f"over {MAX_SIZE // 1000**2} MB: use the shell")
+    return data
 
 
 def _is_file(parent: int, name: str) -> bool:

@@ -8,8 +8,8 @@ import signal
 import sys
 from dataclasses import asdict
 
-from tools_app.beneath import in_words
 from tools_app.errors import ToolError
+from tools_app.files.safe_open import in_words
 from tools_app.matching.query import Answer, Query
 from tools_app.matching.search import search
 

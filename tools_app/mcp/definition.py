@@ -4,12 +4,12 @@ from functools import lru_cache
 
 from pydantic import ConfigDict
 
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
 from tools_app.mcp.calling import call
 
 
 class McpArguments(Arguments):
-    """Whatever the server's schema says; the server checks it."""
+    """Whatever the server's schema says; `checking` reads them by it."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 

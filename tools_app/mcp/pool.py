@@ -1,7 +1,8 @@
 """The connections of this process: one for each session and server, closed when it is idle."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from tools_app.errors import ToolError
 from tools_app.mcp.connection import Connection
@@ -10,47 +11,71 @@ from tools_app.sandbox.base import Started
 
 IDLE_S = 300.0
 MOST = 40  # each is a process of ours, and of a server on stdio another one
+_Key = tuple[str, str]
 
 
 class Pool:
-    """All of it runs on one event loop."""
+    """All of it runs on one event loop, except `sessions`."""
 
     def __init__(self) -> None:
-        self._connections: dict[tuple[str, str], Connection] = {}
-        self._idle: dict[tuple[str, str], asyncio.TimerHandle] = {}
+        self._connections: dict[_Key, Connection] = {}  # the longest idle ones first
+        self._calls: dict[_Key, int] = {}
+        self._idle: dict[_Key, asyncio.TimerHandle] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def of(self, session: str, target: Target, started: Callable[[Started], None]) -> Connection:
+    def sessions(self) -> set[str]:
+        """Those that have connections. Any thread may ask."""
+        return {session for session, _ in list(self._connections)}
+
+    @contextmanager
+    def using(self, session: str, target: Target, started: Callable[[Started], None]) -> Iterator[Connection]:
         """The session's connection to a server; a new one where an administrator has changed the way to it.
 
-        Raises ToolError if there are too many.
+        It is in a call meanwhile, and not closed to make room. Raises ToolError if all others are in a call as well.
         """
         key = (session, target.name)
-        connection = self._connections.get(key)
-        if connection is not None and connection.target != target:
+        if key in self._connections and self._connections[key].target != target:
             self._close(key)
-            connection = None
-        if connection is None:
-            if len(self._connections) >= MOST:
-                raise ToolError("Too many connections to MCP servers are open on this server. Try again later.")
-            connection = self._connections[key] = Connection(target, started)
-        self._used(key)
-        return connection
+        if key not in self._connections:
+            self._make_room()
+            self._connections[key] = Connection(target, started)
+        self._calls[key] = self._calls.get(key, 0) + 1
+        self._wait_no_longer(key)
+        try:
+            yield self._connections[key]
+        finally:
+            self._has_called(key)
 
-    def close(self, session: str) -> None:
-        """Closes all connections of a session."""
+    async def close(self, session: str) -> None:
+        """Closes all connections of a session, and comes back when they are closed."""
         for key in [key for key in self._connections if key[0] == session]:
             self._close(key)
+        if self._closing:
+            await asyncio.wait(self._closing)
 
-    def _used(self, key: tuple[str, str]) -> None:
+    def _make_room(self) -> None:
+        if len(self._connections) < MOST:
+            return
+        idle = next((key for key in self._connections if key not in self._calls), None)
+        if idle is None:
+            raise ToolError(f"All {MOST} connections to MCP servers are in use. Try again in a moment.")
+        self._close(idle)
+
+    def _has_called(self, key: _Key) -> None:
+        self._calls[key] -= 1
+        if self._calls[key]:
+            return
+        del self._calls[key]
+        if key in self._connections:
+            self._connections[key] = self._connections.pop(key)  # to the end: all others are idle for longer
+            self._idle[key] = asyncio.get_running_loop().call_later(IDLE_S, self._close, key)
+
+    def _wait_no_longer(self, key: _Key) -> None:
         if timer := self._idle.pop(key, None):
             timer.cancel()
-        seconds = IDLE_S + self._connections[key].target.timeout_s
-        self._idle[key] = asyncio.get_running_loop().call_later(seconds, self._close, key)
 
-    def _close(self, key: tuple[str, str]) -> None:
-        if timer := self._idle.pop(key, None):
-            timer.cancel()
+    def _close(self, key: _Key) -> None:
+        self._wait_no_longer(key)
         if connection := self._connections.pop(key, None):
             task = asyncio.create_task(connection.close())
             self._closing.add(task)

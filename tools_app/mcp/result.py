@@ -8,11 +8,10 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from tools_app.base import ToolResult
+from tools_app.contract.base import ToolResult
 from tools_app.errors import ToolError
-from tools_app.workspace import Workspace
-
-FOLDER = ".results"
+from tools_app.files.paths import RESULTS
+from tools_app.files.workspace import Workspace
 
 
 def result_of(answer: Mapping[str, Any], workspace: Workspace) -> ToolResult:
@@ -43,7 +42,7 @@ def _read(part: Mapping[str, Any], words: list[str], images: list[str], workspac
 
 
 def _kept(data: str, media_type: str, workspace: Workspace) -> str:
-    path = f"{FOLDER}/{secrets.token_hex(6)}{mimetypes.guess_extension(media_type) or '.bin'}"
+    path = f"{RESULTS}/{secrets.token_hex(6)}{mimetypes.guess_extension(media_type) or '.bin'}"
     try:
         workspace.write_bytes(path, base64.b64decode(data, validate=True))
     except binascii.Error as error:

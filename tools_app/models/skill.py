@@ -4,6 +4,8 @@ from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
 
+from tools_app.skills.reading import LONGEST_DESCRIPTION, SkillText
+
 
 class SkillQuerySet(models.QuerySet["Skill"]):
     def usable_by(self, user_id: int) -> "SkillQuerySet":
@@ -12,7 +14,9 @@ class SkillQuerySet(models.QuerySet["Skill"]):
 
 class Skill(models.Model):
     name = models.CharField(max_length=60, unique=True)
-    description = models.CharField(max_length=500, help_text="Stands in the prompt: it says when to use the skill.")
+    description = models.CharField(
+        max_length=LONGEST_DESCRIPTION, help_text="Stands in the prompt: it says when to use the skill."
+    )
     body = models.TextField(help_text="What the agent reads when it loads the skill.")
     enabled = models.BooleanField(default=True)
     roles = models.ManyToManyField(Group, blank=True, related_name="+", help_text="Who has it. None: everyone.")
@@ -27,6 +31,18 @@ class Skill(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def text(self) -> SkillText:
+        """With its files."""
+        rows = list(self.files.all())
+        return SkillText(
+            name=self.name,
+            description=self.description,
+            body=self.body,
+            files={row.path: bytes(row.content) for row in rows},
+            executable={row.path for row in rows if row.executable},
+        )
+
 
 class SkillFile(models.Model):
     """A file that lies in the workspace once the skill is loaded."""
@@ -34,6 +50,7 @@ class SkillFile(models.Model):
     skill = models.ForeignKey(Skill, models.CASCADE, related_name="files")
     path = models.CharField(max_length=300)
     content = models.BinaryField()
+    executable = models.BooleanField(default=False, help_text="Whether it is a program.")
 
     class Meta:
         db_table = "skill_files"

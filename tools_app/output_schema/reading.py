@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tools_app.contract.json_schema import referred
 from tools_app.errors import InvalidSchema
 
 LONGEST = 64 * 1024  # characters of JSON: all of it is in every request
@@ -37,10 +38,13 @@ def _read(schema: dict[str, Any]) -> str:
 
 def _check_by_its_own_schema(schema: dict[str, Any]) -> None:
     from jsonschema import SchemaError
-    from jsonschema.validators import Draft202012Validator, validator_for
+    from jsonschema.validators import Draft3Validator, Draft202012Validator, validator_for
 
+    validator = validator_for(schema, default=Draft202012Validator)
+    if validator is Draft3Validator:  # `required` and `type` mean something else there, also to providers
+        raise InvalidSchema("Draft 3 of JSON Schema is too old. Write it in draft 2020-12.")
     try:
-        validator_for(schema, default=Draft202012Validator).check_schema(schema)
+        validator.check_schema(schema)
     except SchemaError as error:
         raise InvalidSchema(f"It is no JSON Schema: {error.json_path}: {error.message[:200]}.") from error
 
@@ -63,14 +67,5 @@ def _check_references(part: dict[str, Any], root: dict[str, Any]) -> None:
         if isinstance(part.get(name), str):
             raise InvalidSchema(f"{name} is not supported in it; use $ref to a place in the schema itself.")
     reference = part.get("$ref")
-    if isinstance(reference, str) and not _is_there(reference, root):
+    if isinstance(reference, str) and referred(reference, root) is None:
         raise InvalidSchema(f"Its reference {reference[:200]!r} leads to no place in the schema itself.")
-
-
-def _is_there(reference: str, root: dict[str, Any]) -> bool:
-    first, *names = reference.split("/")
-    place: Any = root
-    for name in names:
-        key = name.replace("~1", "/").replace("~0", "~")
-        place = place.get(key) if isinstance(place, dict) else None
-    return first == "#" and isinstance(place, dict)

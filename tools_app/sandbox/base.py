@@ -6,8 +6,8 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import ClassVar, Protocol
 
+from tools_app.files.owner import Owner, workspace_owner
 from tools_app.sandbox.outlet import Outlet
-from tools_app.sandbox.owner import Owner, workspace_owner
 
 # Where a command sees its workspace and what is gone after it, if the backend can arrange it.
 WORKSPACE = "/workspace"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from tools_app.files.owner import Owner
 from tools_app.sandbox import view
 from tools_app.sandbox.base import WORKSPACE, Command, Outcome, Started
 from tools_app.sandbox.check import check
@@ -12,7 +13,6 @@ from tools_app.sandbox.environment import PATH, environment
 from tools_app.sandbox.limited_shell import limited_shell
 from tools_app.sandbox.memory_files import MemoryFiles
 from tools_app.sandbox.outlet import SOCKET
-from tools_app.sandbox.owner import Owner
 from tools_app.sandbox.probe import reason_against
 from tools_app.sandbox.program import Program
 from tools_app.sandbox.root_stage import RootStage

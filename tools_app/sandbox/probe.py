@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools_app.errors import ToolError
+from tools_app.files.owner import workspace_owner
 from tools_app.sandbox.base import Command, Limits, Outcome, Sandbox
-from tools_app.sandbox.owner import workspace_owner
 
 _TEXT = "echo works > probe && cat probe | cat"
 _LIMITS = Limits(wall_s=10)

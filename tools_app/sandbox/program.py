@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools_app.sandbox.owner import Owner
+from tools_app.files.owner import Owner
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 from shutil import which
 
 from tools_app.errors import SandboxUnavailable
+from tools_app.files.owner import Owner
 from tools_app.sandbox.environment import PATH
-from tools_app.sandbox.owner import Owner
 
 _STAGE = Path("/tmp")  # noqa: S108  covered in this stage's view, not on the machine
 _OPTIONS = (

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
 
-from tools_app import disk_use
+from tools_app.files import quota
 from tools_app.sandbox import group, memory
 from tools_app.sandbox.base import Limits, Outcome, Started
 from tools_app.sandbox.output import Output
@@ -63,7 +63,7 @@ async def _overflow(workspace: Path | None, most: int | None) -> None:
     if workspace is None or most is None:
         await asyncio.Event().wait()
     else:
-        await disk_use.exceeded(workspace, most)
+        await quota.exceeded(workspace, most)
 
 
 async def _exit_of(pid: int) -> None:

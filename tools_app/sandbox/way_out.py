@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tools_app.filtering_proxy.server import FilteringProxy
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
+from tools_app.network.proxy.server import FilteringProxy
 from tools_app.sandbox.outlet import Outlet
 
 _proxies: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[tuple[FilteringProxy, Path]]]"

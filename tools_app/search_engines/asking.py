@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tools_app.errors import ToolError
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines.base import Engine, SearchFailed
 from tools_app.search_engines.bocha import Bocha
 from tools_app.search_engines.brave import Brave

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from tools_app.errors import ToolError
-from tools_app.fetch import Fetched, Outgoing, send
-from tools_app.network import NetworkPolicy
+from tools_app.network.fetch import Fetched, Outgoing, send
+from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines.query import Found, Query
 
 TIMEOUT_S = 15

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tools_app.fetch import Outgoing
+from tools_app.network.fetch import Outgoing
 from tools_app.search_engines.base import Adapter, items
 from tools_app.search_engines.query import Found, Query, found
 

@@ -1,7 +1,7 @@
 """A SKILL.md: front matter with name and description, then the instructions."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import yaml
@@ -9,8 +9,10 @@ import yaml
 from tools_app.errors import ToolError
 
 FILE = "SKILL.md"
+EXECUTABLE = 0o111  # of a file's mode
 LONGEST = 100_000  # characters of instructions
-LONGEST_DESCRIPTION = 500
+LONGEST_DESCRIPTION = 2048  # characters
+USUAL_DESCRIPTION = 1024  # the most that the format has: https://agentskills.io/specification
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FRONT = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)(.*)\Z", re.DOTALL)
 
@@ -21,15 +23,21 @@ class BadSkill(ToolError):
 
 @dataclass(frozen=True, kw_only=True)
 class SkillText:
-    """`files` are those beside SKILL.md, by their path in the skill's folder."""
+    """`files` are those beside SKILL.md, by their path in the skill's folder; `executable` the paths of programs."""
 
     name: str
     description: str
     body: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    executable: Collection[str] = ()
+
+    @property
+    def shown(self) -> str:
+        """What a model reads of it."""
+        return f'<skill name="{self.name}">\n{self.body}\n</skill>'
 
 
-def read(text: str, files: Mapping[str, bytes] | None = None) -> SkillText:
+def read(text: str, files: Mapping[str, bytes] | None = None, executable: Collection[str] = ()) -> SkillText:
     """Raises BadSkill with a sentence that says what is wrong."""
     match = _FRONT.match(text.replace("\r\n", "\n").lstrip("\ufeff"))
     if not match:
@@ -45,7 +53,25 @@ def read(text: str, files: Mapping[str, bytes] | None = None) -> SkillText:
     body = match[2].strip()
     if not body or len(body) > LONGEST:
         raise BadSkill(f"A skill has instructions, of at most {LONGEST} characters.")
-    return SkillText(name=name, description=description, body=body, files=files or {})
+    return SkillText(name=name, description=description, body=body, files=files or {}, executable=executable)
+
+
+def text_of(data: bytes) -> str:
+    """Raises BadSkill."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise BadSkill(f"{FILE} is no UTF-8 text.") from error
+
+
+def remark(description: str) -> str:
+    """What is worth knowing about a description that is taken; mostly nothing."""
+    if len(description) <= USUAL_DESCRIPTION:
+        return ""
+    return (
+        f"Its description has {len(description):,} characters. It is taken here; other programs take at most "
+        f"{USUAL_DESCRIPTION:,}, and all of it stands in each prompt."
+    )
 
 
 def _front(text: str) -> Mapping[str, object]:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
 from tools_app.browser.program import installed
+from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
+from tools_app.contract.registry import tool
+from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import PageLost
-from tools_app.network import check_url
-from tools_app.registry import tool
-from tools_app.secret_values import with_values
-from tools_app.situation import Situation
-from tools_app.workspace import Workspace
+from tools_app.files.workspace import Workspace
+from tools_app.network.policy import check_url
+from tools_app.shell.secret_values import with_values
 
 if TYPE_CHECKING:
     from tools_app.browser.open_page import OpenPage
@@ -57,7 +57,7 @@ class BrowserArguments(Arguments):
         return self
 
 
-def judge(arguments: BrowserArguments) -> Judgement:
+def judge(arguments: BrowserArguments, workspace: Workspace) -> Judgement:
     if _PLACEHOLDER in (arguments.text or ""):
         return Judgement(danger=Danger.DANGEROUS, rule="gives a secret to a web page")
     if arguments.action in _ACTS:
@@ -65,7 +65,7 @@ def judge(arguments: BrowserArguments) -> Judgement:
     return Judgement(danger=Danger.SAFE)
 
 
-def shown(situation: Situation) -> type[Arguments]:
+def shown(situation: ToolVisibility) -> type[Arguments]:
     return BrowserArguments if situation.has_open_page else VisitArguments
 
 

@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app import file_changes, file_patch, text_page
-from tools_app.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
+from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
+from tools_app.contract.registry import tool
 from tools_app.errors import ToolError
-from tools_app.listing import in_units
-from tools_app.picture_type import picture_type
-from tools_app.registry import tool
-from tools_app.secret_values import filled
-from tools_app.workspace import MAX_WHOLE, Workspace
+from tools_app.files import changes, patch, text_page
+from tools_app.files.listing import in_units
+from tools_app.files.picture_type import picture_type
+from tools_app.files.workspace import MAX_WHOLE, Workspace
+from tools_app.shell.secret_values import filled
 
 _REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
 _ENTRIES = 500  # of a folder
@@ -23,7 +23,8 @@ class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
         description="read: the lines of a file, numbered, or a picture. write: create or replace a file. append: add "
         "to its end. edit: replace old by new. patch: a unified diff in `content`, over files and places; all of it is "
-        "applied or nothing. list: what a folder holds. move: rename path to `to`. delete: a file or a folder."
+        "applied or nothing. list: what a folder holds. move: rename path to `to`. delete: a file, or "
+        "a folder, for which a person is asked."
     )
     path: str = Field(
         min_length=1,
@@ -52,9 +53,11 @@ class FileArguments(Arguments):
         return self
 
 
-def judge(arguments: FileArguments) -> Judgement:
+def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
     if arguments.action in ("read", "list"):
         return Judgement(danger=Danger.SAFE)
+    if arguments.action == "delete" and workspace.is_folder(arguments.path):  # of a file, a version is kept
+        return Judgement(danger=Danger.DANGEROUS, rule="deletes a folder with all that is in it")
     verb = "deletes" if arguments.action == "delete" else "changes"
     return Judgement(danger=Danger.MODERATE, rule=f"{verb} files of the workspace")
 
@@ -93,7 +96,7 @@ def _read(arguments: FileArguments, workspace: Workspace) -> ToolResult:
 
 
 def _list(arguments: FileArguments, workspace: Workspace) -> ToolResult:
-    entries = workspace.entries(arguments.path)
+    entries = workspace.listed(arguments.path)
     lines = [str(entry) for entry in entries[:_ENTRIES]]
     if len(entries) > _ENTRIES:
         lines.append(f"and {len(entries) - _ENTRIES} more")
@@ -102,13 +105,13 @@ def _list(arguments: FileArguments, workspace: Workspace) -> ToolResult:
 
 _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
     "read": _read,
-    "write": lambda given, workspace: file_changes.write(given.path, given.content or "", workspace),
-    "append": lambda given, workspace: file_changes.append(given.path, given.content or "", workspace),
-    "edit": lambda given, workspace: file_changes.edit(
+    "write": lambda given, workspace: changes.write(given.path, given.content or "", workspace),
+    "append": lambda given, workspace: changes.append(given.path, given.content or "", workspace),
+    "edit": lambda given, workspace: changes.edit(
         given.path, given.old or "", given.new or "", workspace, everywhere=given.replace_all
     ),
-    "patch": lambda given, workspace: file_patch.patch(given.path, given.content or "", workspace),
+    "patch": lambda given, workspace: patch.patch(given.path, given.content or "", workspace),
     "list": _list,
-    "move": lambda given, workspace: file_changes.move(given.path, given.to or "", workspace),
-    "delete": lambda given, workspace: file_changes.delete(given.path, workspace),
+    "move": lambda given, workspace: changes.move(given.path, given.to or "", workspace),
+    "delete": lambda given, workspace: changes.delete(given.path, workspace),
 }

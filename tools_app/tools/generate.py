@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tools_app import long_document
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.registry import tool
+from tools_app.contract.visibility import ToolVisibility
+from tools_app.documents import long_document
 from tools_app.errors import ModelFailed, ToolError
-from tools_app.listing import in_units
-from tools_app.picture_type import picture_type
-from tools_app.registry import tool
-from tools_app.situation import Situation
+from tools_app.files.listing import in_units
+from tools_app.files.picture_type import picture_type
 
 _SUFFIXES = {
     "image": (".png", ".jpg", ".jpeg", ".webp", ".gif"),
@@ -37,7 +37,7 @@ class GenerateArguments(Arguments):
     path: str = Field(min_length=1, description="The file to make, such as drawings/tree.png, intro.mp3 or report.md.")
 
 
-def possible(schema: dict[str, Any], situation: Situation) -> dict[str, Any]:
+def possible(schema: dict[str, Any], situation: ToolVisibility) -> dict[str, Any]:
     """The schema with the kinds that a model of the person can make; any of them can write."""
     kinds = [*(["image"] * situation.makes_images), *(["audio"] * situation.makes_audio), "document"]
     properties = schema["properties"]

@@ -4,10 +4,11 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.background.jobs import jobs
-from tools_app.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
-from tools_app.registry import tool
-from tools_app.secret_values import with_values
+from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
+from tools_app.contract.registry import tool
+from tools_app.files.workspace import Workspace
+from tools_app.shell.background.jobs import jobs
+from tools_app.shell.secret_values import with_values
 
 
 class JobArguments(Arguments):
@@ -27,7 +28,7 @@ class JobArguments(Arguments):
         return self
 
 
-def judge(arguments: JobArguments) -> Judgement:
+def judge(arguments: JobArguments, workspace: Workspace) -> Judgement:
     if arguments.action == "read":
         return Judgement(danger=Danger.SAFE)
     return Judgement(danger=Danger.MODERATE, rule="acts on a command that runs")

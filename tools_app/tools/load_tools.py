@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.effects import LoadGroup
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.effects import LoadGroup
+from tools_app.contract.registry import tool
 from tools_app.errors import ToolError
-from tools_app.registry import tool
 
 
 class LoadToolsArguments(Arguments):

@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.registry import tool
+from tools_app.files.paths import parts
 from tools_app.matching import child
 from tools_app.matching.query import Answer, Query
-from tools_app.paths import parts
-from tools_app.registry import tool
 
 
 class MatchArguments(Arguments):
@@ -35,7 +35,8 @@ class MatchArguments(Arguments):
 @tool(
     name="match",
     description="""Searches the workspace: glob finds files by name, newest first; grep finds lines by a regular
-    expression. What .gitignore files leave out is not searched. At most 200 matches are shown.""",
+    expression. What .gitignore files leave out, and .results/, is searched only where `path` names it. At most 200
+    matches are shown.""",
     arguments=MatchArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,
@@ -60,6 +61,8 @@ def _content(answer: Answer) -> str:
     lines = list(answer.lines) or ["No match."]
     if answer.total > answer.shown:
         lines.append(f"({answer.total - answer.shown} more matches are not shown; narrow the pattern or the path)")
+    if answer.unsearched:
+        lines.append(f"(not searched: {'; '.join(answer.unsearched)})")
     if not answer.complete:
         lines.append("(the search took too long and was ended early; there may be more: choose a smaller folder)")
     return "\n".join(lines)

@@ -4,10 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.effects import ForgetNote, KeepNote
-from tools_app.notes import told
-from tools_app.registry import tool
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.effects import ForgetNote, KeepNote
+from tools_app.contract.registry import tool
+from tools_app.notes import rendered
 
 
 class MemoryArguments(Arguments):
@@ -33,7 +33,7 @@ class MemoryArguments(Arguments):
 async def memory(arguments: MemoryArguments, context: ToolContext) -> ToolResult:
     if arguments.action == "search":
         found = await context.memory.search(arguments.text)
-        return ToolResult(content=told(found) if found else "Nothing that is remembered fits. Try other words.")
+        return ToolResult(content=rendered(found) if found else "Nothing that is remembered fits. Try other words.")
     if arguments.action == "forget":
         note = await context.memory.own(arguments.text)
         return ToolResult(content=f"Forgotten: {note.text}", effects=[ForgetNote(number=note.number)])

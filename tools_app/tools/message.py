@@ -4,13 +4,13 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.effects import Finish, MisfitData, WaitForReply
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.effects import Finish, MisfitData, WaitForReply
+from tools_app.contract.registry import tool
+from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import InvalidArguments
 from tools_app.output_schema.checking import fitted
 from tools_app.output_schema.showing import with_data
-from tools_app.registry import tool
-from tools_app.situation import Situation
 
 
 class Words(Arguments):
@@ -37,7 +37,7 @@ class MessageArguments(Words):
     data: Any = None  # shown to models only where a schema is asked for, and then with it
 
 
-def _with_data(parameters: dict[str, Any], situation: Situation) -> dict[str, Any]:
+def _with_data(parameters: dict[str, Any], situation: ToolVisibility) -> dict[str, Any]:
     return with_data(parameters, situation.output_schema) if situation.output_schema else parameters
 
 

@@ -2,9 +2,9 @@
 
 from pydantic import Field
 
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.registry import tool
 from tools_app.errors import ToolError
-from tools_app.registry import tool
 
 PAGE = 6_000  # bytes: what a result may have by default, with room for what is said beside it
 

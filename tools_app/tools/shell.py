@@ -8,16 +8,16 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from tools_app.background.job import Start
-from tools_app.background.jobs import jobs
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.listing import in_units
-from tools_app.registry import tool
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.registry import tool
+from tools_app.files.listing import in_units
 from tools_app.sandbox import way_out
 from tools_app.sandbox.base import WORKSPACE, Command, Limits, Outcome
 from tools_app.sandbox.outlet import Outlet
-from tools_app.shell_judgement import judgement
-from tools_app.shell_secrets import as_variables
+from tools_app.shell.background.job import Start
+from tools_app.shell.background.jobs import jobs
+from tools_app.shell.danger import judgement
+from tools_app.shell.secrets import as_variables
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
@@ -44,7 +44,7 @@ class ShellArguments(Arguments):
     read, write, edit or search files, prefer the tools file and match.""",
     arguments=ShellArguments,
     danger=Danger.MODERATE,
-    judge=lambda arguments: judgement(arguments.command),
+    judge=lambda arguments, workspace: judgement(arguments.command),
     target=Target.SANDBOX,
     compact_template="shell: {command}",
     takes_secrets=True,

@@ -4,11 +4,11 @@ import asyncio
 
 from pydantic import Field
 
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.effects import LoadSkill
-from tools_app.registry import tool
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.effects import LoadSkill
+from tools_app.contract.registry import tool
+from tools_app.files.workspace import Workspace
 from tools_app.skills.reading import SkillText
-from tools_app.workspace import Workspace
 
 FOLDER = ".skills"
 
@@ -29,14 +29,14 @@ class SkillArguments(Arguments):
 )
 async def skill(arguments: SkillArguments, context: ToolContext) -> ToolResult:
     loaded = await context.skills.get(arguments.name)
-    if context.skills.is_in_view(arguments.name):
-        return ToolResult(content=f"The skill {arguments.name} is loaded already: its text stands above in full.")
     await asyncio.to_thread(_lay_out, loaded, context.workspace)
+    if context.skills.is_in_view(loaded):
+        return ToolResult(content=f"The skill {arguments.name} is loaded already: its text stands above in full.")
     files = ", ".join(f"{FOLDER}/{loaded.name}/{path}" for path in loaded.files)
-    said = [f'<skill name="{loaded.name}">', loaded.body, "</skill>", *([f"Its files: {files}"] if files else [])]
+    said = [loaded.shown, *([f"Its files: {files}"] if files else [])]
     return ToolResult(content="\n".join(said), effects=[LoadSkill(name=loaded.name)])
 
 
 def _lay_out(loaded: SkillText, workspace: Workspace) -> None:
     for path, content in loaded.files.items():
-        workspace.write_bytes(f"{FOLDER}/{loaded.name}/{path}", content)
+        workspace.write_bytes(f"{FOLDER}/{loaded.name}/{path}", content, executable=path in loaded.executable)

@@ -7,15 +7,15 @@ from io import BytesIO
 
 from pydantic import Field
 
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.child_process.parent import NoAnswer, answer_of
-from tools_app.deck.page import page
-from tools_app.deck.slide import Deck, Image, Slide
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.registry import tool
+from tools_app.documents.deck.page import page
+from tools_app.documents.deck.slide import Deck, Image, Slide
 from tools_app.errors import ToolError
-from tools_app.listing import in_units
-from tools_app.picture_type import picture_type
-from tools_app.registry import tool
-from tools_app.workspace import Workspace
+from tools_app.files.listing import in_units
+from tools_app.files.picture_type import picture_type
+from tools_app.files.workspace import Workspace
 
 _MOST = 100  # slides
 _MOST_BODY = 5_000  # characters
@@ -81,7 +81,7 @@ async def _powerpoint(deck: Deck) -> bytes:
     if odd := [slide.image.name for slide in deck.slides if slide.image and slide.image.media_type == "image/webp"]:
         raise ToolError(f"PowerPoint takes no WebP: {', '.join(odd)}. Convert it to PNG first.")
     try:
-        answer = await answer_of("tools_app.deck.powerpoint", asdict(deck))
+        answer = await answer_of("tools_app.documents.deck.powerpoint", asdict(deck))
     except NoAnswer as error:
         raise ToolError("The deck is too large to be made. Use fewer or smaller pictures.") from error
     if "error" in answer:

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.effects import EndStep, WaitForReply
-from tools_app.registry import tool
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.effects import EndStep, WaitForReply
+from tools_app.contract.registry import tool
 
 
 class StepArguments(Arguments):

@@ -5,13 +5,13 @@ from io import BytesIO
 
 from pydantic import Field, model_validator
 
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.capabilities import Picture
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.capabilities import Picture
+from tools_app.contract.registry import tool
 from tools_app.errors import FetchFailed, ToolError
-from tools_app.fetch import fetch
-from tools_app.picture_type import picture_type
-from tools_app.registry import tool
-from tools_app.web_page.enclosure import enclose
+from tools_app.files.picture_type import picture_type
+from tools_app.network.fetch import fetch
+from tools_app.web.enclosure import enclose
 
 _MOST_BYTES = 20 * 1000**2
 _TIMEOUT_S = 30

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_
 
 from agentsite.configuration.values import Name, Section, WebAddress
 from tools_app.models import Approval, DangerLevel, SearchEngineKind
-from tools_app.network import NetworkPolicy
+from tools_app.network.policy import NetworkPolicy
 
 
 class Tool(Section):

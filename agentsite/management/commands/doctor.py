@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from agentsite.checks.examination import everything
+from agentsite.checks.examination import run_checks
 from agentsite.checks.finding import Finding, Status
 
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="One JSON object, for programs.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        findings = list(everything())
+        findings = list(run_checks())
         if options["json"]:
             self.stdout.write(_as_json(findings))
         else:

@@ -31,6 +31,7 @@ class Command(BaseCommand):
         from agentsite.terminal import reports, run
         from tasks_app import services
         from tasks_app.errors import Refusal
+        from tasks_app.runtime import process
 
         first_start.migrate()
         admin = first_start.ensure_admin()
@@ -41,7 +42,7 @@ class Command(BaseCommand):
         )
         wishes = {"max_iterations": options["max_iterations"], "output_schema": self._schema(options["output_schema"])}
         try:
-            task = services.post_message(session, user, instruction, **wishes).task
+            task = services.post_message(session, user, instruction, **wishes, terminal=process.name()).task
         except Refusal as refusal:
             raise CommandError(str(refusal), returncode=USAGE) from refusal
         assert task is not None
@@ -51,8 +52,11 @@ class Command(BaseCommand):
             raise CommandError(ended.failure_detail, returncode=1)
 
     def _print(self, line: str) -> None:
-        self.stdout.write(line)
-        self.stdout.flush()
+        try:
+            self.stdout.write(line)
+            self.stdout.flush()
+        except OSError as error:  # the terminal is gone, or the pipe
+            raise BrokenPipeError from error
 
     def _user(self, name: str) -> Any:
         user = get_user_model().objects.filter(username=name, is_active=True).first()

@@ -5,10 +5,10 @@ import uuid
 import pytest
 
 from tasks_app.api.urls import urlpatterns
-from tasks_app.engine import versions
+from tasks_app.engine.effects import versions
 from tasks_app.models import Approval, MemoryNote, ToolCallLog
 from tests import factories
-from tools_app.effects import KeepVersion
+from tools_app.contract.effects import KeepVersion
 
 READS = [
     ("GET", "sessions/{session}/"),
@@ -44,7 +44,7 @@ ALL = [*WITH_ID, *(("GET", path, None) for path in ONES_OWN), ("DELETE", "secret
 
 @pytest.fixture
 def address(session, task):
-    from tasks_app.engine.capabilities import workspace_of
+    from tasks_app.workspaces import workspace_of
 
     workspace_of(session).write_bytes("notes.txt", b"hello")
     (version,) = versions.keep(session, task, [KeepVersion(path="notes.txt", data=b"hi")])

@@ -14,10 +14,11 @@ from django.test import Client
 
 from agentsite.accounts.models import ApiToken
 from agentsite.asgi import http_application
-from tasks_app import broadcast, event_loop, follow, running_text
 from tasks_app.api import events
-from tasks_app.engine.draft import Draft, notice
+from tasks_app.events import broadcast, event_loop, stream_buffer
+from tasks_app.live import subscription
 from tasks_app.models import ContextType, Session
+from tasks_app.record.draft import Draft, notice
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -163,20 +164,20 @@ async def test_only_entries_have_an_id_and_other_events_have_their_own_data(open
 
 async def test_the_text_that_streams_is_given_from_its_beginning_and_then_goes_on(open_stream, task):
     def piece(offset, text):
-        return running_text.Piece(stream="s1", kind="text", offset=offset, text=text)
+        return stream_buffer.Chunk(stream="s1", kind="text", offset=offset, text=text)
 
-    await running_text.store.add(task.pk, piece(0, "Once "))
+    await stream_buffer.store.add(task.pk, piece(0, "Once "))
     async with open_stream() as stream:
         delta = {"task": str(task.pk), "stream": "s1", "kind": "text"}
         assert (await stream.until("delta"))["data"] == {**delta, "text": "Once ", "offset": 0}
         await broadcast.send(task.session.group, piece(5, "upon").event(task.pk))
         assert (await stream.until("delta"))["data"] == {**delta, "text": "upon", "offset": 5}
-    await running_text.store.drop(task.pk)
+    await stream_buffer.store.drop(task.pk)
 
 
 async def test_text_that_stands_in_an_entry_by_now_is_not_told_again(open_stream, task):
-    piece = running_text.Piece(stream="s1", kind="text", offset=0, text="Once ")
-    await running_text.store.add(task.pk, piece)
+    piece = stream_buffer.Chunk(stream="s1", kind="text", offset=0, text="Once ")
+    await stream_buffer.store.add(task.pk, piece)
     said = Draft(context_type=ContextType.AI_MESSAGE, content="Once upon", metadata={"stream": "s1"})
     (entry,) = await database_sync_to_async(factories.append)(task, said)
     async with open_stream(f"after={entry.seq}") as stream:
@@ -187,18 +188,18 @@ async def test_text_that_stands_in_an_entry_by_now_is_not_told_again(open_stream
         while "inbox" not in told:
             told.append((await stream.next()).get("event"))
         assert "delta" not in told
-    await running_text.store.drop(task.pk)
+    await stream_buffer.store.drop(task.pk)
 
 
 @pytest.mark.parametrize("kind", ["text", "thinking"])
 async def test_what_comes_after_the_end_of_a_stream_is_not_kept(task, kind):
     def piece(kind, offset):
-        return running_text.Piece(stream="s1", kind=kind, offset=offset, text="Once ")
+        return stream_buffer.Chunk(stream="s1", kind=kind, offset=offset, text="Once ")
 
-    await running_text.store.add(task.pk, piece("text", 0))
-    await running_text.store.drop(task.pk)
-    await running_text.store.add(task.pk, piece(kind, 5), goes_on=True)
-    assert await running_text.store.read(task.pk) == []
+    await stream_buffer.store.add(task.pk, piece("text", 0))
+    await stream_buffer.store.drop(task.pk)
+    await stream_buffer.store.add(task.pk, piece(kind, 5), goes_on=True)
+    assert await stream_buffer.store.read(task.pk) == []
 
 
 async def test_silence_is_filled_with_comments(open_stream, monkeypatch):
@@ -218,7 +219,7 @@ async def test_after_a_silence_nothing_is_missing(open_stream, task, monkeypatch
 
 
 async def test_it_ends_when_the_session_is_deleted_or_no_longer_shared(open_stream, task, monkeypatch):
-    monkeypatch.setattr(follow, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(subscription, "CHECK_SECONDS", 0.02)
     async with open_stream() as stream:
         await stream.until("state")
         await database_sync_to_async(Session.objects.filter(pk=task.session_id).delete)()

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from tasks_app.models import Session, Task
-from tools_app import workspace_copy
+from tools_app.files import workspace_copy
 
 
 def test_it_answers_with_the_new_session(task: Task, alices: Any) -> None:

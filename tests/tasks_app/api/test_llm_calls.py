@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from llm_app.models import LLMLog, Secret
-from tasks_app import jobs, services
+from tasks_app import services
 from tasks_app.models import ContextEntry, Task
+from tasks_app.worker import jobs
 from tests import factories
 from tests.tasks_app.engine.conftest import call, result, script
 

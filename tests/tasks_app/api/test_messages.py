@@ -2,8 +2,8 @@
 
 import pytest
 
-from tasks_app.engine.capabilities import workspace_of
 from tasks_app.models import ContextEntry, InboxMessage, Task
+from tasks_app.workspaces import workspace_of
 from tests.pictures import picture
 
 

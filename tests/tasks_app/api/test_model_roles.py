@@ -5,7 +5,8 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from llm_app.models import LogicalModel
-from tasks_app import jobs, services
+from tasks_app import services
+from tasks_app.worker import jobs
 from tests import factories
 from tests.tasks_app.engine.conftest import call, result, script
 

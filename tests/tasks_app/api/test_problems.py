@@ -104,10 +104,6 @@ def test_a_session_that_is_deleted_in_this_instant_is_404(alices, session, monke
     check(alices.call("POST", f"sessions/{session.pk}/messages/", {"content": "x"}), 404)
 
 
-def test_a_body_whose_length_nobody_knows_is_411_and_not_taken_for_an_empty_one(alices):
-    check(alices.generic("POST", "/api/v1/sessions/", b"", JSON, HTTP_TRANSFER_ENCODING="chunked"), 411)
-
-
 def test_an_address_without_its_slash_says_so(alices):
     assert "slash" in check(alices.call("POST", "sessions", {}), 404)["detail"]
 

@@ -3,9 +3,9 @@
 import pytest
 
 from llm_app.types import Thinking
-from tasks_app.engine.capabilities import workspace_of
-from tasks_app.engine.draft import Draft, result
 from tasks_app.models import ContextType, Session
+from tasks_app.record.draft import Draft, result
+from tasks_app.workspaces import workspace_of
 from tests import factories
 
 

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from tasks_app import jobs
-from tasks_app.engine.draft import result
 from tasks_app.models import Approval, ContextEntry, Task
+from tasks_app.record.draft import result
+from tasks_app.worker import jobs
 from tests import factories
 from tests.tasks_app.engine.conftest import call, script
 from tests.tasks_app.engine.conftest import result as the_result

@@ -10,9 +10,10 @@ import yaml
 from django.db import connection
 
 from llm_app.models import LLMLog
-from tasks_app import jobs, services
+from tasks_app import services
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.replay import verification
+from tasks_app.worker import jobs
 from tests import factories, provider
 
 

@@ -11,7 +11,7 @@ QUESTIONS = ("billing", "東京の会議", "ÜBERGABE", "say 'and' | ! \\ (x):* 
 def main() -> None:
     django.setup()
     call_command("migrate", verbosity=0)
-    from tasks_app.engine.memory import found
+    from tasks_app.memory.search import found
     from tasks_app.models import MemoryNote
     from tests import factories
 

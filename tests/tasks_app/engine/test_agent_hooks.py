@@ -138,10 +138,18 @@ def test_a_message_is_refused_and_says_nothing_of_the_pattern(play, agent):
     assert run.task.final_result["text"] == "She works here."
 
 
+def test_a_message_is_refused_for_the_words_beside_it_too(play, agent):
+    agent(withheld_patterns=[r"EMP-\d{4}"])
+    run = play({**result("All said above."), "content": "Her number is EMP-1815."}, result("She works here."))
+    assert run.advance().state == "done"
+    assert run.results()[0][0] == "blocked"
+    assert run.task.final_result["text"] == "She works here."
+
+
 @pytest.mark.parametrize("patterns", [[], ["EMP"]])
 def test_while_it_is_on_no_message_is_streamed(patterns, play, agent, monkeypatch):
     fed = []
-    monkeypatch.setattr("tasks_app.engine.live_stream.LiveStream.feed", lambda stream, kind, text: fed.append(kind))
+    monkeypatch.setattr("tasks_app.events.live_stream.LiveStream.feed", lambda stream, kind, text: fed.append(kind))
     agent(withheld_patterns=patterns)
     run = play(call("shell", command="echo hello"), result("Hello."))
     assert run.advance().state == "done"
@@ -151,7 +159,7 @@ def test_while_it_is_on_no_message_is_streamed(patterns, play, agent, monkeypatc
 
 def test_what_was_streamed_of_a_refused_result_is_withdrawn(play, agent, monkeypatch):
     withdrawn = []
-    monkeypatch.setattr("tasks_app.engine.live_stream.LiveStream.withdraw", lambda stream: withdrawn.append(stream.id))
+    monkeypatch.setattr("tasks_app.events.live_stream.LiveStream.withdraw", lambda stream: withdrawn.append(stream.id))
     agent(self_verification=True)
     run = play(result("One."), result("Two."))
     run.advance()

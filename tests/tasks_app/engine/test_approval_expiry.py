@@ -5,10 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tasks_app import expiry, services
+from tasks_app import services
 from tasks_app.errors import NothingToAnswer
-from tasks_app.keeper import Keeper
 from tasks_app.models import Approval, Limits
+from tasks_app.worker import approval_expiry
+from tasks_app.worker.supervisor import Supervisor
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting
 
@@ -31,16 +32,16 @@ def expire():
 def test_it_has_as_long_as_the_limits_say(waiting):
     left = Approval.objects.get().expires_at - timezone.now()
     assert timedelta(hours=1, minutes=55) < left <= timedelta(hours=2)
-    expiry.close_expired()
+    approval_expiry.close_expired()
     waiting.advance()
     assert waiting.task.waiting_for == "approval"
 
 
 def test_then_it_is_rejected_and_the_task_goes_on(waiting):
     expire()
-    expiry.close_expired()
+    approval_expiry.close_expired()
     assert waiting.advance().state == "done"
-    assert waiting.results()[0] == ("rejected", f"Not run: {expiry.NOBODY_CAME}")
+    assert waiting.results()[0] == ("rejected", f"Not run: {approval_expiry.NOBODY_CAME}")
     approval = Approval.objects.get()
     assert (approval.decision, approval.decided_by) == ("rejected", None)
     assert not (waiting.task.session.workspace_path / "a.txt").exists()
@@ -50,20 +51,20 @@ def test_who_comes_too_late_cannot_approve_it(waiting, owner):
     expire()
     with pytest.raises(NothingToAnswer):
         services.decide(waiting.task, owner, "approved")
-    expiry.close_expired()
+    approval_expiry.close_expired()
     assert waiting.advance().state == "done"
 
 
 def test_what_was_decided_in_time_does_not_expire(waiting, owner):
     services.decide(waiting.task, owner, "approved")
     expire()
-    expiry.close_expired()
+    approval_expiry.close_expired()
     assert waiting.advance().state == "done"
     assert waiting.results()[0][0] == "succeeded"
 
 
 def test_a_worker_looks_for_them_by_itself(waiting):
     expire()
-    Keeper()._round(is_called=False)
+    Supervisor()._round(is_called=False)
     assert waiting.advance().state == "done"
     assert waiting.results()[0][0] == "rejected"

@@ -3,9 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from tasks_app import recovery, services
+from tasks_app import services
 from tasks_app.errors import NothingToAnswer
 from tasks_app.models import Approval, ToolCallLog
+from tasks_app.worker import reaper
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting
 
@@ -30,7 +31,7 @@ def test_the_call_waits_and_runs_when_approved(play, owner):
 def test_the_wait_survives_a_restart(play, owner):
     run = play(WRITE, result())
     run.advance()
-    recovery.start()
+    reaper.start()
     run.advance()
     assert run.task.waiting_for == "approval"
 

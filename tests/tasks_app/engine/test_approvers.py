@@ -7,8 +7,9 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.db.models import ProtectedError
 
-from tasks_app import services, who_decides
+from tasks_app import services
 from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall
+from tasks_app.interaction import approver
 from tasks_app.models import Approval, SessionMember
 from tests import factories
 from tests.tasks_app.engine.conftest import call, result
@@ -91,7 +92,7 @@ def test_the_administrators_word_holds_for_what_waits_already(play, set_up, owne
     setting = set_up()
     task = play(WRITE, result()).advance()
     approval = Approval.objects.get()
-    assert who_decides.objection(approval, owner) == ""
+    assert approver.why_not(approval, owner) == ""
     setting.approvers = reviewers
     setting.save()
     with pytest.raises(MayNotDecide):

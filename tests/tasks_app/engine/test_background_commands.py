@@ -4,13 +4,14 @@ import os
 
 import pytest
 
-from tasks_app import event_loop, services
-from tasks_app.engine import holding as engine_holding
+from tasks_app import services
+from tasks_app.events import event_loop
+from tasks_app.run import affinity as engine_holding
 from tests.processes import below
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import until
-from tools_app import holding
-from tools_app.background.jobs import jobs
+from tools_app import held_resources
+from tools_app.shell.background.jobs import jobs
 
 
 def end_all(session):
@@ -30,7 +31,7 @@ def test_a_later_step_reads_and_ends_it(play):
     assert run.advance().state == "done"
     assert [status for status, _ in run.results()[:2]] == ["succeeded", "succeeded"]
     assert run.results()[1][1].startswith("[job 1 was ended]")
-    assert not holding.of(str(run.task.session_id))
+    assert not held_resources.of(str(run.task.session_id))
 
 
 def test_the_tool_is_there_only_while_one_runs(play):
@@ -56,12 +57,12 @@ def test_it_ends_with_its_session(play, by):
     before = below(os.getpid())
     run.advance()
     session, name, folder = run.task.session, str(run.task.session_id), run.task.session.workspace_path
-    assert holding.of(name)
+    assert held_resources.of(name)
     if by == "us":
         services.delete_session(session)
         assert not folder.exists()
     else:
         type(session).objects.all().delete()
-        engine_holding.let_go_of_deleted()
-    assert not holding.of(name)
+        engine_holding.release_deleted()
+    assert not held_resources.of(name)
     until(lambda: below(os.getpid()) <= before)

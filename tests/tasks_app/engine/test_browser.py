@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from tasks_app import event_loop, services
+from tasks_app import services
+from tasks_app.events import event_loop
 from tasks_app.models import Session
 from tests import pages
 from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine.conftest import Run, call, result
 from tests.waiting import until
-from tools_app import holding
+from tools_app import held_resources
 from tools_app.browser.program import installed
 from tools_app.models import AllowedAddress
 
@@ -92,7 +93,7 @@ def test_stop_ends_a_visit_within_a_second(play: Callable[..., Run], site: pages
     thread.join(10)
     assert time.monotonic() - began < 1
     assert run.results()[0][0] == "interrupted"
-    assert until(lambda: not holding.of(str(run.task.session_id)))
+    assert until(lambda: not held_resources.of(str(run.task.session_id)))
 
 
 def test_a_role_without_the_browser_never_sees_it(ask_http: Callable[..., Run], http_provider: Any) -> None:

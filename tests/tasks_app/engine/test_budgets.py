@@ -11,8 +11,9 @@ from llm_app.budgets import waiting
 from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import CallSize
 from llm_app.models import Budget, LLMLog, Reservation, Route, Spending
-from tasks_app import jobs, services
-from tasks_app.engine import execution
+from tasks_app import services
+from tasks_app.engine import run_tool
+from tasks_app.worker import jobs
 from tests.provider import Reply, openai_call, openai_result
 from tests.tasks_app.engine.conftest import call, result
 from tests.tasks_app.engine.test_crashes import crash
@@ -83,13 +84,13 @@ def test_the_members_of_a_role_share_its_budget(play, owner, alice):
 
 def test_a_word_of_the_administrator_holds_from_the_next_step_on(play, owner, monkeypatch):
     run = play(LOOK, LOOK, LOOK, result())
-    record = execution.record
+    record = run_tool.record
 
     def then_set_a_budget(*arguments):
         Budget.objects.get_or_create(user=owner, defaults={"tokens_per_day": 1})
         return record(*arguments)
 
-    monkeypatch.setattr(execution, "record", then_set_a_budget)
+    monkeypatch.setattr(run_tool, "record", then_set_a_budget)
     task = run.advance()
     assert (task.failure_code, task.iteration) == ("budget_exceeded", 1)
 

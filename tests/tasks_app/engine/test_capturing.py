@@ -3,8 +3,8 @@
 import pytest
 
 from llm_app.models import LLMLog
-from tasks_app.engine.capabilities import workspace_of
 from tasks_app.models import MemoryNote
+from tasks_app.workspaces import workspace_of
 from tests import factories
 from tests.provider import Reply, openai_text
 from tests.tasks_app.engine.test_strategies import Reader, agent, read_all

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks_app.engine.compaction import ABOUT, Compacted, compact
-from tasks_app.engine.turn_lines import line_of, shortened
-from tasks_app.engine.turns import group
+from tasks_app.engine.compaction.fit import ABOUT, Compacted, compact
+from tasks_app.engine.compaction.lines import line_of, shortened
 from tasks_app.models import ContextEntry
+from tasks_app.record.turns import group
 
 DAY = datetime(2026, 11, 22, tzinfo=UTC)
 

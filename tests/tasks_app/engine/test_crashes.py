@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tasks_app import jobs, recovery, services
-from tasks_app.engine import execution, lease, process
+from tasks_app import services
+from tasks_app.engine import run_tool
 from tasks_app.models import Task, ToolCallLog
+from tasks_app.runtime import lease, process
+from tasks_app.worker import jobs, reaper
 from tests.tasks_app.engine.conftest import call, result
 
 
@@ -31,7 +33,7 @@ def crash(run, monkeypatch, where, name):
 
 def test_a_moderate_tool_that_was_running_has_an_unknown_outcome_and_does_not_run_again(play, monkeypatch):
     run = play(call("file", action="write", path="a.txt", content="x"), result())
-    crash(run, monkeypatch, execution, "tool_context")
+    crash(run, monkeypatch, run_tool, "tool_context")
     assert ToolCallLog.objects.get().status == "started"
     assert run.advance().state == "done"
     status, content = run.results()[0]
@@ -41,13 +43,13 @@ def test_a_moderate_tool_that_was_running_has_an_unknown_outcome_and_does_not_ru
 
 def test_a_safe_tool_that_was_running_runs_again(play, monkeypatch):
     run = play(call("file", action="list", path="."), result())
-    crash(run, monkeypatch, execution, "tool_context")
+    crash(run, monkeypatch, run_tool, "tool_context")
     assert run.advance().state == "done"
     assert run.results()[0][0] == "succeeded"
 
 
 def test_every_call_has_exactly_one_result_and_seq_has_no_gap_wherever_it_dies(play, monkeypatch):
-    for where, name in ((execution, "tool_context"), (execution, "within_budget"), (execution, "fields_of")):
+    for where, name in ((run_tool, "tool_context"), (run_tool, "within_budget"), (run_tool, "fields_of")):
         run = play(call("file", action="list", path="."), call("plan", action="advance"), result())
         crash(run, monkeypatch, where, name)
         assert run.advance().state == "done"
@@ -61,7 +63,7 @@ def test_what_a_crash_left_in_the_folder_of_locks_stops_no_start(play, settings)
     run = play(result())
     (settings.RUN_DIR / "serve.lock").write_text("http://127.0.0.1:8000")
     (settings.RUN_DIR / ("a" * 32)).write_text('{"pid": 12')
-    recovery.start()
+    reaper.start()
     assert not (settings.RUN_DIR / ("a" * 32)).exists()
     assert run.advance().state == "done"
 
@@ -69,7 +71,7 @@ def test_what_a_crash_left_in_the_folder_of_locks_stops_no_start(play, settings)
 def test_a_question_waits_on_over_a_restart(play, owner):
     run = play(call("message", type="ask", text="?"), result())
     run.advance()
-    recovery.start()
+    reaper.start()
     run.advance()
     assert run.task.waiting_for == "reply"
     services.reply(run.task, owner, "yes")
@@ -79,7 +81,7 @@ def test_a_question_waits_on_over_a_restart(play, owner):
 def test_a_poison_task_fails_after_a_bounded_number_of_crashes(play, monkeypatch):
     run = play(call("file", action="list", path="."), result())
     for _ in range(jobs.MOST_CRASHES + 1):
-        crash(run, monkeypatch, execution, "tool_context")
+        crash(run, monkeypatch, run_tool, "tool_context")
     task = run.advance()
     assert (task.state, task.failure_code) == ("failed", "tool_crashed")
     assert run.results()[0][0] == "unknown"
@@ -111,13 +113,13 @@ def test_the_lease_of_a_process_that_is_known_to_be_dead_ends_at_once(play, monk
 def test_the_reaper_wakes_what_is_runnable_and_unclaimed(play, monkeypatch):
     run = play(result())
     woken = []
-    monkeypatch.setattr(recovery, "enqueue", woken.append)
-    recovery.sweep()
+    monkeypatch.setattr(reaper, "enqueue", woken.append)
+    reaper.sweep()
     assert woken == []  # its wake-up is still young
     Task.objects.update(created_at=timezone.now() - timedelta(minutes=1))
-    recovery.sweep()
+    reaper.sweep()
     assert woken == [run.task.pk]
-    recovery.sweep()
+    reaper.sweep()
     assert woken == [run.task.pk]
 
 

@@ -9,11 +9,12 @@ from django.contrib.auth.models import Group
 
 from llm_app.models import LLMLog, Secret
 from llm_app.types import Thinking, ToolCall
-from tasks_app import forks, services
-from tasks_app.engine.capabilities import workspace_of
-from tasks_app.engine.draft import Draft
+from tasks_app import services
 from tasks_app.models import ContextEntry, ContextType, Session, Task
+from tasks_app.record.draft import Draft
 from tasks_app.replay.verification import of_everything, of_session
+from tasks_app.services import forks
+from tasks_app.workspaces import workspace_of
 from tests import factories
 from tests.pictures import picture
 from tests.tasks_app.engine.conftest import Run, call, result, script
@@ -159,7 +160,7 @@ def test_there_must_be_such_an_entry(ended: Session, owner: Any) -> None:
 def test_what_fails_leaves_neither_session_nor_files(
     ended: Session, owner: Any, settings: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("tasks_app.forks._copy_record", lambda *args: 1 / 0)
+    monkeypatch.setattr("tasks_app.services.forks._copy_record", lambda *args: 1 / 0)
     folders = set(workspace_of(ended).root.parent.iterdir())
     with pytest.raises(ZeroDivisionError):
         forks.fork(ended, 6, owner)

@@ -15,14 +15,14 @@ from llm_app.adapters.base import Adapter, RouteParameters
 from llm_app.adapters.json_schema import JSONSchema
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.types import Message, Prompt
-from tasks_app.engine import tokens
-from tasks_app.engine.conversation import Conversation
-from tasks_app.engine.cut import Cut, messages_of
-from tasks_app.engine.moving import Mover, Strategies
-from tasks_app.engine.serialize import message_of
-from tasks_app.engine.turns import group
-from tasks_app.engine.window import Window
+from tasks_app.engine.compaction.plan import CutPlanner, Strategies
+from tasks_app.engine.compaction.window import Window
 from tasks_app.models import ContextEntry
+from tasks_app.record import tokens
+from tasks_app.record.conversation import Conversation
+from tasks_app.record.cut import Cut, messages_of
+from tasks_app.record.serialize import message_of
+from tasks_app.record.turns import group
 from tests.tasks_app.engine.test_compaction import History, template
 
 PARAMETERS = RouteParameters(model="m", max_tokens=400)
@@ -39,7 +39,7 @@ TEXTS = [
 class Session:
     """A record that grows, and what is sent of it: as the engine does it, without a database."""
 
-    def __init__(self, mover: Mover) -> None:
+    def __init__(self, mover: CutPlanner) -> None:
         self.mover, self.cut, self.moves = mover, Cut(), 0
         self.entries: list[ContextEntry] = []
         self.conversation = Conversation(self.cut)
@@ -135,7 +135,7 @@ def test_every_request_fits_and_is_whole_and_is_the_same_when_made_again(
     history: History, size: int, factor: float, prunes: bool, shortens: bool, summed: bool
 ) -> None:
     strategies = Strategies(prunes=prunes, shortens=shortens, is_summed_up=summed)
-    mover = Mover(window=window(size), factor=factor, template=template, strategies=strategies)
+    mover = CutPlanner(window=window(size), factor=factor, template=template, strategies=strategies)
     one, other = Session(mover), Session(mover)
     one.append(History().user("Begin.").entries)
     other.append(one.entries)
@@ -170,7 +170,7 @@ def test_a_million_tokens_pass_through_a_window_of_a_hundred_thousand(strategies
         else:
             history.step(result=chance.choice(TEXTS) * chance.randint(1, 8), path=f"{before}.go")
         size += sum(tokens.of_entry(entry) for entry in history.entries[before:])
-    session = Session(Mover(window=window(100_000), factor=1.0, template=template, strategies=strategies))
+    session = Session(CutPlanner(window=window(100_000), factor=1.0, template=template, strategies=strategies))
     breaks, sent = 0, b""
     for number, entries in enumerate(turns_of(history)):
         session.append(entries)
@@ -189,7 +189,7 @@ def test_a_million_tokens_pass_through_a_window_of_a_hundred_thousand(strategies
 
 
 def test_the_newest_words_of_the_person_survive_every_move() -> None:
-    session = Session(Mover(window=window(3_000), factor=1.0, template=template))
+    session = Session(CutPlanner(window=window(3_000), factor=1.0, template=template))
     history = History().user("The wish that counts.")
     for number in range(200):
         history.step(result="x" * 600, path=f"{number}.go")
@@ -202,7 +202,7 @@ def test_the_newest_words_of_the_person_survive_every_move() -> None:
 
 
 def test_a_view_stays_as_it_is_until_the_next_move() -> None:
-    mover = Mover(window=window(10_000), factor=1.0, template=template, strategies=Strategies(shortens=True))
+    mover = CutPlanner(window=window(10_000), factor=1.0, template=template, strategies=Strategies(shortens=True))
     session = Session(mover)
     history = History().user("Begin.")
     for number in range(60):
@@ -225,7 +225,7 @@ def test_in_every_protocol_the_outline_is_the_first_words_of_a_user(adapter: Ada
     history = History().user("Begin.")
     for number in range(20):
         history.step(result="x" * 900, path=f"{number}.go")
-    session = Session(Mover(window=window(3_000), factor=1.0, template=template))
+    session = Session(CutPlanner(window=window(3_000), factor=1.0, template=template))
     for entries in turns_of(history):
         session.append(entries)
         messages = session.request()

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tasks_app.engine import holding, process
-from tasks_app.keeper import Keeper
 from tasks_app.models import EngineProcess, Session, TaskState
+from tasks_app.run import affinity
+from tasks_app.runtime import process
+from tasks_app.worker.supervisor import Supervisor
 from tests.tasks_app.engine.conftest import Run, result
 from tests.waiting import until
 
@@ -22,13 +23,13 @@ def held_by(run: Run, name: str) -> None:
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that all workers are told of."""
     told: list[str] = []
-    monkeypatch.setattr("tasks_app.engine.wakeup._broadcast", lambda command, task_id: told.append(command))
+    monkeypatch.setattr("tasks_app.runtime.wakeup._broadcast", lambda command, task_id: told.append(command))
     return told
 
 
 @pytest.fixture
-def keeper() -> Iterator[Keeper]:
-    keeper = Keeper()
+def keeper() -> Iterator[Supervisor]:
+    keeper = Supervisor()
     keeper.start()
     yield keeper
     keeper.stop()
@@ -53,10 +54,12 @@ def test_a_dead_worker_holds_nothing_any_more(play: Play, told: list[str], holde
     assert told == []
 
 
-def test_the_holder_takes_what_it_is_told_of_also_when_the_page_is_closed_by_now(play: Play, keeper: Keeper) -> None:
+def test_the_holder_takes_what_it_is_told_of_also_when_the_page_is_closed_by_now(
+    play: Play, keeper: Supervisor
+) -> None:
     run = play(result())
     held_by(run, process.name())
-    holding.called.set()
+    affinity.called.set()
 
     def is_done() -> bool:
         run.task.refresh_from_db()

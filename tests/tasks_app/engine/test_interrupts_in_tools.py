@@ -1,5 +1,6 @@
 """Stop in the middle of any tool: it ends at once, and nothing that the call started runs on."""
 
+import json
 import os
 import sys
 import time
@@ -9,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from tasks_app import mcp_listing, services
-from tasks_app.engine.capabilities import workspace_of
+from tasks_app import services
 from tasks_app.models import ToolCallLog
+from tasks_app.worker import mcp_refresh
+from tasks_app.workspaces import workspace_of
 from tests import factories, pages
 from tests.pictures import picture
 from tests.processes import below
@@ -21,7 +23,7 @@ from tests.tasks_app.engine.test_background_commands import end_all
 from tests.tools_app import mcp_servers
 from tests.waiting import until
 from tools_app.browser.program import installed
-from tools_app.models import AllowedAddress, McpServer, SearchEngine
+from tools_app.models import AllowedAddress, McpServer, McpTool, SearchEngine
 
 AT_ONCE = 5.0  # seconds: a tenth of one in the normal case; the rest is for a machine that has much else to do
 NOTES = str(Path(mcp_servers.__file__).with_name("notes.py"))
@@ -110,9 +112,17 @@ def document(stage: Stage) -> tuple[Any, ...]:
 
 def mcp(stage: Stage) -> tuple[Any, ...]:
     server = McpServer.objects.create(name="notes", transport="stdio", command=[sys.executable, NOTES, "stdio"])
-    assert mcp_listing.refresh(server) == ""
+    assert mcp_refresh.refresh(server) == ""
     server.tools.exclude(name="hang").delete()
     return [("notes__hang", {})], [], lambda: len(below(os.getpid()) - stage.before) > 1  # ours, and the server itself
+
+
+def arguments(stage: Stage) -> tuple[Any, ...]:
+    """It has not begun: its arguments are checked against a pattern that computes for ever."""
+    server = McpServer.objects.create(name="notes", transport="stdio", command=["/no/such/program"])
+    schema = json.dumps({"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}})
+    McpTool.objects.create(server=server, name="t", schema=schema, digest="x", confirmed="x")
+    return [("notes__t", {"a": "a" * 40 + "!"})], [], stage.starts_a_process
 
 
 def job(stage: Stage) -> tuple[Any, ...]:
@@ -123,7 +133,7 @@ def job(stage: Stage) -> tuple[Any, ...]:
     return calls, [], ToolCallLog.objects.filter(name="job", status="started").exists
 
 
-TOOLS = [shell, background, fetch_url, search, browser, match, slides, vision, document, mcp]
+TOOLS = [shell, background, fetch_url, search, browser, match, slides, vision, document, mcp, arguments]
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.__name__)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks_app.engine.languages import language_of
+from tasks_app.text.languages import language_of
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from llm_app.models import LLMLog
-from tasks_app import event_loop, running_text, services
+from llm_app.models import LLMLog, Provider
+from tasks_app import services
+from tasks_app.events import event_loop, stream_buffer
 from tests import factories
 from tests.provider import Reply, openai_call, openai_chunk, openai_result, openai_text, sse
+from tests.strict_provider import strict
 from tests.tasks_app.engine.conftest import Run
 from tests.waiting import until
 
@@ -48,7 +50,7 @@ def ask(owner, http_provider):
 
 @pytest.fixture(autouse=True)
 def _no_patience(monkeypatch):
-    from llm_app import retry
+    from llm_app.call import retry
 
     monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.Decision(retry.Action.RETRY, 0.0))
 
@@ -93,7 +95,7 @@ def test_the_text_of_a_message_streams_before_the_reply_is_whole(ask, http_provi
     http_provider.replies = [long, openai_result()]
     run = ask(timeout_s=30)
     thread = run.in_thread()
-    until(lambda: event_loop.submit(running_text.store.read(run.task.pk)).result(10))
+    until(lambda: event_loop.submit(stream_buffer.store.read(run.task.pk)).result(10))
     services.post_message(run.task.session, owner, "Stop, please.")
     thread.join(30)
     partial = run.entries[2]
@@ -138,7 +140,7 @@ def test_a_status_means_the_same_as_on_our_own_wire(ask, http_provider, status, 
 
 @pytest.mark.parametrize("name", ["hosted_vllm", "openai"])
 def test_retry_after_is_heard(ask, http_provider, monkeypatch, name):
-    from llm_app import retry
+    from llm_app.call import retry
 
     delays = []
     monkeypatch.setattr(
@@ -217,6 +219,25 @@ def test_gemini_is_spoken_to_in_its_own_way(ask, http_provider):
     assert http_provider.received[0].path.startswith("/models/gemini-3-pro-preview:streamGenerateContent")
 
 
+def test_a_broken_call_is_nothing_that_a_strict_server_refuses(ask, http_provider):
+    http_provider.replies = [
+        openai_call("file", '{"action": '),
+        strict(lambda received: openai_result(), window=99_999),
+    ]
+    assert ask().advance().state == "done"
+    assert not LLMLog.objects.exclude(status="succeeded").exists()
+
+
+def test_a_broken_call_of_another_model_does_not_keep_gemini_from_answering(ask, http_provider, owner):
+    http_provider.replies = [openai_call("file", '{"action": '), openai_result()]
+    run = ask()
+    assert run.advance().state == "done"
+    Provider.objects.update(litellm_provider="gemini", base_url=http_provider.base_url.removesuffix("/v1"))
+    http_provider.replies = [gemini("from Gemini")]
+    again = Run(services.post_message(run.task.session, owner, "Again.").task)
+    assert again.advance().final_result["text"] == "from Gemini"
+
+
 def test_a_service_account_takes_the_place_of_a_key(ask, http_provider):
     root = http_provider.base_url.removesuffix("/v1")
     account = {
@@ -254,7 +275,7 @@ def test_a_route_cannot_send_the_request_elsewhere_or_switch_on_search(ask, http
 def test_litellm_is_not_loaded_before_a_call_needs_it():
     program = (
         "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'agentsite.settings';"
-        "import agentsite.asgi, llm_app.protocols, tasks_app.jobs; assert 'litellm' not in sys.modules"
+        "import agentsite.asgi, llm_app.protocols, tasks_app.worker.jobs; assert 'litellm' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

@@ -1,5 +1,6 @@
 """Tools of an MCP server in a whole task: listed, confirmed, opened by role, loaded by group, and called."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,10 +8,14 @@ import pytest
 from django.contrib.auth.models import Group
 
 from llm_app.models import Secret
-from tasks_app import mcp_listing, services
+from tasks_app import services
 from tasks_app.models import ContextEntry, Loaded
+from tasks_app.run import affinity
+from tasks_app.worker import mcp_refresh
+from tests.processes import below
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.tools_app import mcp_servers
+from tests.waiting import until
 from tools_app import policy
 from tools_app.models import McpServer, McpTool, ToolSetting
 
@@ -30,7 +35,7 @@ def server(transactional_db):
 
 def test_from_the_first_listing_to_a_result(play, owner, server):
     server.tools.all().delete()
-    assert mcp_listing.refresh(server) == ""
+    assert mcp_refresh.refresh(server) == ""
     assert {tool.name for tool in McpTool.objects.usable_by(owner.pk)} >= {"add", "keep", "fail"}
     run = play(call("load_tools", group="notes"), call("notes__add", a="1", b=2), result())
     assert run.advance().state == "done"
@@ -47,7 +52,7 @@ def test_a_listing_that_changed_holds_the_tool_until_it_is_confirmed(owner, serv
 
 
 def test_what_a_known_server_lists_anew_is_held(server):
-    mcp_listing._keep(server, [mcp_listing.ListedTool(name="new", description="", schema="{}")], confirmed=False)
+    mcp_refresh._keep(server, [mcp_refresh.ListedTool(name="new", description="", schema="{}")], confirmed=False)
     assert server.tools.get(name="new").is_held
     assert server.tools.get(name="add").is_gone
 
@@ -94,7 +99,7 @@ def test_the_credential_goes_along_and_stays_out_of_the_record(play, owner, serv
     server.credential = "NOTES_KEY"
     server.save()
     Secret.objects.create(name="NOTES_KEY", value="correct-horse-battery", owner=owner)
-    assert mcp_listing.refresh(server) == ""
+    assert mcp_refresh.refresh(server) == ""
     run = play(call("load_tools", group="notes"), call("notes__environment"), result())
     run.advance()
     assert "NOTES_KEY" in run.results()[1][1]
@@ -110,10 +115,26 @@ def test_what_a_session_loaded_is_there_in_its_next_task(play, owner, server, mo
     assert Run(task).advance().waiting_for == "approval"
 
 
+@pytest.mark.parametrize("by", ["us", "another process"])
+def test_its_connections_end_with_the_session(play, server, by):
+    server.tools.all().delete()
+    assert mcp_refresh.refresh(server) == ""
+    before = below(os.getpid())
+    run = play(call("load_tools", group="notes"), call("notes__add", a=1, b=2), result())
+    session = run.advance().session
+    assert below(os.getpid()) > before
+    if by == "us":
+        services.delete_session(session)
+    else:
+        type(session).objects.all().delete()
+        affinity.release_deleted()
+    until(lambda: below(os.getpid()) <= before)
+
+
 def test_a_placeholder_in_the_arguments_stays_one(play, owner, server):
     server.tools.all().delete()
     Secret.objects.create(name="TOKEN", value="correct-horse-battery-staple", owner=owner)
-    assert mcp_listing.refresh(server) == ""
+    assert mcp_refresh.refresh(server) == ""
     run = play(call("load_tools", group="notes"), call("notes__measure", text="[secret:TOKEN]"), result())
     run.advance()
     assert run.results()[1] == ("succeeded", str(len("[secret:TOKEN]")))
@@ -126,10 +147,10 @@ def test_tools_are_listed_with_the_teams_credential_and_never_with_a_persons(own
         given.append(credential)
         return []
 
-    monkeypatch.setattr(mcp_listing, "_listed", listed)
+    monkeypatch.setattr(mcp_refresh, "_listed", listed)
     server.credential = "NOTES_KEY"
     Secret.objects.create(name="NOTES_KEY", value="of-a-person-battery", owner=owner)
-    mcp_listing.refresh(server)
+    mcp_refresh.refresh(server)
     Secret.objects.create(name="NOTES_KEY", value="of-the-team-battery", owner=None)
-    mcp_listing.refresh(server)
+    mcp_refresh.refresh(server)
     assert given == ["", "of-the-team-battery"]

@@ -173,11 +173,11 @@ def test_the_five_nearest_are_told_and_no_more(ask, owner):
 
 
 def test_off_the_record_nothing_is_read_or_written_and_the_prompt_says_what_remains(ask, owner, monkeypatch):
-    from tasks_app.engine import prompt
+    from tasks_app.engine.prompt import build
 
     seen = []
     monkeypatch.setattr(
-        prompt, "system_prompt", lambda inputs, real=prompt.system_prompt: seen.append(real(inputs)) or real(inputs)
+        build, "system_prompt", lambda inputs, real=build.system_prompt: seen.append(real(inputs)) or real(inputs)
     )
     MemoryNote.objects.create(owner=owner, text="The launch is delayed.")
     run = ask(
@@ -200,11 +200,11 @@ def test_off_the_record_nothing_is_read_or_written_and_the_prompt_says_what_rema
 
 
 def test_on_the_record_the_prompt_says_nothing_of_it(ask, monkeypatch):
-    from tasks_app.engine import prompt
+    from tasks_app.engine.prompt import build
 
     seen = []
     monkeypatch.setattr(
-        prompt, "system_prompt", lambda inputs, real=prompt.system_prompt: seen.append(real(inputs)) or real(inputs)
+        build, "system_prompt", lambda inputs, real=build.system_prompt: seen.append(real(inputs)) or real(inputs)
     )
     ask("launch")
     assert "off_record" not in seen[0]

@@ -7,7 +7,7 @@ from django.db import connection
 
 from llm_app.models import Budget, LLMLog, Reservation, Secret, Spending
 from tasks_app import services
-from tasks_app.engine import embedding
+from tasks_app.memory import embedding
 from tasks_app.models import MemoryNote, NoteVector
 from tasks_app.replay import verification
 from tests import factories, provider

@@ -1,7 +1,7 @@
 """A result that is too long: the context keeps its ends, the workspace the whole."""
 
-from tasks_app.engine.tokens import estimate
 from tasks_app.models import Limits
+from tasks_app.record.tokens import estimate
 from tests.tasks_app.engine.conftest import call, result
 
 LONG = "".join(f"line {number} of a long file with words\n" for number in range(2_000))
@@ -36,8 +36,8 @@ def test_the_budget_is_a_setting_and_counts_bytes(play):
 
 
 def test_a_full_workspace_loses_the_middle_and_says_so(play, monkeypatch):
-    from tools_app import workspace
     from tools_app.errors import ToolError
+    from tools_app.files import workspace
 
     def refuse(self, path, data):
         raise ToolError("The workspace is full.")

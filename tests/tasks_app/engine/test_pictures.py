@@ -4,11 +4,12 @@ import pytest
 
 from llm_app.models import Blob, LLMLog, Route
 from tasks_app import services
-from tasks_app.engine import chain
-from tasks_app.engine.capabilities import workspace_of
+from tasks_app.record import chain
+from tasks_app.workspaces import workspace_of
 from tests.pictures import picture
 from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine.conftest import call, result
+from tools_app.child_process.parent import ChildLimits
 
 READ = {"action": "read", "path": "chart.png"}
 
@@ -119,7 +120,7 @@ def test_the_chain_covers_pictures_and_is_the_old_one_without_them(play):
     ("data", "reason"),
     [
         (b"\x89PNG\r\n\x1a\nand then nothing", "it is damaged"),
-        (picture(9000, 9000, mode="1", color=0), "64 million pixels"),
+        (picture(9000, 9000, mode="1", color=0), "16 million pixels"),
     ],
     ids=["damaged", "bomb"],
 )
@@ -128,6 +129,28 @@ def test_a_picture_that_cannot_be_shown_says_why_in_the_result(play, data, reaso
     workspace_of(run.task.session).write_bytes("chart.png", data)
     assert run.advance().state == "done"
     assert f"[chart.png cannot be shown: {reason}" in run.results()[0][1].replace("it has more than ", "")
+
+
+def test_no_picture_is_decoded_in_the_server_itself(play, owner, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("the server decodes a picture")
+
+    monkeypatch.setattr("PIL.Image.open", refuse)
+    run = play(call("message", type="ask", text="Which one?"), call("file", action="read", path="a.png"), result())
+    run.advance()
+    for name in ("a.png", "b.png"):
+        workspace_of(run.task.session).write_bytes(name, picture(80, 60))
+    services.post_message(run.task.session, owner, "This.", attachments=["b.png"])
+    assert run.advance().state == "done"
+    assert [entry.pictures[0]["path"] for entry in run.entries if entry.images] == ["b.png", "a.png"]
+
+
+def test_one_that_takes_too_long_is_not_shown(play, monkeypatch):
+    monkeypatch.setattr("tasks_app.record.images._LIMITS", ChildLimits(wall_s=0.01))
+    run = play(call("file", action="read", path="chart.png"), result())
+    workspace_of(run.task.session).write_bytes("chart.png", picture())
+    assert run.advance().state == "done"
+    assert "[chart.png cannot be shown: it takes too much time or memory]" in run.results()[0][1]
 
 
 def test_a_damaged_attachment_is_a_file_like_any_other(ask_http, http_provider, put):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_app import retry
+from llm_app.call import retry
 from llm_app.models import LLMLog
 from tests import factories
 from tests.provider import Reply, openai_call, openai_result, running
@@ -103,7 +103,8 @@ def test_a_call_id_that_comes_twice_gets_a_new_one(ask_http, http_provider):
 
 
 def test_no_provider_at_all_says_what_to_do(owner):
-    from tasks_app import jobs, services
+    from tasks_app import services
+    from tasks_app.worker import jobs
 
     session = factories.SessionFactory(owner=owner)
     task = services.post_message(session, owner, "hello").task

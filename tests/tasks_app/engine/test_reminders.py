@@ -6,7 +6,7 @@ from llm_app.models import Budget
 from tasks_app import services
 from tasks_app.models import Limits, ToolCallLog
 from tests.tasks_app.engine.conftest import call, result, script
-from tools_app import registry
+from tools_app.contract import registry
 from tools_app.models import ToolSetting
 
 ASK = call("message", type="ask", text="Go on?")

@@ -15,25 +15,25 @@ from django.conf import settings
 from llm_app.budgets.limits import Limit, Scope
 from llm_app.budgets.periods import Period
 from llm_app.budgets.standing import Standing
-from tasks_app.engine import reminders
-from tasks_app.engine.draft import Draft
-from tasks_app.engine.reminders.budget import budget
-from tasks_app.engine.reminders.language import language
-from tasks_app.engine.reminders.stale_plan import stale_plan
-from tasks_app.engine.reminders.summary import summary
-from tasks_app.engine.reminders.tool_limit import tool_limit
-from tasks_app.engine.reminders.tool_list import tool_list
-from tasks_app.engine.reminders.workflow_step import workflow_step
-from tasks_app.engine.serialize import message_of
+from tasks_app import reminders
 from tasks_app.models import ContextEntry
-from tools_app.notes import Note, Passage, told
+from tasks_app.record.draft import Draft
+from tasks_app.record.serialize import message_of
+from tasks_app.reminders.budget import budget
+from tasks_app.reminders.language import language
+from tasks_app.reminders.stale_plan import stale_plan
+from tasks_app.reminders.summary import summary
+from tasks_app.reminders.tool_limit import tool_limit
+from tasks_app.reminders.tool_list import tool_list
+from tasks_app.reminders.workflow_step import workflow_step
+from tools_app.notes import Note, Passage, rendered
 
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "reminders.md"
 HEAD = """# Reminders: what the model is told, word for word
 
 All that the engine ever says to a model, beside the system prompt and the tool list, is an entry of the record. Each of
 these stands in the chat, marked “seen by the model”, in the place where the model saw it. Each has a file below
-`tasks_app/engine/reminders/`, with its trigger and its text. This page is made from those files by
+`tasks_app/reminders/`, with its trigger and its text. This page is made from those files by
 `tests/tasks_app/engine/test_reminders_document.py`; the names and figures in the texts are examples.
 
 """
@@ -50,7 +50,7 @@ WORKFLOW = {
     "steps": [{"title": t, "instructions": f"How to {t.lower()}."} for t in ("Look", "Build")],
 }
 PLAN = [{"title": "Read the logs", "status": "done"}, {"title": "Mend the job", "status": "in_progress"}]
-REMEMBERED = told(
+REMEMBERED = rendered(
     [
         Note(number=12, text="The release goes out on Tuesdays.", of="person", written=date(2026, 11, 3)),
         Passage(path="HEARTBEAT.md", text="Look whether the nightly build passed."),
@@ -122,7 +122,7 @@ def document() -> str:
 
 def when(file: str, name: str) -> str:
     """The first sentence of what the file says of itself; of the function, where a file has two."""
-    module = import_module(f"tasks_app.engine.reminders.{file}")
+    module = import_module(f"tasks_app.reminders.{file}")
     source = getattr(module, name) if file == "repetition" else module
     return " ".join((source.__doc__ or "").strip().split("\n\n")[0].split())
 

@@ -88,10 +88,9 @@ def test_parameters_need_not_keep_their_order(ask_http: Any, http_provider: Any,
 
 
 def test_a_trial_of_a_provider_is_rebuilt_too(db: None) -> None:
-    from llm_app import trial
-    from tests.llm_app.conftest import run
+    from llm_app import connection_test
 
-    list(trial.run_trial(factories.scripted_model("demo").routes.get().provider, run))
+    list(connection_test.run_trial(factories.scripted_model("demo").routes.get().provider))
     assert LLMLog.objects.filter(purpose="test").count() == 1
     assert verified()[0] == 0
 

@@ -7,14 +7,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from llm_app.call import Recipient
+from llm_app.call.llm_call import Recipient
 from llm_app.types import ToolCall, ToolMode
-from tasks_app.engine import process
-from tasks_app.engine.capabilities import sandbox, workspace_of
-from tasks_app.engine.draft import Draft, result
 from tasks_app.engine.requests import Requests
-from tasks_app.engine.task_context import TaskContext
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Task
+from tasks_app.record.draft import Draft, result
+from tasks_app.run.context import TaskContext
+from tasks_app.runtime import process
+from tasks_app.workspaces import sandbox, workspace_of
 from tests import factories
 from tools_app.policy import policy_for
 

@@ -8,9 +8,10 @@ import pytest
 from django.core.management import call_command
 
 from llm_app.models import Blob, LLMLog
-from tasks_app import forks, services
+from tasks_app import services
 from tasks_app.models import Agent, ContextEntry, Limits, Task
 from tasks_app.replay.rerun import rerun
+from tasks_app.services import forks
 from tests.provider import openai_call, openai_result, openai_text
 from tests.tasks_app.engine.conftest import Run, call, result
 from tools_app.models import ToolSetting

@@ -3,11 +3,12 @@
 import json
 
 import pytest
+from django.contrib.auth.models import Group
 
 from llm_app.cache_boundary import MARKER
 from llm_app.models import Blob, LLMLog, Secret
 from tasks_app import services
-from tasks_app.engine import execution
+from tasks_app.engine import run_tool
 from tasks_app.models import SessionMember, ToolCallLog
 from tests import factories
 from tests.provider import openai_call, openai_result
@@ -60,8 +61,8 @@ def test_a_file_gets_the_value_and_is_read_and_edited_by_the_placeholder(play, t
 def test_other_tools_get_the_placeholder_only(reply, play, token, monkeypatch):
     seen = []
 
-    real = execution.tool_context
-    monkeypatch.setattr(execution, "tool_context", lambda *a: seen.append(real(*a)) or seen[-1])
+    real = run_tool.tool_context
+    monkeypatch.setattr(run_tool, "tool_context", lambda *a: seen.append(real(*a)) or seen[-1])
     play(reply, result()).advance()
     assert seen
     assert all(context.secrets == {} for context in seen)
@@ -71,7 +72,9 @@ def test_a_placeholder_gives_nobody_the_secret_of_somebody_else(play, owner):
     stranger, writer = factories.UserFactory(), factories.UserFactory()
     Secret.objects.create(owner=stranger, name="THEIRS", value="strangers-value-1")
     Secret.objects.create(owner=writer, name="WRITERS", value="writers-value-1")
-    Secret.objects.create(name="TEAMS", value="teams-value-1")
+    role = Group.objects.create(name="engineers")
+    role.user_set.add(owner, writer)
+    Secret.objects.create(name="TEAMS", value="teams-value-1").roles.add(role)
     command = "printf '%s|' '[secret:THEIRS]' '[secret:WRITERS]' '[secret:TEAMS]' | tee out.txt"
     run = play(call("shell", command=command), result())
     SessionMember.objects.create(session=run.task.session, user=writer, may_write=True)
@@ -143,7 +146,9 @@ def test_the_fault_of_a_tool_says_no_secret(play, token, monkeypatch):
     assert VALUE not in repr([vars(entry) for entry in run.entries])
 
 
-def test_the_prompt_names_what_may_be_used_behind_the_stable_part(play, token):
+def test_the_prompt_names_what_may_be_used_behind_the_stable_part(play, owner, token):
+    owner.is_superuser = True
+    owner.save()
     Secret.objects.create(name="TEAMS", value="teams-value-1")
     Secret.objects.create(owner=factories.UserFactory(), name="THEIRS", value="strangers-value-1")
     play(result()).advance()

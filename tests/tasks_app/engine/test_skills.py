@@ -6,11 +6,14 @@ import zipfile
 import pytest
 from django.contrib.auth.models import Group
 
-from tasks_app.engine import prompt, skills
-from tasks_app.engine.turn_lines import line_of
-from tasks_app.engine.turns import group
+from tasks_app import services
+from tasks_app.engine.capabilities import skills
+from tasks_app.engine.compaction.lines import line_of
+from tasks_app.engine.prompt import build
 from tasks_app.models import Loaded
-from tests.tasks_app.engine.conftest import call, result
+from tasks_app.record.turns import group
+from tests import factories
+from tests.tasks_app.engine.conftest import Run, call, result, script
 from tools_app.models import Skill, SkillFile
 from tools_app.skills.archive import unpacked
 from tools_app.skills.installed import installed
@@ -46,11 +49,46 @@ def test_a_second_load_of_a_text_in_view_answers_so(play, folding):
     assert run.results()[1][1] == "The skill folding is loaded already: its text stands above in full."
 
 
+def test_its_programs_can_be_run(play, folding):
+    SkillFile.objects.create(skill=folding, path="fold.sh", content=b"#!/bin/sh\necho folded\n", executable=True)
+    run = play(call("skill", name="folding"), call("shell", command=".skills/folding/fold.sh"), result())
+    run.advance()
+    assert "folded" in run.results()[1][1]
+    assert not (run.task.session.workspace_path / ".skills/folding/maps/one.txt").stat().st_mode & 0o111
+
+
+def test_a_skill_that_changed_is_loaded_anew_with_its_files(play, owner, folding, settings, tmp_path):
+    settings.SKILLS_DIR = tmp_path
+    folding.delete()
+    (tmp_path / "folding").mkdir()
+    (tmp_path / "folding" / "SKILL.md").write_text(TEXT)
+    (tmp_path / "folding" / "map.txt").write_text("one")
+    run = play(call("skill", name="folding"), call("message", type="ask", text="And?"), call("skill", name="folding"),
+        call("file", action="read", path=".skills/folding/map.txt"), result())  # fmt: skip
+    run.advance()
+    (tmp_path / "folding" / "map.txt").write_text("two")
+    services.reply(run.task, owner, "again")
+    run.advance()
+    assert "loaded already" in run.results()[2][1]
+    assert "two" in run.results()[3][1]
+    (tmp_path / "folding" / "SKILL.md").write_text(TEXT.replace("crease", "edge"))
+    again = services.post_message(run.task.session, owner, script(call("skill", name="folding"), result())).task
+    Run(again).advance()
+    assert "Fold along the edge." in run.results()[5][1]
+
+
+@pytest.mark.parametrize("length", [1024, 1500, 2048])
+def test_a_long_description_stands_whole_in_the_prompt(length, transactional_db):
+    owner = factories.UserFactory()
+    Skill.objects.create(name="long", description="x" * length, body="y")
+    assert dict(skills.catalogue(owner.pk))["long"] == "x" * length
+
+
 def test_names_and_descriptions_stand_in_the_prompt_and_the_text_does_not(play, folding, monkeypatch):
 
     seen = []
     monkeypatch.setattr(
-        prompt, "system_prompt", lambda inputs, real=prompt.system_prompt: seen.append(real(inputs)) or real(inputs)
+        build, "system_prompt", lambda inputs, real=build.system_prompt: seen.append(real(inputs)) or real(inputs)
     )
     play(result()).advance()
     assert "- folding: Fold maps." in seen[0]

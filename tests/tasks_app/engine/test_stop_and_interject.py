@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from tasks_app import event_loop, running_text, services
+from tasks_app import services
+from tasks_app.events import event_loop, stream_buffer
 from tasks_app.models import InboxMessage, Task
 from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine.conftest import call, result, script
@@ -47,7 +48,7 @@ def test_words_that_a_person_had_seen_stay_in_the_record_and_in_the_context(ask_
     http_provider.replies = [long, openai_result()]
     run = ask_http()
     thread = run.in_thread()
-    until(lambda: event_loop.submit(running_text.store.read(run.task.pk)).result(10))
+    until(lambda: event_loop.submit(stream_buffer.store.read(run.task.pk)).result(10))
     services.post_message(run.task.session, owner, "Stop, please.")
     thread.join(30)
     partial = run.entries[2]
@@ -145,13 +146,13 @@ def test_a_message_without_a_running_task_starts_one_in_either_mode(play, owner,
 
 
 def test_a_signal_that_got_lost_costs_no_more_than_the_slow_poll(ask_http, http_provider, monkeypatch):
-    from tasks_app.engine import wakeup
-    from tasks_app.keeper import Keeper
+    from tasks_app.runtime import wakeup
+    from tasks_app.worker.supervisor import Supervisor
 
     monkeypatch.setattr(wakeup, "_interrupt", lambda task_id: None)
     http_provider.replies = [openai_result(stall_at=1)]
     run = ask_http()
-    keeper = Keeper()
+    keeper = Supervisor()
     keeper.start()
     thread = run.in_thread()
     assert http_provider.stalling.wait(30)

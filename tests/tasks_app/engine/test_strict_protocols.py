@@ -14,7 +14,7 @@ from tests.provider import Received, Reply
 from tests.strict_conversation import fault_in
 from tests.tasks_app.engine.conftest import Run
 from tests.tasks_app.engine.protocols import PROTOCOLS, says
-from tools_app import registry
+from tools_app.contract import registry
 from tools_app.models import ToolSetting
 
 WINDOW, REPLY, STEPS = 9_000, 400, 36

@@ -6,7 +6,8 @@ import pytest
 
 from llm_app.models import LLMLog
 from llm_app.models.blob import Blob
-from tasks_app import event_loop, running_text, services
+from tasks_app import services
+from tasks_app.events import event_loop, stream_buffer
 from tests import factories
 from tests.llm_app.protocol_case import Case
 from tests.provider import Reply, openai_text
@@ -105,7 +106,7 @@ def test_the_text_of_a_message_streams(ask, http_provider, owner, protocol):
     http_provider.replies = [reply, result(protocol)]
     run = ask(protocol)
     thread = run.in_thread()
-    until(lambda: event_loop.submit(running_text.store.read(run.task.pk)).result(10))
+    until(lambda: event_loop.submit(stream_buffer.store.read(run.task.pk)).result(10))
     services.post_message(run.task.session, owner, "Stop, please.")
     thread.join(30)
     partial = run.entries[2]

@@ -14,9 +14,9 @@ from tasks_app import services
 from tests import factories
 from tests.provider import openai_call, openai_result, openai_text
 from tests.waiting import until
-from tools_app import registry
-from tools_app.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.capabilities import Picture
+from tools_app.contract import registry
+from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.capabilities import Picture
 
 
 class ConsultArguments(Arguments):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_app.engine.turns import Turn, TurnKind, group
+from tasks_app.record.turns import Turn, TurnKind, group
 
 
 @dataclass(frozen=True)

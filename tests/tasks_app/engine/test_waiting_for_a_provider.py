@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_app import retry
+from llm_app.call import retry
 from tasks_app import services
 from tests.provider import Reply, openai_call
 from tests.waiting import until

@@ -14,7 +14,7 @@ from tasks_app.replay import verification
 from tests import factories, provider, strict_provider
 from tests.provider import Received, Reply
 from tests.tasks_app.engine.conftest import Run
-from tools_app import registry
+from tools_app.contract import registry
 from tools_app.models import ToolSetting
 
 WINDOW, REPLY = 6_000, 400

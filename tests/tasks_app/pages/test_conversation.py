@@ -3,8 +3,8 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from tasks_app.engine.capabilities import workspace_of
 from tasks_app.models import InboxMessage, Session, Task
+from tasks_app.workspaces import workspace_of
 from tests import factories
 
 

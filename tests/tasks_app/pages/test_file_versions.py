@@ -3,12 +3,13 @@
 import pytest
 from django.test import AsyncClient
 
-from tasks_app import jobs, services
-from tasks_app.engine import versions
-from tasks_app.engine.capabilities import workspace_of
+from tasks_app import services
+from tasks_app.engine.effects import versions
 from tasks_app.models import FileVersion
+from tasks_app.worker import jobs
+from tasks_app.workspaces import workspace_of
 from tests.tasks_app.engine.conftest import call, result, script
-from tools_app.effects import KeepVersion
+from tools_app.contract.effects import KeepVersion
 
 WRITES = [call("file", action="write", path="a.txt", content=text) for text in ("one", "two", "three")]
 

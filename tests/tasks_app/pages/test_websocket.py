@@ -12,10 +12,11 @@ from channels.testing import WebsocketCommunicator
 from django.test import Client
 
 from agentsite.asgi import application
-from tasks_app import broadcast, consumers, event_loop, running_text
-from tasks_app.engine.draft import notice
+from tasks_app.events import broadcast, event_loop, stream_buffer
+from tasks_app.events.stream_buffer import Chunk
+from tasks_app.live import consumer
 from tasks_app.models import Session, SessionMember
-from tasks_app.running_text import Piece
+from tasks_app.record.draft import notice
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -100,16 +101,16 @@ async def test_what_is_appended_comes_at_once(connect, alice, task):
 
 
 async def test_running_text_comes_as_json_from_its_beginning(connect, alice, task, session):
-    piece = Piece(stream="s1", kind="text", offset=0, text="Hello ")
+    piece = Chunk(stream="s1", kind="text", offset=0, text="Hello ")
     async with connect(alice, "?after=1") as socket:
         await socket.until('id="state"')
-        await running_text.store.add(task.id, piece)
+        await stream_buffer.store.add(task.id, piece)
         await broadcast.send(session.group, piece.event(task.id))
         told = json.loads(await socket.until("delta"))
         assert (told["stream"], told["offset"], told["text"]) == ("s1", 0, "Hello ")
         await broadcast.send(session.group, {"type": "reset", "stream": "s1"})
         assert json.loads(await socket.until("reset")) == {"type": "reset", "stream": "s1"}
-    await running_text.store.drop(task.id)
+    await stream_buffer.store.drop(task.id)
 
 
 async def test_a_question_comes_with_its_form_and_a_reader_gets_none(connect, alice, bob, asking):
@@ -130,14 +131,14 @@ async def test_unchanged_pieces_are_not_sent_again(connect, alice, task, session
 async def test_a_stranger_is_told_to_sign_in(connect):
     async with connect(None) as socket:
         assert socket.accepted
-        assert await socket.close_code() == consumers.NOT_SIGNED_IN
+        assert await socket.close_code() == consumer.NOT_SIGNED_IN
 
 
 async def test_others_are_told_that_there_is_nothing(connect, charlie, alice):
     async with connect(charlie) as socket:
-        assert await socket.close_code() == consumers.NOT_VISIBLE
+        assert await socket.close_code() == consumer.NOT_VISIBLE
     async with connect(alice, session_id="00000000-0000-0000-0000-000000000000") as socket:
-        assert await socket.close_code() == consumers.NOT_VISIBLE
+        assert await socket.close_code() == consumer.NOT_VISIBLE
 
 
 async def test_another_site_is_not_let_in(connect, alice):
@@ -150,17 +151,17 @@ async def test_who_loses_their_right_hears_no_more(connect, bob, task):
         await socket.until('id="state"')
         await database_sync_to_async(SessionMember.objects.filter(user=bob).delete)()
         await say(task, "Not for bob.")
-        assert await socket.close_code() == consumers.NOT_VISIBLE
+        assert await socket.close_code() == consumer.NOT_VISIBLE
 
 
 async def test_who_signs_out_hears_no_more(connect, alice, task, monkeypatch):
-    monkeypatch.setattr(consumers, "CHECK_SECONDS", 0)
+    monkeypatch.setattr(consumer, "CHECK_SECONDS", 0)
     async with connect(alice) as socket:
         await socket.until('id="state"')
         alice.set_password("another one")
         await database_sync_to_async(alice.save)()
         await say(task, "Not for who has the old password.")
-        assert await socket.close_code() == consumers.NOT_SIGNED_IN
+        assert await socket.close_code() == consumer.NOT_SIGNED_IN
 
 
 async def test_a_session_that_is_deleted_ends_its_pages(connect, alice, session, task):
@@ -168,4 +169,4 @@ async def test_a_session_that_is_deleted_ends_its_pages(connect, alice, session,
         await socket.until('id="state"')
         await database_sync_to_async(Session.objects.filter(pk=session.pk).delete)()
         await broadcast.send(session.group, {"type": "inbox"})
-        assert await socket.close_code() == consumers.NOT_VISIBLE
+        assert await socket.close_code() == consumer.NOT_VISIBLE

@@ -6,8 +6,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
 
-from tasks_app import uploads
-from tasks_app.engine.capabilities import workspace_of
+from tasks_app.interaction import uploads
+from tasks_app.workspaces import workspace_of
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_names_that_no_address_can_carry_break_no_page(alices, session, workspac
 
 
 def test_a_huge_workspace_is_shown_in_part(alices, session, workspace, monkeypatch):
-    monkeypatch.setattr("tasks_app.workspace_tree.MOST_ENTRIES", 5)
+    monkeypatch.setattr("tasks_app.pages.file_tree.MOST_ENTRIES", 5)
     for number in range(9):
         workspace.write_bytes(f"f{number}.txt", b"x")
     page = alices.page(session.get_absolute_url())

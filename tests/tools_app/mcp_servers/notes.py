@@ -1,8 +1,10 @@
 """A server of the SDK's own, with good tools and bad ones. `stdio`, or a port to serve HTTP on."""
 
+import json
 import os
 import sys
 import time
+from typing import Any
 
 from mcp.server.mcpserver import Image, MCPServer
 
@@ -58,6 +60,25 @@ def environment() -> str:
 def measure(text: str) -> int:
     """How long a text is."""
     return len(text)
+
+
+@server.tool()
+def echo(value: Any = None, count: Any = None, choice: Any = None) -> str:
+    """What it was given, as JSON."""
+    return json.dumps({"value": value, "count": count, "choice": choice})
+
+
+# As the SDKs of other languages write schemas.
+server._tool_manager.get_tool("echo").parameters = {
+    "type": "object",
+    "properties": {
+        "value": True,
+        "count": {"type": ["integer", "null"]},
+        "choice": {"anyOf": [{"$ref": "#/$defs/choices"}, {"$ref": "#/properties/choice/anyOf/2"}, {"const": 0}]},
+    },
+    "$defs": {"choices": {"enum": ["a", "b"]}},
+    "additionalProperties": False,
+}
 
 
 @server.tool()

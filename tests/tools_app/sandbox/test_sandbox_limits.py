@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.tools_app.sandbox.conftest import Server
-from tools_app.disk_use import held
+from tools_app.files.quota import held
 
 MIB = 1024**2
 

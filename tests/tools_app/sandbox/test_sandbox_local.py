@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tools_app.files.owner import UNPRIVILEGED, workspace_owner
 from tools_app.sandbox.base import Command, Limits, Outcome
 from tools_app.sandbox.local import Local
-from tools_app.sandbox.owner import UNPRIVILEGED, workspace_owner
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import pytest
 
 from tests.tools_app.conftest import Call
 from tests.tools_app.test_network_guard import hello, serving
-from tools_app.base import ToolContext
-from tools_app.network import NetworkPolicy
+from tools_app.contract.base import ToolContext
+from tools_app.files.owner import workspace_owner
+from tools_app.files.workspace import Workspace
+from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.choice import strongest
-from tools_app.sandbox.owner import workspace_owner
-from tools_app.workspace import Workspace
 
 FETCH = """python3 - <<'END'
 import urllib.request

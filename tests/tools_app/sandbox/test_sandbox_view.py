@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tools_app.errors import SandboxUnavailable
+from tools_app.files.owner import workspace_owner
 from tools_app.sandbox import view
 from tools_app.sandbox.base import Command
 from tools_app.sandbox.choice import strongest
-from tools_app.sandbox.owner import workspace_owner
 
 
 def run(text: str, folder: Path) -> str:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from tools_app.hooks.base import Call, Hook, Outcome, Refuse, Surroundings
+from tools_app.hooks.base import Call, Hook, HookContext, Outcome, Refuse
 
 
 class OutputFilter(Hook):
@@ -16,12 +16,12 @@ class OutputFilter(Hook):
     def __init__(self, patterns: Iterable[str]) -> None:
         self._patterns = [re.compile(pattern) for pattern in patterns]
 
-    def before_execution(self, call: Call, around: Surroundings) -> Refuse | None:
+    def before_execution(self, call: Call, around: HookContext) -> Refuse | None:
         if call.tool != "message":
             return None
-        return self._found(json.dumps(dict(call.arguments), ensure_ascii=False), *_texts(call.arguments))
+        return self._found(json.dumps(dict(call.arguments), ensure_ascii=False), *_texts(call.arguments), call.words)
 
-    def after_execution(self, call: Call, outcome: Outcome, around: Surroundings) -> Refuse | None:
+    def after_execution(self, call: Call, outcome: Outcome, around: HookContext) -> Refuse | None:
         return self._found(outcome.content)
 
     def _found(self, *texts: str) -> Refuse | None:

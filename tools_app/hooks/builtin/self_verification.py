@@ -1,6 +1,6 @@
 """One question before the end: is it done, and how do you know? Asked again when tools have run since."""
 
-from tools_app.hooks.base import Call, Hook, Refuse, Surroundings
+from tools_app.hooks.base import Call, Hook, HookContext, Refuse
 
 QUESTION = (
     "before you finish, check your own work. Compare the result with what was asked, point by point. Look at the "
@@ -12,7 +12,7 @@ QUESTION = (
 class SelfVerification(Hook):
     name = "self-verification"
 
-    async def before_completion(self, call: Call, around: Surroundings) -> Refuse | None:
+    async def before_completion(self, call: Call, around: HookContext) -> Refuse | None:
         for past in reversed(around.past()):
             if past.refused_by == self.name:
                 return None

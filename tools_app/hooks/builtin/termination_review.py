@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tools_app.hooks.base import Call, Hook, PastCall, Refuse, Surroundings
+from tools_app.hooks.base import Call, Hook, HookContext, PastCall, Refuse
 from tools_app.hooks.builtin.review_rules import MEND, fault
 
 MOST = 2  # refusals a task: who still sees nothing wrong then may be right
@@ -21,7 +21,7 @@ class TerminationReview(Hook):
     def __init__(self, *, by_model: bool = False) -> None:
         self._by_model = by_model
 
-    async def before_completion(self, call: Call, around: Surroundings) -> Refuse | None:
+    async def before_completion(self, call: Call, around: HookContext) -> Refuse | None:
         past = around.past()
         if sum(earlier.refused_by == self.name for earlier in past) >= MOST:
             return None

@@ -1,0 +1,214 @@
+"""One HTTP connection under Daphne: what Twisted leaves unbounded has a limit here, in bytes and in seconds.
+
+A refusal is an answer as `application/problem+json`. Once a request is whole, and on a websocket, nothing of this
+holds: an answer may take as long as it wants.
+"""
+
+import json
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from daphne.http_protocol import HTTPFactory as DaphneFactory
+from daphne.http_protocol import WebRequest
+from twisted.internet import threads
+from twisted.web import http
+
+from agentsite.serving import bodies
+from tasks_app.api.problems import CONTENT_TYPE, Problem
+
+logger = logging.getLogger(__name__)
+HEAD_SECONDS = 10.0  # from the connection, or from a later request's first byte, to a whole head
+BODY_SECONDS, SLOWEST = 60.0, 64 * 1024  # for a body: so long, and a second more for so many bytes
+SILENCE_SECONDS = 30.0  # in a body, or between two requests
+LINGER_SECONDS = 10.0  # how long the rest of a refused body is read: a reset would cost the client our answer
+
+
+class Request(WebRequest):
+    """Daphne's. Forms are Django's business: parsed here, one of 200 MB stopped the event loop for 21 s."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args, parsePOSTFormSubmission=False)
+
+    def basic_error(self, status: int, status_text: bytes, body: str) -> None:
+        headers = [(b"Content-Type", CONTENT_TYPE.encode())]
+        self.handle_reply({"type": "http.response.start", "status": status, "headers": headers})
+        self.handle_reply({"type": "http.response.body", "body": _problem(status, f"{body}.".replace("..", "."))})
+
+
+class Channel(http.HTTPChannel):
+    """Reads requests, one after the other; each step of one has its bound."""
+
+    maxHeaders = 100  # and 16 KiB, as Twisted has it
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._deadline: Any = None
+        self._has_begun = False  # something of the request that comes is there
+        self._is_asking = False  # whose body it is
+        self._owes_continue = False
+        self._is_known = False
+        self._is_refused = False
+
+    @property
+    def is_expendable(self) -> bool:
+        """Whether it only waits, for the request of somebody who may be nobody."""
+        return not (self._handlingRequest or self._is_known)
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    def connectionMade(self) -> None:
+        super().connectionMade()
+        self._expect(HEAD_SECONDS)
+
+    def timeoutConnection(self) -> None:
+        """Twisted's: nothing was heard for `timeOut`."""
+        self._too_slow()
+
+    def connectionLost(self, reason: Any) -> None:
+        self._expect(None)
+        super().connectionLost(reason)
+
+    def _expect(self, seconds: float | None) -> None:
+        if self._deadline is not None and self._deadline.active():
+            self._deadline.cancel()
+        self._deadline = None if seconds is None else self.callLater(seconds, self._too_slow)
+
+    def _too_slow(self) -> None:
+        if self._is_refused:
+            self.transport.abortConnection()
+        elif self._has_begun:
+            self._refuse(408, "The request did not come in time.", lingers=False)
+        else:
+            super().timeoutConnection()
+
+    # --- a request comes --------------------------------------------------------------------------------------------
+
+    def dataReceived(self, data: bytes) -> None:
+        if self._is_refused:
+            return
+        if not self._has_begun and not self._handlingRequest:
+            self._has_begun = True
+            if self._deadline is None:  # a later request on the same connection
+                self._expect(HEAD_SECONDS)
+        super().dataReceived(data)
+
+    def lineReceived(self, line: bytes) -> bool:
+        """True ends the reading of what came along with it."""
+        if self._receivedHeaderSize + len(line) > self.totalHeadersSize:
+            self._refuse_head()
+        else:
+            super().lineReceived(line)
+        return self._is_refused
+
+    def lineLengthExceeded(self, line: bytes) -> bool:
+        self._refuse_head()
+        return True
+
+    def headerReceived(self, line: bytes) -> bool:
+        if self._receivedHeaderCount >= self.maxHeaders:
+            self._refuse_head()
+            return False
+        return bool(super().headerReceived(line))
+
+    def allHeadersReceived(self) -> None:
+        most = bodies.largest(self._path)
+        if self.length is None:
+            self._refuse(411, "Send the whole body with its Content-Length, not in chunks.")
+        elif self.length > most:
+            self._refuse(413, f"A request has at most {most // 1024**2} MiB here.")
+        else:
+            self._take(self.length)
+
+    def _take(self, length: int) -> None:
+        self._expect(BODY_SECONDS + length / SLOWEST)
+        if length > bodies.ANONYMOUS:
+            self._ask()
+        super().allHeadersReceived()
+
+    def allContentReceived(self) -> None:
+        self._expect(None)
+        self._has_begun = self._is_known = False
+        super().allContentReceived()
+
+    # --- who sends more than everybody may --------------------------------------------------------------------------
+
+    def _ask(self) -> None:
+        """Nothing more is read until it is known."""
+        self._is_asking = True
+        self.transport.pauseProducing()
+        headers = self.requests[-1].requestHeaders
+        values = ["; ".join(headers.getRawHeaders(name, [])) for name in ("Cookie", "Authorization")]
+        threads.deferToThread(bodies.is_known, *values).addCallbacks(self._answered, self._unanswered)
+
+    def _answered(self, is_known: bool) -> None:
+        self._is_asking, self._is_known = False, is_known
+        if not is_known and not self._handlingRequest:
+            limit = f"{bodies.ANONYMOUS // 1024} KiB"
+            self._refuse(413, f"Whoever is not signed in sends at most {limit}. Sign in, or send a valid token.")
+        elif self._owes_continue:
+            super()._send100Continue()
+        self._owes_continue = False
+        self.transport.resumeProducing()
+
+    def _unanswered(self, failure: Any) -> None:
+        logger.warning("a body was not taken, as nobody knows whose it is: %s", failure.getErrorMessage())
+        self._refuse(503, "The database is busy. Try again in a few seconds.")
+        self.transport.resumeProducing()
+
+    def _send100Continue(self) -> None:
+        if self._is_asking:
+            self._owes_continue = True
+        else:
+            super()._send100Continue()
+
+    # --- refusals ---------------------------------------------------------------------------------------------------
+
+    def _refuse_head(self) -> None:
+        if hasattr(self, "_path"):  # the first line was read
+            self._refuse(431, "The headers of the request are too large.")
+        else:
+            self._refuse(414, "The address of the request is too long.")
+
+    def _respondToBadRequestAndDisconnect(self) -> None:
+        self._refuse(400, "The request cannot be read.")
+
+    def _refuse(self, status: int, detail: str, *, lingers: bool = True) -> None:
+        if self._is_refused:
+            return
+        self._is_refused = True
+        logger.info("a request from %s was refused: %s", self.getPeer(), detail)
+        self.transport.write(_response(status, detail))
+        self._expect(LINGER_SECONDS)
+        if lingers:
+            self.transport.loseWriteConnection()
+        else:
+            self.loseConnection()
+
+
+class HTTPFactory(DaphneFactory):
+    """Makes such connections, and such requests on them."""
+
+    protocol = Channel
+
+    def buildProtocol(self, address: Any) -> Any:
+        channel = super().buildProtocol(address)
+        channel.requestFactory = Request
+        channel.timeOut = SILENCE_SECONDS
+        return channel
+
+
+def _problem(status: int, detail: str) -> bytes:
+    return json.dumps(Problem(status=status, detail=detail).body).encode()
+
+
+def _response(status: int, detail: str) -> bytes:
+    body = _problem(status, detail)
+    lines = (
+        f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+        f"Content-Type: {CONTENT_TYPE}",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+        *(["Retry-After: 5"] if status == 503 else []),
+    )
+    return "\r\n".join([*lines, "", ""]).encode() + body

@@ -1,0 +1,102 @@
+"""Writers of one process take turns before they reach SQLite, which has one lock for all and wakes waiters by chance.
+
+Measured with 100 messages at once on two cores: 50 of them ended as “database is locked” after 20 s; in a queue none.
+Other processes still meet at SQLite's own lock, with its own timeout.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event
+from typing import Any
+
+from django.db import OperationalError
+from django.db.backends.sqlite3 import base
+
+PATIENCE_SECONDS = 60.0  # a burst of 200 messages is written in less; then somebody holds the lock for good
+_WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
+
+
+class WriterQueue:
+    """A lock that its waiters get in the order in which they came: the first in the queue has it.
+
+    Every step is a single operation of a deque, so that `leave` may also be called by a finalizer, at any moment.
+    """
+
+    def __init__(self) -> None:
+        self._turns: deque[Event] = deque()
+
+    def join(self, seconds: float) -> Event | None:
+        """Waits for its turn, and returns it; None if it has not come after so many seconds."""
+        turn, has_come = Event(), False
+        self._turns.append(turn)
+        try:
+            has_come = self._turns[0] is turn or turn.wait(seconds)
+        finally:
+            if not has_come:
+                self.leave(turn)
+        return turn if has_come else None
+
+    def leave(self, turn: Event) -> None:
+        self._turns.remove(turn)
+        with suppress(IndexError):  # nobody waits
+            self._turns[0].set()
+
+
+_queues: dict[str, WriterQueue] = {}  # by database file
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Has its turn from BEGIN to the end of the transaction, or for one statement outside of any. Reads never wait."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._turn: Event | None = None
+        self.execute_wrappers.append(self._in_turn)
+
+    @property
+    def _queue(self) -> WriterQueue:
+        return _queues.setdefault(str(self.settings_dict["NAME"]), WriterQueue())
+
+    def _start_transaction_under_autocommit(self) -> None:
+        self._join()
+        try:
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # Django's stubs leave it out
+        except BaseException:
+            self._leave()
+            raise
+
+    def commit(self) -> None:
+        super().commit()
+        self._leave()
+
+    def rollback(self) -> None:
+        super().rollback()
+        self._leave()
+
+    def close(self) -> None:
+        super().close()
+        self._leave()
+
+    def __del__(self) -> None:
+        """Of a thread that ended inside a transaction: SQLite rolls back what its connection had begun."""
+        self._leave()
+
+    def _in_turn(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if self._turn is not None or not sql.lstrip()[:7].upper().startswith(_WRITES):
+            return execute(sql, params, many, context)
+        self._join()
+        try:
+            return execute(sql, params, many, context)
+        finally:
+            self._leave()
+
+    def _join(self) -> None:
+        self._turn = self._queue.join(PATIENCE_SECONDS)
+        if self._turn is None:
+            raise OperationalError(f"database is locked: other writers of this process for {PATIENCE_SECONDS:.0f} s")
+
+    def _leave(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            self._queue.leave(turn)

@@ -1,0 +1,163 @@
+"""One request to one provider: its bytes, its stream, its log."""
+
+import hashlib
+import time
+from contextlib import aclosing
+from typing import Any
+
+from django.db import transaction
+
+from llm_app.adapters.base import RouteParameters
+from llm_app.budgets import waiting
+from llm_app.budgets.allowance import Allowance
+from llm_app.budgets.amounts import CallSize
+from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
+from llm_app.call.meter import Meter
+from llm_app.call.routing import endpoint_of, parameters_of, recipient_of
+from llm_app.errors import LLMError, ProviderTimeout
+from llm_app.models import LLMLog, Route
+from llm_app.models.log import CallStatus
+from llm_app.pricing import prices
+from llm_app.protocols import adapter_for
+from llm_app.redaction import active_secrets
+from llm_app.redaction.prompt import masked_prompt
+from llm_app.redaction.turn import masked_turn
+from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
+
+
+class Attempt:
+    """Number `number` (from 1) on `route`. Whatever becomes of it, its log is kept."""
+
+    def __init__(self, call: LLMCall, route: Route, number: int, observer: Observer) -> None:
+        self._adapter = adapter_for(route.provider.protocol, route.model.kind)
+        self._stored = call.prompt_for(recipient_of(route))
+        self._masker = call.masker or active_secrets.of_people([]).masker
+        self._masked = masked_prompt(self._stored.prompt, self._masker)
+        self._parameters = parameters_of(route)
+        self._body = self._adapter.body(self._masked.prompt, self._parameters)
+        self._route, self._observer = route, observer
+        self._endpoint = endpoint_of(route)
+        self._parser = self._adapter.parser(self._parameters, self._masked.prompt)
+        self._allowance = call.allowance or Allowance(call.user_id, call.task_id)
+        self._price = prices.of(route)
+        self._meter = Meter(len(self._body))
+        self._started = time.monotonic()
+        self._log = self._new_log(call, number)
+
+    def run(self, run: Runner) -> Completion:
+        """Raises LLMError, BudgetExceeded, or whatever `run` raises when the wait is interrupted."""
+        self._reserve(run)
+        self._observer.attempt()
+        try:
+            result = masked_turn(run(self._stream()), self._masker)
+        except LLMError as error:
+            error.detail = self._without_secrets(error.detail)
+            self._finish(CallStatus.FAILED, error.detail, type(error).__name__)
+            self._settle_without_answer(was_read=isinstance(error, ProviderTimeout))
+            raise
+        except BaseException as interruption:
+            self._finish(CallStatus.ABORTED, error_type=type(interruption).__name__)
+            self._settle_without_answer(was_read=True)
+            raise
+        return Completion(result=result, log=self._succeeded(result), allowance=self._allowance)
+
+    def _reserve(self, run: Runner) -> None:
+        """An administrator's test of a provider is for no budget to refuse."""
+        if self._log.purpose != Purpose.TEST:
+            size = CallSize(request_bytes=len(self._body), max_tokens=self._parameters.max_tokens, price=self._price)
+            waiting.reserve(self._allowance, size, self._observer, run)
+
+    async def _stream(self) -> LLMTurnResult:
+        async with aclosing(self._adapter.events(self._body, self._endpoint)) as events:
+            async for event in events:
+                self._meter.event(event)
+                for delta in self._parser.feed(event):
+                    self._delta(delta)
+                if self._parser.done:
+                    break
+        return self._parser.result()
+
+    def _delta(self, delta: Delta) -> None:
+        if self._log.first_delta_ms is None:
+            self._log.first_delta_ms = self._elapsed_ms()
+        self._meter.delta(delta)
+        self._observer.delta(delta)
+
+    def _new_log(self, call: LLMCall, number: int) -> LLMLog:
+        route, references = self._route, self._stored.references
+        parameters, body = self._as_logged()
+        return LLMLog(
+            user_id=call.user_id,
+            task_id=call.task_id,
+            session_id=call.session_id,
+            purpose=call.purpose,
+            iteration=call.iteration,
+            attempt=number,
+            model=route.model.name,
+            provider=route.provider.name,
+            provider_model=route.provider_model,
+            adapter=self._adapter.name,
+            adapter_version=self._adapter.version,
+            system_blob=references.system_blob,
+            tools_blob=references.tools_blob,
+            compacted_blob=references.compacted_blob,
+            messages_blob=references.messages_blob,
+            cut_seq=references.cut_seq,
+            last_seq=references.last_seq,
+            estimated_tokens=references.estimated_tokens,
+            parameters=parameters,
+            masked_spans=self._masked.spans,
+            request_sha256=hashlib.sha256(body).hexdigest(),
+            request_bytes=len(body),
+        )
+
+    def _as_logged(self) -> tuple[dict[str, Any], bytes]:
+        """The parameters, and the bytes that are made with them: as sent, unless a route's own hold a secret.
+
+        A key that a route gives to its provider in `extra_body` must reach it, and may not stand in a log.
+        """
+        plain = self._parameters.as_json()
+        masked = self._masker.masked_json(plain)
+        if masked == plain:
+            return plain, self._body
+        return masked, self._adapter.body(self._masked.prompt, RouteParameters.from_json(masked))
+
+    def _finish(self, status: CallStatus, error: str = "", error_type: str = "") -> LLMLog:
+        log = self._log
+        log.status, log.error, log.error_type, log.duration_ms = status, error[:2000], error_type, self._elapsed_ms()
+        return log
+
+    def _succeeded(self, result: LLMTurnResult) -> LLMLog:
+        log, usage = self._finish(CallStatus.SUCCEEDED), result.usage
+        log.finish_reason = result.finish_reason[:50]
+        log.usage_estimated = not usage.input_tokens  # no request is empty, so its provider does not count
+        self._count(self._meter.usage(usage) if log.usage_estimated else usage)
+        return log
+
+    def _settle_without_answer(self, *, was_read: bool) -> None:
+        """Keeps the log. What the provider has read costs, also if no answer came of it: estimated, never left out.
+
+        A refused request costs nothing, and one that never arrived; an aborted one, or one that ran out of time, may
+        have been read (`was_read`).
+        """
+        if was_read or self._meter.has_begun:
+            self._log.usage_estimated = True
+            self._count(self._meter.usage(self._parser.usage))
+        with transaction.atomic():
+            self._log.save()
+            self._allowance.settle(self._log)
+        self._observer.used(self._log)
+
+    def _count(self, usage: Usage) -> None:
+        log = self._log
+        log.input_tokens, log.cached_tokens = usage.input_tokens, usage.cached_tokens
+        log.output_tokens, log.thinking_tokens = usage.output_tokens, usage.thinking_tokens
+        log.cost_usd = prices.cost(usage, self._price)
+
+    def _without_secrets(self, detail: str) -> str:
+        """A provider may echo the key that it refused, or what it did not understand; only the beginning is kept."""
+        key = self._endpoint.api_key
+        return self._masker.masked_beginning(detail.replace(key, "[key]") if key else detail)
+
+    def _elapsed_ms(self) -> int:
+        return round((time.monotonic() - self._started) * 1000)

@@ -1,0 +1,112 @@
+"""One wish for a turn, and who watches it being granted."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from django.db import transaction
+
+from llm_app.budgets.allowance import Allowance
+from llm_app.call.retry import Action
+from llm_app.errors import LLMError
+from llm_app.models import LLMLog
+from llm_app.redaction.masker import Masker
+from llm_app.types import Delta, LLMTurnResult, Prompt, Purpose, ToolMode
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class References:
+    """Where the parts of a prompt stand in the record, for the log. Addresses are those of blobs.
+
+    `estimated_tokens` is its size before any provider has counted it: what was sent calibrates what is sent next.
+    """
+
+    system_blob: str = ""
+    tools_blob: str = ""
+    compacted_blob: str = ""
+    messages_blob: str = ""
+    cut_seq: int = 0
+    last_seq: int = 0
+    estimated_tokens: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipient:
+    """Who a prompt is for: what of a route decides what it may be. Figures are tokens, `model` the provider's name."""
+
+    model: str
+    tool_mode: ToolMode
+    context_window: int
+    max_tokens: int
+    takes_images: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredPrompt:
+    """All that a model sees, and where it is kept."""
+
+    prompt: Prompt
+    references: References
+
+
+@dataclass(frozen=True, kw_only=True)
+class LLMCall:
+    """`prompt_for` gives what a route's model sees: routes differ in it, and it is stored before it is sent.
+
+    `model` is a logical model; empty means the default one. `user_id` is whose roles decide whether it may be used, and
+    whose budgets bind; who makes one call after the other in a lease gives its `allowance`. `needs_sight`: only routes
+    that take images.
+    """
+
+    purpose: Purpose
+    prompt_for: Callable[[Recipient], StoredPrompt]
+    masker: Masker | None = None
+    model: str = ""
+    user_id: int | None = None
+    task_id: UUID | None = None
+    session_id: UUID | None = None
+    iteration: int = 0
+    allowance: Allowance | None = None
+    needs_sight: bool = False
+
+
+class Observer(Protocol):
+    """Who watches a call. `delta` comes on the event loop, the others on the caller's thread."""
+
+    def attempt(self) -> None:
+        """A new attempt begins; what was streamed before is void."""
+
+    def delta(self, delta: Delta) -> None: ...
+
+    def failed(self, error: LLMError, then: Action, delay: float) -> None:
+        """An attempt failed, and what follows."""
+
+    def waiting(self, why: str) -> None:
+        """The call waits until others have left room in a budget."""
+
+    def used(self, log: LLMLog) -> None:
+        """An attempt without an answer was logged; it may have cost something all the same."""
+
+
+class Runner(Protocol):
+    """Runs a coroutine on the event loop and waits for it, or raises what interrupts the wait."""
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completion:
+    """A turn and its log, unsaved: the caller saves it in the transaction that stores the turn."""
+
+    result: LLMTurnResult
+    log: LLMLog
+    allowance: Allowance
+
+    def save(self) -> None:
+        """Keeps the log, and settles what was reserved for the call: in the caller's transaction, if there is one."""
+        with transaction.atomic(savepoint=False):
+            self.log.save()
+            self.allowance.settle(self.log)

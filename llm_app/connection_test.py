@@ -1,0 +1,102 @@
+"""A trial: one tiny call with a fixed prompt, so that an administrator sees whether a provider works."""
+
+import asyncio
+from collections.abc import Collection, Coroutine, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from llm_app import connection_faults, errors, stored_prompt
+from llm_app.call.attempt import Attempt
+from llm_app.call.llm_call import LLMCall, Recipient, StoredPrompt
+from llm_app.call.retry import Action
+from llm_app.models import LLMLog, Provider, Route
+from llm_app.models.provider import ModelKind
+from llm_app.transport import wire
+from llm_app.types import Delta, Message, Prompt, Purpose, ToolSpec
+
+T = TypeVar("T")
+
+SILENCE = 20.0  # seconds; an administrator waits for the page
+TOTAL = 60.0  # seconds
+_MOST = 5  # models; more would only cost
+_WORD = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+_PROMPT = Prompt(
+    system="You are asked whether you are there.",
+    tools=[ToolSpec(name="message", description="Says a word.", parameters=_WORD)],
+    messages=[Message(role="user", content="Call the tool message with the text ok, and do nothing else.")],
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How it went with one model of the provider's, in words for administrators."""
+
+    model: str
+    ok: bool
+    sentence: str
+
+
+def run_trial(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKind)) -> Iterator[Outcome]:
+    """Tries each model of these kinds that is routed to the provider, until the provider itself is clearly at fault.
+
+    It goes past the breaker and is no evidence for it: only people are told. Not for a thread with an event loop.
+    """
+    for route in _targets(provider, kinds):
+        try:
+            log = _call(route)
+        except errors.LLMError as error:
+            yield Outcome(model=route.provider_model, ok=False, sentence=connection_faults.explain(error, route))
+            if not isinstance(error, errors.BadRequest | errors.ModelNotFound):
+                return
+        else:
+            seconds = log.duration_ms / 1000
+            yield Outcome(model=route.provider_model, ok=True, sentence=f"It works ({seconds:.1f} s).")
+
+
+def _targets(provider: Provider, kinds: Collection[ModelKind]) -> list[Route]:
+    """One route for each of its models, the first in priority; the provider is patient for a trial's time only."""
+    provider.timeout_s = min(provider.timeout_s, SILENCE)
+    provider.total_timeout_s = min(provider.total_timeout_s, TOTAL)
+    routes = {}
+    routed = provider.routes.filter(model__kind__in=kinds).select_related("model")
+    for route in routed.order_by("-priority", "-pk"):
+        route.provider = provider
+        routes[route.provider_model] = route
+    return list(routes.values())[::-1][:_MOST]
+
+
+def _call(route: Route) -> LLMLog:
+    call = LLMCall(purpose=Purpose.TEST, prompt_for=_prompt_for, model=route.model.name)
+    completion = Attempt(call, route, 1, _Nobody()).run(_run)
+    completion.log.save()
+    return completion.log
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """On a loop of its own: the thread of a page or of a command has none."""
+
+    async def then_close() -> T:
+        try:
+            return await work
+        finally:
+            await wire.close()
+
+    return asyncio.run(then_close())
+
+
+def _prompt_for(recipient: Recipient) -> StoredPrompt:
+    return stored_prompt.keep(_PROMPT)
+
+
+class _Nobody:
+    """Nobody watches a trial."""
+
+    def attempt(self) -> None: ...
+
+    def delta(self, delta: Delta) -> None: ...
+
+    def failed(self, error: errors.LLMError, then: Action, delay: float) -> None: ...
+
+    def waiting(self, why: str) -> None: ...
+
+    def used(self, log: LLMLog) -> None: ...

@@ -1,0 +1,145 @@
+"""HTTP and server-sent events: bytes out, events in, one typed error for whatever goes wrong on the way."""
+
+import asyncio
+import base64
+import weakref
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import aiohttp
+
+from llm_app import errors
+from llm_app.transport import retry_after
+from llm_app.transport.sse import ServerEvent, SSEDecoder
+
+BINARY = "binary"  # the event that is a whole body, in base64
+MAX_REPLY = 64 * 1024 * 1024  # bytes
+MAX_ERROR_BODY = 4_000  # bytes that are read of a reply with an error status
+_TOO_LONG = (
+    "context_length_exceeded",
+    "maximum context length",
+    "prompt is too long",
+    "exceed_context_size",
+    "exceeds the available context",
+    "input is too long",
+    "too many tokens",
+)
+_sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HTTPRequest:
+    """One POST. `body` is sent byte for byte as it is: its hash is in the log."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def _session() -> aiohttp.ClientSession:
+    """One connection pool for each event loop, so one for a process."""
+    loop = asyncio.get_running_loop()
+    session = _sessions.get(loop)
+    if session is None or session.closed:
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60)
+        session = _sessions[loop] = aiohttp.ClientSession(connector=connector, auto_decompress=True, trust_env=True)
+    return session
+
+
+async def close() -> None:
+    """Closes the pool of the running loop."""
+    if session := _sessions.pop(asyncio.get_running_loop(), None):
+        await session.close()
+
+
+async def events(request: HTTPRequest, *, silence_s: float, total_s: float) -> AsyncGenerator[ServerEvent]:
+    """Posts and yields the events of the answer; a body that is no event stream comes as one event.
+
+    silence_s: the longest time without a byte; total_s: the longest time of all. Raises LLMError.
+    """
+    timeout = aiohttp.ClientTimeout(total=total_s, sock_connect=min(silence_s, 15), sock_read=silence_s)
+    try:
+        async with _session().post(
+            request.url, data=request.body, headers=request.headers, timeout=timeout, allow_redirects=False
+        ) as response:
+            if response.status != 200:
+                raise error_for(response.status, await _beginning(response), response.headers)
+            async with aclosing(_decode(response)) as decoded:
+                async for event in decoded:
+                    yield event
+    except aiohttp.ConnectionTimeoutError as error:
+        raise errors.ConnectionFailed("no connection in time") from error
+    except TimeoutError as error:
+        raise errors.ProviderTimeout() from error
+    except (aiohttp.ClientConnectorError, aiohttp.InvalidURL) as error:
+        raise errors.ConnectionFailed(str(error)) from error
+    except (aiohttp.ClientError, ConnectionError) as error:
+        raise errors.StreamCut(type(error).__name__) from error
+    except ValueError as error:
+        raise errors.BadRequest("a header has a line break: look at the key and at extra_headers") from error
+
+
+async def _decode(response: aiohttp.ClientResponse) -> AsyncGenerator[ServerEvent]:
+    if response.content_type.startswith(("audio/", "image/")):
+        yield ServerEvent(BINARY, base64.b64encode(await _whole(response)).decode())
+        return
+    if "event-stream" not in response.content_type:
+        for event in _events_in(await _whole(response)):
+            yield event
+        return
+    decoder, size = SSEDecoder(), 0
+    async for chunk in response.content.iter_any():
+        size += len(chunk)
+        if size > MAX_REPLY:
+            raise errors.UnreadableReply("the reply is larger than 64 MiB")
+        for event in decoder.feed(chunk):
+            yield event
+    for event in decoder.end():
+        yield event
+
+
+async def _whole(response: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > MAX_REPLY:
+            raise errors.UnreadableReply("the reply is larger than 64 MiB")
+    return bytes(body)
+
+
+def _events_in(body: bytes) -> Iterator[ServerEvent]:
+    """A body in one piece, unless it is a stream under another name."""
+    if not body.lstrip().startswith((b"data:", b"event:", b":")):
+        yield ServerEvent("", body.decode(errors="replace"))
+        return
+    decoder = SSEDecoder()
+    yield from decoder.feed(body)
+    yield from decoder.end()
+
+
+async def _beginning(response: aiohttp.ClientResponse) -> str:
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) >= MAX_ERROR_BODY:
+            break
+    return body[:MAX_ERROR_BODY].decode(errors="replace")
+
+
+def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) -> errors.LLMError:
+    """The typed error for an HTTP status and the beginning of its body."""
+    detail = f"HTTP {status}: {body[:500]}"
+    if status in (401, 402, 403):  # 402: the account behind the key has no credit left
+        return errors.AuthenticationFailed(detail, status=status)
+    if status in (429, 529, 503):
+        return errors.Overloaded(detail, status=status, retry_after=retry_after.seconds(headers or {}))
+    if status == 404:
+        return errors.ModelNotFound(detail, status=status)
+    if status == 408:
+        return errors.ProviderTimeout(detail, status=status)
+    if status >= 500:
+        return errors.ServerError(detail, status=status)
+    if any(sign in body.lower() for sign in _TOO_LONG):
+        return errors.ContextTooLong(detail, status=status)
+    return errors.BadRequest(detail, status=status)

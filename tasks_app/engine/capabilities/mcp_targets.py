@@ -1,0 +1,51 @@
+"""Where the MCP servers are, and with what a task's person is let in."""
+
+from tasks_app.run.context import TaskContext
+from tasks_app.runtime import threads
+from tools_app.errors import ToolError
+from tools_app.mcp.target import Target
+from tools_app.models import McpServer, Transport
+
+
+class McpTargets:
+    """`capabilities.McpTarget` for one task."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+
+    async def target(self, server: str) -> Target:
+        return await threads.in_thread(lambda _: self._target(server))
+
+    def _target(self, name: str) -> Target:
+        server = McpServer.objects.filter(name=name, enabled=True).first()
+        if server is None:
+            raise ToolError(f"There is no MCP server called {name!r} any more.")
+        credential = self._credential(server.credential) if server.credential else ""
+        if server.credential and not credential:
+            raise ToolError(
+                f"{name} needs the secret {server.credential}, and there is none for this task. Ask the person to save "
+                "it in their settings, under Secrets, and to use it in a session that nobody else writes in."
+            )
+        return target_of(server, credential)
+
+    def _credential(self, secret: str) -> str:
+        """The team's was chosen for the server by an administrator: whoever has its tools may use it."""
+        secrets = self._context.secrets
+        usable = secrets.in_force.of_team | secrets.usable_in(self._context.task)
+        return usable.get(secret, "")
+
+
+def target_of(server: McpServer, credential: str = "") -> Target:
+    """`credential` is the value that goes with each call; empty for a server that needs none."""
+    on_stdio = server.transport == Transport.STDIO
+    own = {server.credential: credential} if credential and on_stdio else {}
+    bearer = {"Authorization": f"Bearer {credential}"} if credential and not on_stdio else {}
+    return Target(
+        name=server.name,
+        transport="stdio" if on_stdio else "streamable_http",
+        command=tuple(server.command),
+        environment=server.environment | own,
+        url=server.url,
+        headers=server.headers | bearer,
+        timeout_s=server.timeout_s,
+    )

@@ -1,0 +1,127 @@
+"""A tool asks a model, outside of the conversation: the same door, budgets, masks and logs as for a step."""
+
+import base64
+from collections.abc import Callable, Sequence
+
+from django.db import transaction
+
+from llm_app import errors, stored_prompt
+from llm_app.call import client
+from llm_app.call.llm_call import Completion, LLMCall, Runner
+from llm_app.call.retry import Action
+from llm_app.models import LLMLog
+from llm_app.redaction.masker import Masker
+from llm_app.types import Delta, Message, Picture, Prompt, Purpose
+from tasks_app.events import event_loop
+from tasks_app.record.append import storable
+from tasks_app.record.images import UnreadablePicture, encoded
+from tasks_app.record.session_secrets import masker_of
+from tasks_app.run.context import TaskContext
+from tasks_app.runtime import threads
+from tools_app.contract import capabilities
+from tools_app.errors import ModelFailed
+
+_SYSTEM = "A program asks you for a piece of text. Answer with that text only: no greeting, no remark about it."
+
+
+class ModelAccess:
+    """The capabilities of one tool call that need a model; `say` shows the person what it waits for.
+
+    `model` answers what is asked in words; without one, the task's own.
+    """
+
+    def __init__(self, context: TaskContext, say: Callable[[str], None], *, model: str = "") -> None:
+        self._context, self._say, self._model = context, say, model
+
+    async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[capabilities.Picture] = ()) -> str:
+        """`capabilities.AskModel`."""
+        session = self._context.session
+        model = self._context.abilities.sees if pictures else self._model or self._context.model
+        if pictures and not model:
+            raise ModelFailed("No model that can see pictures is set up here.")
+
+        seen = await _encoded(pictures)
+
+        def work(run: Runner) -> Completion:
+            masker = masker_of(session)
+            content = masker.masked(storable(prompt))
+            message = Message(role="user", content=content, pictures=seen, masked_with=masker.version)
+            return self._complete(message, Purpose(purpose), model, masker, run)
+
+        completion = await threads.in_thread(work)
+        if not completion.result.content.strip():
+            raise ModelFailed()
+        return completion.result.content
+
+    async def make(self, prompt: str, *, kind: capabilities.MediaKind) -> bytes:
+        """`capabilities.MakeMedia`."""
+        able = self._context.abilities
+        model = able.makes_images if kind == "image" else able.makes_audio
+        if not model:
+            raise ModelFailed(f"No model that makes {kind} files is set up here.")
+
+        def work(run: Runner) -> Completion:
+            masker = masker_of(self._context.session)
+            message = Message(role="user", content=masker.masked(storable(prompt)), masked_with=masker.version)
+            return self._complete(message, Purpose.GENERATE, model, masker, run, system="")
+
+        completion = await threads.in_thread(work)
+        try:
+            return base64.b64decode(completion.result.content, validate=True)
+        except ValueError as error:
+            raise ModelFailed() from error
+
+    def _complete(
+        self, message: Message, purpose: Purpose, model: str, masker: Masker, run: Runner, system: str = _SYSTEM
+    ) -> Completion:
+        context = self._context
+        stored = stored_prompt.keep(Prompt(system=system, tools=(), messages=[message]))
+        call = LLMCall(
+            purpose=purpose,
+            prompt_for=lambda recipient: stored,
+            masker=masker,
+            model=model,
+            user_id=context.task.started_by_id,
+            task_id=context.task.id,
+            session_id=context.session.id,
+            iteration=context.task.iteration,
+            needs_sight=bool(message.pictures),
+        )
+        try:
+            completion = client.complete(call, observer=_Observer(context, self._say), run=run)
+        except errors.LLMError as error:
+            raise ModelFailed(error.sentence) from error
+        except errors.BudgetExceeded as error:
+            raise ModelFailed(str(error)) from error
+        with transaction.atomic():
+            completion.save()
+        context.calls.stored(completion.log)
+        return completion
+
+
+class _Observer:
+    """On the call's own thread; what it shows, it shows on the loop."""
+
+    def __init__(self, context: TaskContext, say: Callable[[str], None]) -> None:
+        self._context, self._say = context, say
+
+    def attempt(self) -> None: ...
+
+    def delta(self, delta: Delta) -> None: ...
+
+    def failed(self, error: errors.LLMError, then: Action, delay: float) -> None:
+        self.waiting(error.sentence)
+
+    def waiting(self, why: str) -> None:
+        event_loop.get().call_soon_threadsafe(self._say, f"{why}\n")
+
+    def used(self, log: LLMLog) -> None:
+        self._context.calls.stored(log)
+
+
+async def _encoded(shown: Sequence[capabilities.Picture]) -> tuple[Picture, ...]:
+    """As models take them. Raises ModelFailed."""
+    try:
+        return tuple([await encoded(picture.name, picture.data) for picture in shown])
+    except UnreadablePicture as error:
+        raise ModelFailed(f"The picture cannot be shown to a model: {error}.") from error

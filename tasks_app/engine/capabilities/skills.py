@@ -1,0 +1,55 @@
+"""Which skills a task's person has, and what of them the model sees."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from django.conf import settings
+
+from llm_app.call.llm_call import Runner
+from tasks_app.run.context import TaskContext
+from tasks_app.runtime import threads
+from tools_app.errors import ToolError
+from tools_app.models import Skill
+from tools_app.skills.installed import SkillFolder, installed
+from tools_app.skills.reading import SkillText
+
+
+def catalogue(user_id: int) -> tuple[tuple[str, str], ...]:
+    """Names and descriptions: what is uploaded hides what is installed under the same name."""
+    found = dict(in_folders())
+    found |= dict(Skill.objects.usable_by(user_id).values_list("name", "description"))
+    return tuple(sorted(found.items()))
+
+
+def in_folders() -> tuple[tuple[str, str], ...]:
+    """Names and descriptions of those that are installed, as the folders are now."""
+    return tuple((name, skill.description) for name, skill in _installed().items())
+
+
+class StoredSkills:
+    """`capabilities.Skills` for one task."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+
+    async def get(self, name: str) -> SkillText:
+        return await threads.in_thread(partial(self._read, name))
+
+    def _read(self, name: str, run: Runner) -> SkillText:
+        row = Skill.objects.usable_by(self._context.task.started_by_id).filter(name=name).first()
+        if row is not None:
+            return row.text
+        if name not in (known := _installed()):
+            names = ", ".join(name for name, _ in self._context.skills)
+            raise ToolError(f"There is no skill called {name!r}. The skills are: {names}.")
+        return known[name].load()
+
+    def is_in_view(self, skill: SkillText) -> bool:
+        """A load of it stands behind the cut, with its whole text."""
+        entries = self._context.history.entries
+        return any(entry.tool_call_id and entry.content.startswith(skill.shown) for entry in entries)
+
+
+def _installed() -> Mapping[str, SkillFolder]:
+    return installed(Path(settings.SKILLS_DIR))

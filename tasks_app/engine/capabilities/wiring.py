@@ -1,0 +1,69 @@
+"""What a tool may use in a session: wired here, so that tools know nothing of sessions."""
+
+from functools import partial
+
+from django.conf import settings
+
+from llm_app.redaction.placeholder import names_in, placeholder
+from tasks_app.engine.capabilities.mcp_targets import McpTargets
+from tasks_app.engine.capabilities.model_access import ModelAccess
+from tasks_app.engine.capabilities.skills import StoredSkills
+from tasks_app.engine.capabilities.stored_results import StoredResults
+from tasks_app.engine.capabilities.stored_searches import StoredSearches
+from tasks_app.engine.check_call import ClearedCall
+from tasks_app.events.live_stream import LiveStream
+from tasks_app.memory.tool import StoredMemory
+from tasks_app.run.context import TaskContext
+from tasks_app.runtime import process
+from tools_app.contract.base import Target, ToolContext, ToolDefinition
+from tools_app.contract.effects import PlanStep
+from tools_app.models import AllowedAddress
+from tools_app.network.policy import NetworkPolicy
+from tools_app.web.reader_service import ReaderService
+
+
+def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
+    report = _unheard if context.filters_output else partial(stream.feed, "tool_output")
+    models = ModelAccess(context, report)
+    return ToolContext(
+        session=str(context.session.pk),
+        workspace=context.workspace,
+        sandbox=context.sandbox,
+        network=_network(context, cleared.definition),
+        plan=[PlanStep(**step) for step in context.task.plan],
+        groups=context.policy.on_demand,
+        output_schema=context.task.output_schema,
+        ask_model=models.ask,
+        make_media=models.make,
+        secrets=_secrets(context, cleared) if cleared.definition.takes_secrets else {},
+        searches=StoredSearches(context.task.started_by_id),
+        stored_result=StoredResults(context),
+        reader=ReaderService(**settings.READER_SERVICE) if settings.READER_SERVICE else None,
+        mcp_target=McpTargets(context).target,
+        skills=StoredSkills(context),
+        memory=StoredMemory(context),
+        report=report,
+        started=process.remember,
+    )
+
+
+def _network(context: TaskContext, definition: ToolDefinition) -> NetworkPolicy:
+    """Where the tool may go: programs to the hosts that are named for them, others to all that is public."""
+    only = context.policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
+    goes_out = bool(only) or definition.target in (Target.NETWORK, Target.BROWSER)
+    return NetworkPolicy(only=only, allow_internal=_allowed_addresses() if goes_out else frozenset())
+
+
+def _unheard(text: str) -> None:
+    """While hooks look at a result before anyone else does, nothing of it is shown while it comes."""
+
+
+def _secrets(context: TaskContext, cleared: ClearedCall) -> dict[str, str]:
+    """Values by placeholder: of those in the arguments that the task may use at this moment, and no others."""
+    named = names_in(cleared.arguments.model_dump(mode="json"))
+    usable = context.secrets.usable_in(context.task) if named else {}
+    return {placeholder(name): value for name, value in usable.items() if name in named}
+
+
+def _allowed_addresses() -> frozenset[str]:
+    return frozenset(AllowedAddress.objects.values_list("address", flat=True))

@@ -1,0 +1,181 @@
+"""Before a tool runs: is it known, valid and allowed, does it repeat itself, what do the hooks say, who must approve?
+
+A refusal is a visible result. Nothing here changes what the model wrote, beyond the types of its arguments.
+"""
+
+import json
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from tasks_app import reminders
+from tasks_app.engine.approvals import approved
+from tasks_app.engine.closing import UNKNOWN
+from tasks_app.engine.due_reminders import after_result
+from tasks_app.engine.hooks import Opinion, consult
+from tasks_app.engine.preflight import look_at_settings
+from tasks_app.engine.workflow import refusal_of_result
+from tasks_app.interaction.open_call import OpenCall
+from tasks_app.models.task import FailureCode
+from tasks_app.models.tool_call import CallStatus
+from tasks_app.run.context import TaskContext
+from tasks_app.run.interrupts import Aborted, Interrupt, LoopDetected, Refused, ReplyNeeded
+from tasks_app.run.loop_detector import fingerprint
+from tasks_app.runtime.cancellation import WorkAborted
+from tools_app.contract import coerce
+from tools_app.contract.base import Arguments, Danger, Judgement, ToolDefinition
+from tools_app.errors import ToolError, UnknownTool
+from tools_app.hooks.base import Call
+from tools_app.mcp.checking import checked
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClearedCall:
+    """A call that may run now. `note` is said with its result: by whose approval it runs, and what hooks remark."""
+
+    open: OpenCall
+    definition: ToolDefinition
+    arguments: Arguments
+    note: str = ""
+
+    @property
+    def described(self) -> Call:
+        """As hooks see it."""
+        return _described(self.open, self.definition, self.arguments)
+
+
+def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
+    """Raises Refused, Aborted, LoopDetected, ReplyNeeded or ApprovalNeeded."""
+    if call.log.status == CallStatus.WAITING:
+        raise ReplyNeeded()
+    if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
+        raise _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
+    call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
+    look_at_settings(context)  # the model took its time
+    try:
+        definition, arguments = _read(context, call)
+    except ToolError as error:
+        _check_repetition(context, call)
+        raise _refusal(context, call, CallStatus.FAILED, _with_names(context, error)) from error
+    if not definition.loop_exempt:
+        _check_repetition(context, call)
+    judgement = _judgement(context, call, definition, arguments)
+    if why := _too_early(context, definition, arguments):
+        raise _refusal(context, call, CallStatus.BLOCKED, why)
+    opinion = _opinion(context, call, _described(call, definition, arguments))
+    if context.hooks:  # they took theirs
+        look_at_settings(context)
+        judgement = _judgement(context, call, definition, arguments)
+    reasons = [judgement.rule] if context.policy.needs_approval(definition.name, judgement) else []
+    reasons += [opinion.ask] if opinion.ask else []
+    approval = approved(context, call, judgement.danger, "; ".join(filter(None, reasons))) if reasons else ""
+    note = " ".join(filter(None, [approval, *opinion.notes]))
+    return ClearedCall(open=call, definition=definition, arguments=arguments, note=note)
+
+
+def _judgement(context: TaskContext, call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Judgement:
+    """How dangerous the call is, by the policy. Raises Refused where the tool is not there."""
+    if not context.policy.shows(definition, context.situation):
+        raise _refusal(context, call, CallStatus.BLOCKED, _unavailable(context, definition))
+    judgement = context.policy.judge(definition, arguments, context.workspace)
+    call.log.danger = judgement.danger.word
+    return judgement
+
+
+def _unavailable(context: TaskContext, definition: ToolDefinition) -> str:
+    if definition.name in context.policy.on_demand.get(definition.group, ()):
+        return f"The tool {definition.name} is not loaded. Call load_tools with group {definition.group!r} first."
+    return f"The tool {definition.name} is not available here."
+
+
+def _described(call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Call:
+    given = arguments.model_dump(mode="json", exclude_none=True)
+    return Call(tool=definition.name, arguments=given, danger=call.log.danger, words=call.words)
+
+
+def _opinion(context: TaskContext, call: OpenCall, described: Call) -> Opinion:
+    """What the hooks say of a call, and of the end of the task where it would be that. Raises Refused or Aborted."""
+    try:
+        opinion = consult(context, "before_execution", described)
+        if not opinion.refusal and described.tool == "message" and described.arguments["type"] == "result":
+            opinion = opinion.and_then(consult(context, "before_completion", described))
+    except WorkAborted:
+        raise _aborted(context, call) from None
+    if opinion.refusal:
+        about = {"refused_by": opinion.refused_by, "code": opinion.code}
+        raise _refusal(context, call, CallStatus.BLOCKED, f"Refused by {opinion.words}", **about)
+    return opinion
+
+
+def _too_early(context: TaskContext, definition: ToolDefinition, arguments: Arguments) -> str:
+    """Why a result is not taken yet. Who has no tools left may end a workflow before its end."""
+    is_result = definition.name == "message" and getattr(arguments, "type", "") == "result"
+    return refusal_of_result(context.task) if is_result and not context.has_made_all_calls else ""
+
+
+def _read(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Arguments]:
+    """The tool and its valid arguments; the fingerprint becomes that of their canonical form. Raises ToolError or
+    Aborted.
+
+    What became secret since the call was written is masked in its log, and still runs as it was written.
+    """
+    definition = context.policy.find(call.call.name)
+    arguments = coerce.read(definition, call.call.arguments)
+    if definition.own_schema:
+        arguments = checked(definition, arguments, partial(_unless_aborted, context, call))
+    canonical = arguments.model_dump(mode="json", exclude_none=True)
+    call.log.arguments = json.dumps(context.secrets.masker.masked_json(canonical), ensure_ascii=False)
+    call.log.fingerprint = fingerprint(definition.name, canonical)
+    return definition, arguments
+
+
+def _unless_aborted(context: TaskContext, call: OpenCall, work: Coroutine[Any, Any, T]) -> T:
+    """Raises Aborted."""
+    try:
+        return context.interruption.unless_aborted(work)
+    except WorkAborted:
+        raise _aborted(context, call) from None
+
+
+def _aborted(context: TaskContext, call: OpenCall) -> Aborted:
+    call.log.status = CallStatus.INTERRUPTED
+    context.stage(rows=[call.log])
+    return Aborted(*call.result("Not run: the user interrupted.", CallStatus.INTERRUPTED))
+
+
+def _with_names(context: TaskContext, error: ToolError) -> str:
+    if not isinstance(error, UnknownTool):
+        return str(error)
+    visible = context.policy.visible(context.situation)
+    return f"{error} The tools are: {', '.join(tool.name for tool in visible)}."
+
+
+def _check_repetition(context: TaskContext, call: OpenCall) -> None:
+    """Counts a call once: one that comes back from an approval or a crash was counted before."""
+    if call.log.pk is not None:
+        return
+    repeats = context.detector.repeats(call.log.fingerprint)
+    context.detector.note(call.log.fingerprint, refused=repeats)
+    if not repeats:
+        return
+    call.log.looped = True
+    refusal = _refusal(context, call, CallStatus.BLOCKED, "Refused: the same call with the same arguments, again.")
+    entries = (*refusal.entries, reminders.loop(call.call.name, context.limits.tool_loop_threshold))
+    if context.detector.is_hopeless():
+        raise LoopDetected(
+            FailureCode.TOOL_LOOP,
+            "The agent repeated the same call and found no other way. Say how it should go on, or ask differently.",
+            *entries,
+        )
+    raise Refused(*entries)
+
+
+def _refusal(context: TaskContext, call: OpenCall, status: CallStatus, text: str, **metadata: str) -> Interrupt:
+    """The result that says why a call does not run. What was streamed of it is withdrawn."""
+    call.log.status = status
+    context.stage(rows=[call.log])
+    context.withdraw_stream()
+    return Refused(*call.result(text, status, images=(), **metadata), *after_result(context, call))

@@ -1,0 +1,138 @@
+"""A move of the cut: found by `moving`, stored in one transaction with what is said of it."""
+
+import copy
+import math
+from dataclasses import asdict, replace
+
+import orjson
+
+from llm_app.call.llm_call import Recipient
+from llm_app.models import Blob
+from llm_app.redaction.masker import Masker
+from llm_app.redaction.turn import masked_call
+from llm_app.types import ToolCall
+from tasks_app.engine.compaction import summary
+from tasks_app.engine.compaction.lines import line_of
+from tasks_app.engine.compaction.measure import Measured, measure
+from tasks_app.engine.compaction.plan import CutPlanner, Move, Strategies
+from tasks_app.models import ContextCut, ContextEntry
+from tasks_app.models.context_cut import Cause
+from tasks_app.models.task import FailureCode
+from tasks_app.record import tokens
+from tasks_app.record.cut import Cut
+from tasks_app.record.draft import Draft, notice
+from tasks_app.run.context import TaskContext
+from tasks_app.run.interrupts import Failed
+from tools_app.contract.compact_line import compact_line
+
+
+def make_room(context: TaskContext, recipient: Recipient, cause: Cause, told: Draft | None = None) -> bool:
+    """Moves the cut of the recipient's window; whether it did. Raises Failed where the newest turn alone is too long.
+
+    `told` is what a model said of the turns that are cut, if it was asked.
+    """
+    before, had_cut = measure(context, recipient), context.history.has_cut
+    context.history.has_cut = True  # from now on `recall` is among the tools, and its room must be counted
+    measured, record = measure(context, recipient), _clean_record(context)
+    move = _mover(context, measured, cause, is_summed_up=told is not None).move(record, measured.conversation.cut)
+    if move.size > measured.window.guard:
+        raise _overflow(measured)
+    cut, current = move.cut.masked(context.secrets.masker), measured.conversation.cut
+    if (cut.seq, cut.text) == (current.seq, current.text):
+        context.history.has_cut = had_cut
+        return False
+    row = ContextCut(
+        session=context.session,
+        task=context.task,
+        window=recipient.context_window,
+        seq=cut.seq,
+        masked_with=cut.masked_with,
+        cause=cause,
+        tokens_before=before.window.head + before.length,
+        tokens_after=measured.window.head + move.size,
+    )
+    _store(context, row, cut, [*([told] if told else []), *_notices(row, move)])
+    return True
+
+
+def about_to_be_cut(context: TaskContext, recipient: Recipient) -> list[ContextEntry]:
+    """The entries that a move with a summary takes out of sight; none where shorter views are enough."""
+    measured, record = measure(context, recipient), _clean_record(context)
+    current = measured.conversation.cut
+    move = _mover(context, measured, Cause.FILLED, is_summed_up=True).move(record, current)
+    return [entry for entry in record if current.seq < entry.seq <= move.cut.seq]
+
+
+def _mover(context: TaskContext, measured: Measured, cause: Cause, *, is_summed_up: bool) -> CutPlanner:
+    agent, window = context.agent, measured.window
+    if is_summed_up:
+        window = replace(window, head=window.head + math.ceil(summary.LONGEST / tokens.BYTES * measured.factor))
+    if cause == Cause.REFUSED:  # the provider reads less than we were told
+        window = replace(window, size=min(window.size, window.head + measured.length))
+    strategies = Strategies(
+        prunes=agent is not None and agent.prune_outputs,
+        shortens=agent is not None and agent.shorten_results,
+        is_summed_up=is_summed_up,
+    )
+    return CutPlanner(window=window, factor=measured.factor, template=compact_line, strategies=strategies)
+
+
+def _store(context: TaskContext, row: ContextCut, cut: Cut, drafts: list[Draft]) -> None:
+    def also() -> None:
+        row.blob = Blob.keep(cut.text)
+        row.save()
+
+    context.commit(*drafts, also=also)
+    context.history.move(row.window, cut)
+
+
+def _notices(row: ContextCut, move: Move) -> list[Draft]:
+    what = f"all up to entry {row.seq} as an outline" if row.seq else "old results in a shorter form"
+    text = (
+        f"The conversation had grown to {row.tokens_before:,} of the {row.window:,} tokens that the model can read. "
+        f"From here on it gets {what}, {row.tokens_after:,} tokens in all. The record keeps everything."
+    )
+    said = [notice(text, kind="cut", cut=row.seq)]
+    if move.too_big is not None:
+        said.append(notice(_too_big(move), kind="too_big"))
+    return said
+
+
+def _too_big(move: Move) -> str:
+    assert move.too_big is not None
+    first, line = move.too_big.entries[0], line_of(move.too_big, compact_line)
+    return (
+        f"Entry {first.seq} is so long that all before it had to be cut short to make room for it: "
+        f"{' '.join((line.short or line.text).split())[:200]}"
+    )
+
+
+def _overflow(measured: Measured) -> Failed:
+    window = measured.window
+    if window.usable <= window.size // 20:
+        said = (
+            f"The model reads {window.size:,} tokens, and the instructions, the tools and its reply alone take "
+            f"{window.head + window.reserve:,}. Choose a model with a larger window."
+        )
+    else:
+        said = (
+            "The newest message or tool call alone is longer than the model can read. Say it in less, or choose a "
+            "model with a larger window."
+        )
+    return Failed(FailureCode.CONTEXT_OVERFLOW, said)
+
+
+def _clean_record(context: TaskContext) -> list[ContextEntry]:
+    """Masked before anything is cut out of it: a half of a secret is not found any more."""
+    masker = context.secrets.masker
+    return [
+        entry if entry.masked_with == masker.version else _clean(entry, masker) for entry in context.history.record()
+    ]
+
+
+def _clean(entry: ContextEntry, masker: Masker) -> ContextEntry:
+    clean = copy.copy(entry)
+    clean.content = masker.masked(entry.content)
+    if call := entry.call:
+        clean.tool_call = orjson.dumps(asdict(masked_call(ToolCall(**call), masker))).decode()
+    return clean

@@ -1,0 +1,52 @@
+"""How long the next request to a route would be, and how long it may be."""
+
+import math
+from dataclasses import dataclass
+
+from llm_app.call.llm_call import Recipient
+from llm_app.stored_prompt import tools_text
+from llm_app.types import Prompt
+from tasks_app.engine.compaction.window import Window, reserve_for
+from tasks_app.engine.prompt import build
+from tasks_app.record import tokens
+from tasks_app.record.conversation import Conversation
+from tasks_app.run.context import TaskContext
+
+PRUNE_AT_PERCENT = 85  # of the usable window, where pruning comes first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A request to a route. `prompt` is without its messages; `factor` makes our tokens those of the provider."""
+
+    prompt: Prompt
+    conversation: Conversation
+    window: Window
+    factor: float
+    estimated: int  # tokens of the whole by our own count
+
+    @property
+    def length(self) -> int:
+        """Tokens of the conversation, as the provider would count them."""
+        return math.ceil(self.conversation.size * self.factor)
+
+    @property
+    def is_full(self) -> bool:
+        return self.length > self.window.full
+
+
+def measure(context: TaskContext, recipient: Recipient) -> Measured:
+    head = build.build(context, recipient.tool_mode)
+    head_size = tokens.estimate(head.system) + tokens.estimate(tools_text(head.tools))
+    conversation = context.history.conversation(recipient.context_window)
+    factor = context.calibration.factor(recipient.model)
+    prunes = context.agent is not None and context.agent.prune_outputs
+    window = Window(
+        size=recipient.context_window,
+        head=math.ceil(head_size * factor),
+        reserve=reserve_for(recipient),
+        full_percent=PRUNE_AT_PERCENT if prunes else context.limits.compact_at_percent,
+        tail_percent=context.limits.tail_percent,
+    )
+    estimated = head_size + conversation.size
+    return Measured(prompt=head, conversation=conversation, window=window, factor=factor, estimated=estimated)

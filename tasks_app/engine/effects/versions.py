@@ -1,0 +1,62 @@
+"""Earlier contents of files, kept when the agent overwrites or deletes them: the newest few of each file."""
+
+import hashlib
+from collections.abc import Sequence
+from uuid import uuid4
+
+from django.db.models import Sum
+
+from tasks_app.models import FileVersion, Session, Task
+from tasks_app.models.file_version import folder_of
+from tasks_app.workspaces import workspace_of
+from tools_app.contract.effects import Effect, KeepVersion
+from tools_app.files.changes import former, kept
+
+
+def keep(session: Session, task: Task | None, effects: Sequence[Effect]) -> list[FileVersion]:
+    """Writes the contents; the rows are for the transaction of the result. Older versions of the files go."""
+    rows = [_stored(session, task, effect) for effect in effects if isinstance(effect, KeepVersion)]
+    for row in rows:
+        _forget_oldest(row)
+    return rows
+
+
+def restore(version: FileVersion) -> None:
+    """The file holds again what it held then; what it holds now is kept as a version. Raises ToolError."""
+    workspace, session = workspace_of(version.session), version.session
+    now = former(version.path, workspace) if workspace.is_file(version.path) else None
+    content = version.content.read_bytes()
+    rows = keep(session, None, kept(version.path, now))  # may forget the very version that is restored
+    workspace.write_bytes(version.path, content)
+    FileVersion.objects.bulk_create(rows)
+
+
+def _stored(session: Session, task: Task | None, effect: KeepVersion) -> FileVersion:
+    digest = hashlib.sha256(effect.data).hexdigest()
+    row = FileVersion(session=session, task=task, path=effect.path, sha256=digest, size=len(effect.data))
+    if not row.content.exists():
+        folder_of(session.pk).mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = row.content.with_suffix(f".{uuid4().hex}")  # a crash in the middle leaves no half of a content
+        part.write_bytes(effect.data)
+        part.replace(row.content)
+    return row
+
+
+def _forget_oldest(new: FileVersion) -> None:
+    """With the new one there are at most MOST of its file, and MOST_BYTES of the session."""
+    same = FileVersion.objects.filter(session=new.session)
+    for old in same.filter(path=new.path)[FileVersion.MOST - 1 :]:
+        _forget(old, new)
+    room = FileVersion.MOST_BYTES - new.size - (same.aggregate(sum=Sum("size"))["sum"] or 0)
+    for old in same.order_by("pk").iterator() if room < 0 else ():
+        _forget(old, new)
+        if (room := room + old.size) >= 0:
+            break
+
+
+def _forget(old: FileVersion, new: FileVersion) -> None:
+    """A content that another row names, or the new one, stays."""
+    old.delete()
+    named = FileVersion.objects.filter(session=new.session, sha256=old.sha256)
+    if old.sha256 != new.sha256 and not named.exists():
+        old.content.unlink(missing_ok=True)

@@ -1,0 +1,96 @@
+"""What a model sees beside the conversation: the system prompt and the tool list."""
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Any
+
+import orjson
+
+from llm_app.redaction.masker import Masker
+from llm_app.redaction.placeholder import placeholder
+from llm_app.redaction.prompt import masked_system, masked_tools
+from llm_app.types import Prompt, ToolMode, ToolSpec
+from tasks_app.engine.prompt.sections import PromptInputs, system_prompt
+from tasks_app.run.context import TaskContext
+from tools_app.contract.base import ToolDefinition
+from tools_app.contract.visibility import ToolVisibility
+from tools_app.policy import Policy
+
+CLI_TOOLS = ("python3", "git", "node", "curl", "jq", "rg", "sed", "awk", "tar", "zip", "ffmpeg", "pandoc", "pdftotext")
+
+
+def build(context: TaskContext, mode: ToolMode) -> Prompt:
+    """What the model sees in the next turn beside the conversation, in a tool mode."""
+    situation = context.situation
+    visible = tuple(context.policy.visible(situation))
+    masker = context.secrets.masker
+    inputs = replace(
+        inputs_of(context.task.started_by, context.policy, situation, context.sandbox.name),
+        mode=mode,
+        functions="" if mode is ToolMode.NATIVE else _functions(visible, situation, masker),
+        **_secrets(context, visible),
+        own=context.own_sections,
+        off_record=context.session.off_record,
+        remaining=", ".join(f"`{tool.name}`" for tool in visible) if context.session.off_record else "",
+    )
+    system = masked_system(system_prompt(inputs), masker)
+    return Prompt(system=system, tools=_specs(visible, situation, masker), messages=())
+
+
+def inputs_of(person: Any, policy: Policy, situation: ToolVisibility, sandbox: str) -> PromptInputs:
+    """What the prompt depends on for any task of a person in a situation."""
+    names = {tool.name for tool in policy.visible(situation)}
+    return PromptInputs(
+        person=person.get_username(),
+        preferences=person.preferences,
+        has_shell="shell" in names,
+        has_browser="browser" in names,
+        sandbox=sandbox,
+        cli_tools=", ".join(installed_tools()),
+        command_hosts=", ".join(sorted(policy.hosts("shell"))),
+        wants_data=bool(situation.output_schema),
+        groups=_groups(policy),
+        skills=situation.skills if "skill" in names else (),
+    )
+
+
+def _groups(policy: Policy) -> tuple[tuple[str, str, int], ...]:
+    """Name, use and size of each group of tools that must be loaded before it is seen."""
+    return tuple((name, policy.groups[name], len(tools)) for name, tools in sorted(policy.on_demand.items()) if tools)
+
+
+def _secrets(context: TaskContext, visible: Iterable[ToolDefinition]) -> dict[str, Any]:
+    """The inputs that say which placeholders may be used where; nothing without a tool that takes secrets."""
+    tools = ", ".join(f"`{tool.name}`" for tool in visible if tool.takes_secrets)
+    usable = context.secrets.usable_in(context.task) if tools else {}
+    own = {name for name, owner, _ in context.secrets.in_force.secrets if owner == context.task.started_by_id}
+    return {
+        "secrets": tuple(map(placeholder, sorted(usable))),
+        "tools_with_secrets": tools,
+        "withholds_secrets": bool(tools and own - usable.keys()),
+    }
+
+
+@lru_cache(maxsize=64)
+def _specs(tools: tuple[ToolDefinition, ...], situation: ToolVisibility, masker: Masker) -> tuple[ToolSpec, ...]:
+    """The tool list is rebuilt only when what is visible changes, or what is secret."""
+    specs = (ToolSpec(name=t.name, description=t.description, parameters=t.parameters_in(situation)) for t in tools)
+    return masked_tools(specs, masker)
+
+
+@lru_cache(maxsize=64)
+def _functions(tools: tuple[ToolDefinition, ...], situation: ToolVisibility, masker: Masker) -> str:
+    """The tools as a model reads them in its prompt, one a line; nothing in a description can end the section."""
+    rows = (
+        {"name": t.name, "description": t.description, "parameters": t.parameters}
+        for t in _specs(tools, situation, masker)
+    )
+    lines = (orjson.dumps(row).decode().replace("</", "<\\/") for row in rows)
+    return "\n".join(f"<function>{line}</function>" for line in lines)
+
+
+@cache
+def installed_tools() -> tuple[str, ...]:
+    return tuple(name for name in CLI_TOOLS if shutil.which(name, path="/usr/local/bin:/usr/bin:/bin"))

@@ -1,0 +1,102 @@
+"""The system prompt out of its sections. Pure: the same inputs give the same bytes."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from django.template import Context, Engine
+
+from llm_app.cache_boundary import MARKER, without_marker
+from llm_app.types import ToolMode
+
+STABLE = (
+    "identity",
+    "guardrails",
+    "language",
+    "format",
+    "agent_loop",
+    "tool_protocol",  # the one of the tool mode
+    "tool_use",
+    "error_handling",
+    "environment",
+    "browser",
+    "secrets",
+    "prompt_injection",
+)
+DYNAMIC = ("off_record", "skills", "tool_groups", "preferences", "available_secrets", "output_schema")
+_END_TAG = re.compile(r"<(\s*)/")
+PROTOCOLS = {
+    ToolMode.NATIVE: "tool_protocol",
+    ToolMode.XML: "tool_protocol_xml",
+    ToolMode.JSON: "tool_protocol_json",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptInputs:
+    """All that the system prompt depends on. A clock is not among it: it would break every cache behind it.
+
+    `functions` describes the tools, in a mode that has no field for them; `secrets` are the placeholders that the
+    task may use; it `withholds_secrets` of the person's own where others write. `wants_data`: the result must fit a
+    schema. `own` are the sections that the agent has in an administrator's words, by name: texts, not templates.
+    `remaining` are the tools of a session off the record.
+    """
+
+    person: str
+    preferences: str
+    has_shell: bool
+    sandbox: str
+    cli_tools: str
+    command_hosts: str = ""
+    has_browser: bool = False
+    mode: ToolMode = ToolMode.NATIVE
+    functions: str = ""
+    secrets: tuple[str, ...] = ()
+    tools_with_secrets: str = ""
+    withholds_secrets: bool = False
+    wants_data: bool = False
+    groups: tuple[tuple[str, str, int], ...] = ()
+    skills: tuple[tuple[str, str], ...] = ()
+    own: tuple[tuple[str, str], ...] = ()
+    off_record: bool = False
+    remaining: str = ""
+
+
+@lru_cache(maxsize=256)
+def system_prompt(inputs: PromptInputs) -> str:
+    """The stable sections, the cache marker, the sections that differ from person to person."""
+    stable, dynamic = ([section(name, inputs) for name in names] for names in (STABLE, DYNAMIC))
+    return "\n".join(filter(None, [*stable, MARKER, *dynamic])) + "\n"
+
+
+def section(name: str, inputs: PromptInputs) -> str:
+    """One section, in its tags; empty where it has nothing to say, such as that of a browser that is not there."""
+    words = without_marker(dict(inputs.own).get(name, "")).strip()
+    if name == "tool_protocol":
+        return _protocol(inputs, words)
+    shipped = _shipped(name, inputs)
+    return f"<{name}>\n{words}\n</{name}>" if words and shipped else shipped
+
+
+def _protocol(inputs: PromptInputs, rules: str) -> str:
+    """How a call is written belongs to the tool mode, whatever an administrator writes about calls."""
+    rules = rules or _shipped("tool_rules", inputs)
+    return _rendered(PROTOCOLS[inputs.mode], {"functions": inputs.functions, "rules": rules})
+
+
+def _shipped(name: str, inputs: PromptInputs) -> str:
+    return _rendered(name, {key: _kept_inside(value) for key, value in vars(inputs).items()})
+
+
+def _rendered(name: str, values: dict[str, Any]) -> str:
+    """A model reads no entities: what is written for it is not escaped as HTML."""
+    template = Engine.get_default().get_template(f"prompt/{name}.xml")
+    return template.render(Context(values, autoescape=False)).strip()
+
+
+def _kept_inside(value: Any) -> Any:
+    """Values as they are, except that no end tag stands in them: only one could end the section that they are in."""
+    if isinstance(value, str):
+        return _END_TAG.sub(r"<\\\1/", value.strip())
+    return tuple(map(_kept_inside, value)) if isinstance(value, tuple) else value

@@ -1,0 +1,101 @@
+"""Runs a cleared call, raced against the people, and stores what came of it."""
+
+import logging
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from tasks_app.engine import workflow
+from tasks_app.engine.capabilities.wiring import tool_context
+from tasks_app.engine.check_call import ClearedCall
+from tasks_app.engine.due_reminders import after_result
+from tasks_app.engine.effects import loading, versions
+from tasks_app.engine.effects.fields import fields_of, rows_of
+from tasks_app.engine.effects.structured import count_misfits
+from tasks_app.events.live_stream import LiveStream
+from tasks_app.memory import tool
+from tasks_app.models import TaskState
+from tasks_app.models.tool_call import CallStatus
+from tasks_app.record import images
+from tasks_app.record.oversize import within_budget
+from tasks_app.run.context import TaskContext
+from tasks_app.run.interrupts import Aborted, ReplyNeeded
+from tasks_app.runtime.cancellation import WorkAborted
+from tools_app.contract.base import ToolResult
+from tools_app.contract.effects import Effect, WaitForReply
+from tools_app.errors import ToolError
+
+logger = logging.getLogger(__name__)
+
+
+def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
+    """Stores the intent, then runs the handler. Raises Aborted when a person comes first."""
+    call = cleared.open
+    call.log.status = CallStatus.STARTED
+    context.stage(rows=[call.log])
+    context.commit(state=TaskState.EXECUTING_TOOL)
+    stream = LiveStream(context.session.group, context.task.id, context.secrets.masker)
+    began = time.monotonic()
+    try:
+        work = cleared.definition.handler(cleared.arguments, tool_context(context, cleared, stream))
+        return context.interruption.unless_aborted(work)
+    except WorkAborted:
+        call.log.status = CallStatus.INTERRUPTED
+        context.stage(rows=[call.log])
+        raise Aborted(*call.result(_cut_short(stream), CallStatus.INTERRUPTED, stream=stream.id)) from None
+    except ToolError as error:
+        return ToolResult(content=str(error), status="failed")
+    except Exception:
+        logger.exception("the tool %s failed", call.call.name)
+        return ToolResult(content="The tool failed by a fault of its own. Try another way.", status="failed")
+    finally:
+        call.log.duration_ms = round((time.monotonic() - began) * 1000)
+        context.streamed = stream
+
+
+def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> None:
+    """Appends the result and applies its declared effects, in one transaction. Raises ReplyNeeded or Failed."""
+    call = cleared.open
+    if any(isinstance(effect, WaitForReply) for effect in result.effects):
+        call.log.status = CallStatus.WAITING
+        context.stage(rows=[call.log])
+        raise ReplyNeeded()
+    call.log.status = CallStatus(result.status)
+    context.stage(rows=[call.log])
+    masker = context.secrets.refresh().masker  # before anything is cut: a half of a secret is not found any more
+    content = within_budget(masker.masked(result.content), context.workspace, call.call, context.limits.result_tokens)
+    kept, faults = images.keep(context.workspace, result.images)
+    text = "\n".join([content, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
+    stream = {"stream": context.streamed.id} if context.streamed else {}
+    context.stage(crashes=0, state=TaskState.THINKING)
+    step, moved = workflow.after(context.task, result.effects)
+    drafts = [
+        *call.result(text, result.status, images=kept, **stream, **result.metadata),
+        *after_result(context, call),
+        *step,
+    ]
+    rows = [
+        *rows_of(result.effects, context.task.started_by_id, masker),
+        *versions.keep(context.session, context.task, result.effects),
+        *loading.rows_of(context.session, result.effects),
+        *tool.rows_of(context.task, call.call.id, result.effects, masker),
+    ]
+    context.stage(
+        *drafts,
+        rows=rows,
+        **fields_of(result.effects),
+        **moved,
+    )
+    count_misfits(context, result.effects)
+    context.commit(also=partial(_also, context, result.effects))
+
+
+def _also(context: TaskContext, effects: Sequence[Effect]) -> None:
+    tool.forget(context.task, effects)
+    context.reserve_next_call()
+
+
+def _cut_short(stream: LiveStream) -> str:
+    """What a model needs to know of a tool that was ended: that it was, and how far it had come."""
+    output = stream.text("tool_output")[-2000:]
+    return "Interrupted by the user before it was done." + (f" Its output until then:\n{output}" if output else "")

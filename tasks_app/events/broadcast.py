@@ -1,0 +1,45 @@
+"""What happens in a session, told to whoever follows it. A message is a hint: the rows are the truth."""
+
+import logging
+from concurrent.futures import Future
+from typing import Any
+
+from channels.layers import get_channel_layer
+
+from tasks_app.events import event_loop
+from tasks_app.models import Session, Task
+
+logger = logging.getLogger(__name__)
+
+
+def entry_appended(session: Session, seq: int) -> None:
+    _send(session, {"type": "entry", "seq": seq})
+
+
+def state_changed(task: Task) -> None:
+    _send(task.session, {"type": "state", **state_of(task)})
+
+
+def inbox_changed(session: Session) -> None:
+    """A message waits, or waits no longer."""
+    _send(session, {"type": "inbox"})
+
+
+def state_of(task: Task) -> dict[str, Any]:
+    return {"task": str(task.id), "state": task.state, "waiting_for": task.waiting_for}
+
+
+async def send(group: str, message: dict[str, Any]) -> None:
+    """Sends on the event loop, where the channel layer lives."""
+    layer = get_channel_layer()
+    assert layer is not None
+    await layer.group_send(group, message)
+
+
+def _send(session: Session, message: dict[str, Any]) -> None:
+    event_loop.submit(send(session.group, message)).add_done_callback(_log_failure)
+
+
+def _log_failure(future: Future[None]) -> None:
+    if not future.cancelled() and (error := future.exception()):
+        logger.warning("an event was not sent, followers will find the row: %s", error)

@@ -1,0 +1,62 @@
+"""One stream of text to the browser: an attempt of the LLM, or the output of a tool. Masked, batched, in no table."""
+
+import asyncio
+import uuid
+from collections import defaultdict
+from uuid import UUID
+
+from llm_app.redaction.masker import Masker
+from llm_app.redaction.stream import StreamMasker
+from tasks_app.events import broadcast, event_loop, stream_buffer
+from tasks_app.events.stream_buffer import Chunk
+
+BATCH_SECONDS = 0.04
+MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it runs
+
+
+class LiveStream:
+    """`feed` is called on the event loop, the rest from any thread. What could be the beginning of a secret waits."""
+
+    def __init__(self, group: str, task_id: UUID, masker: Masker) -> None:
+        self.id = uuid.uuid4().hex
+        self._group, self._task_id = group, task_id
+        self._maskers: dict[str, StreamMasker] = defaultdict(lambda: StreamMasker(masker))
+        self._texts: dict[str, list[str]] = defaultdict(list)
+        self._pending: dict[str, list[str]] = defaultdict(list)
+        self._sent: dict[str, int] = defaultdict(int)
+        self._pump: asyncio.Task[None] | None = None
+
+    def feed(self, kind: str, text: str) -> None:
+        if not (text := self._maskers[kind].feed(text)):
+            return
+        self._texts[kind].append(text)
+        self._pending[kind].append(text)
+        if self._pump is None or self._pump.done():
+            self._pump = asyncio.get_running_loop().create_task(self._send_batches())
+
+    def text(self, kind: str) -> str:
+        """All that could be seen, for the record of an interrupted stream."""
+        return "".join(self._texts[kind])
+
+    def withdraw(self) -> None:
+        """Takes back what was shown, if anything was."""
+        if self._texts:
+            event_loop.submit(broadcast.send(self._group, {"type": "reset", "stream": self.id}))
+
+    async def _send_batches(self) -> None:
+        """One sender for each stream keeps the pieces in order."""
+        while self._pending:
+            batch, self._pending = self._pending, defaultdict(list)
+            for kind, texts in batch.items():
+                await self._send(kind, "".join(texts))
+            await asyncio.sleep(BATCH_SECONDS)
+
+    async def _send(self, kind: str, text: str) -> None:
+        text = text[: max(0, MOST_CHARACTERS - self._sent[kind])]
+        if not text:
+            return
+        piece = Chunk(stream=self.id, kind=kind, offset=self._sent[kind], text=text)
+        goes_on = any(self._sent.values())
+        self._sent[kind] += len(text)
+        await stream_buffer.store.add(self._task_id, piece, goes_on=goes_on)
+        await broadcast.send(self._group, piece.event(self._task_id))

@@ -1,0 +1,38 @@
+"""On whose word a call that waits for approval may run, as its tool is set up at this moment."""
+
+from typing import Any
+
+from tasks_app.models import Approval, Session
+from tasks_app.models.approval import Decision
+from tools_app.models import ToolSetting
+
+
+def why_not(approval: Approval, user: Any, decision: str = Decision.APPROVED) -> str:
+    """Why this person's word does not count here, as a sentence; empty where it does.
+
+    Who may write in the session may always say no: by a message of theirs, the call would not run either.
+    """
+    if decision == Decision.REJECTED and may_reject(approval, user):
+        return ""
+    if Approval.objects.decidable_by(user).filter(pk=approval.pk).exists():
+        return ""
+    setting = setting_of(approval)
+    if setting is not None and setting.four_eyes and approval.tool_call.task.started_by_id == user.pk:
+        return "It waits for somebody else than you: this tool needs four eyes."
+    if setting is not None and setting.approvers is not None:
+        return f"It waits for somebody who has the role {setting.approvers}."
+    return "It waits for somebody who may write here."
+
+
+def may_reject(approval: Approval, user: Any) -> bool:
+    return Session.objects.writable_by(user).filter(tasks=approval.tool_call.task_id).exists()
+
+
+def is_single(approval: Approval) -> bool:
+    """Whether a word on it holds for this call alone, never for later ones of the task."""
+    setting = setting_of(approval)
+    return setting is not None and setting.four_eyes
+
+
+def setting_of(approval: Approval) -> ToolSetting | None:
+    return ToolSetting.objects.select_related("approvers").filter(name=approval.tool_call.name).first()

@@ -1,0 +1,70 @@
+"""What follows the end of a task: a message that came in that instant starts the next one, in the same transaction."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from django.db import transaction
+
+from tasks_app.events import broadcast
+from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
+from tasks_app.record.append import append
+from tasks_app.record.draft import Draft
+from tasks_app.record.images import KeptPicture
+from tasks_app.runtime.wakeup import wake
+
+
+def start_next(session: Session, task: Task, *, stopped: bool) -> None:
+    """Looks into the inbox of a session whose `task` has just ended.
+
+    The first message starts the next task, the others wait on. After a stop by a person all are appended and
+    start nothing.
+    """
+    waiting = list(InboxMessage.objects.waiting_in(session).select_related("author"))
+    if not waiting:
+        return
+    if stopped:
+        deliver(session, task, waiting)
+    else:
+        start(session, waiting[0])
+
+
+def start(session: Session, message: InboxMessage, *, max_iterations: int | None = None, terminal: str = "") -> Task:
+    """A new task for a message of the inbox."""
+    task = Task.objects.create(
+        session=session,
+        started_by=message.author,
+        max_iterations=max_iterations,
+        terminal=terminal,
+        output_schema=message.output_schema,
+        workflow=message.workflow.laid_down() if message.workflow else {},
+    )
+    deliver(session, task, [message])
+    transaction.on_commit(partial(broadcast.state_changed, task))
+    wake(task.id)
+    return task
+
+
+def deliver(session: Session, task: Task, messages: list[InboxMessage]) -> list[ContextEntry]:
+    """Appends messages of the inbox as entries of `task`."""
+    entries = append(session, task, [user_message(message) for message in messages])
+    for message, entry in zip(messages, entries, strict=True):
+        task.add_author(message.author)
+        message.delivered_seq = entry.seq
+        message.save(update_fields=["delivered_seq"])
+    transaction.on_commit(partial(broadcast.inbox_changed, session))
+    return entries
+
+
+def user_message(message: InboxMessage) -> Draft:
+    return Draft(
+        context_type=ContextType.USER_MESSAGE,
+        content=with_files(message.content, message.attachments),
+        images=[KeptPicture(**image) for image in message.images],
+        metadata={"author": message.author.get_username(), "attachments": message.attachments},
+    )
+
+
+def with_files(words: str, attachments: Sequence[str]) -> str:
+    """A person's words as a model reads them: with the names of the files that they sent along."""
+    files = "".join(f"\n[attached file: {path}]" for path in attachments)
+    return words + ("\n" + files if files else "")

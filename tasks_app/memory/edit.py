@@ -1,0 +1,75 @@
+"""Keeping notes by hand: the one way for page, REST and admin. An agent's notes are kept with its tool's result."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from llm_app.redaction import active_secrets
+from llm_app.redaction.masker import Masker
+from tasks_app.errors import Refusal
+from tasks_app.models import MemoryNote
+
+
+class EmptyNote(Refusal):
+    """The note is empty. Write a fact in a sentence or two."""
+
+    status = 422
+
+
+class NoteTooLong(Refusal):
+    """A note has at most 1,000 characters. Make two of it, or a file."""
+
+    status = 422
+
+
+class MemoryFull(Refusal):
+    """There are a thousand notes already. Delete some that are no longer true."""
+
+
+class NotesOfTheTeam(Refusal):
+    """Only administrators write notes for the whole team."""
+
+    status = 403
+
+
+def add(author: Any, text: str, *, for_team: bool = False) -> MemoryNote:
+    """Raises EmptyNote, NoteTooLong, MemoryFull or NotesOfTheTeam."""
+    if for_team and not author.is_staff:
+        raise NotesOfTheTeam()
+    owner = None if for_team else author
+    text = checked(author, text)
+    if MemoryNote.objects.filter(owner=owner).count() >= MemoryNote.MOST:
+        raise MemoryFull()
+    return MemoryNote.objects.create(owner=owner, text=text)
+
+
+def change(note: MemoryNote, author: Any, text: str) -> MemoryNote:
+    """What a person wrote over is theirs: no longer captured by itself. Raises EmptyNote or NoteTooLong."""
+    note.text, note.auto = checked(author, text), False
+    note.save()
+    return note
+
+
+def checked(author: Any, text: str) -> str:
+    """The text as it is stored: without what is secret. Raises EmptyNote or NoteTooLong."""
+    if not (text := text.replace("\0", "").strip()):
+        raise EmptyNote(field="text")
+    if len(text := active_secrets.of_people([author.pk]).masker.masked(text)) > MemoryNote.LONGEST:
+        raise NoteTooLong(field="text")
+    return text
+
+
+def shown(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]:
+    """Without what is secret at this moment; not to be saved."""
+    masker, notes = active_secrets.of_people([reader.pk]).masker, list(notes)
+    for note in notes:
+        note.text = masker.masked(note.text)
+    return notes
+
+
+def mask(owner: Any, masker: Masker) -> None:
+    """What a new secret of `owner`, or of the team without one, leaves of the notes that hold it already."""
+    notes = MemoryNote.objects.all() if owner is None else MemoryNote.objects.of_user(owner)
+    for note in notes:
+        if (masked := masker.masked(note.text)) != note.text:
+            note.text = masked
+            note.save(update_fields=["text", "terms"])

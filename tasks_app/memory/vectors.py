@@ -1,0 +1,85 @@
+"""Which notes mean what a question means, also where they share no word: by vectors, where a model for them is set up.
+
+A note gets its vector when it is first looked through, and again after its text has changed.
+"""
+
+import logging
+from array import array
+from collections.abc import Sequence
+from operator import mul
+
+from django.db import IntegrityError, transaction
+
+from llm_app import abilities
+from llm_app.call.llm_call import Runner
+from tasks_app.memory.embedding import Embedded, Embedder, NoEmbedding
+from tasks_app.models import MemoryNote, NoteVector
+from tasks_app.models.memory_note import MemoryNoteQuerySet
+from tasks_app.models.note_vector import digest_of
+from tasks_app.run.context import TaskContext
+from tasks_app.runtime.cancellation import WorkAborted
+
+MOST = 2000  # notes that are looked through; of more, the newest
+MOST_NEW = 100  # notes that get their vector at once; the others next time
+CLOSEST = 20
+LEAST = 0.3  # cosine; what is farther away has nothing to do with the question
+logger = logging.getLogger(__name__)
+Vectors = dict[int, "array[float]"]
+
+
+def nearest_by_meaning(context: TaskContext, notes: MemoryNoteQuerySet, question: str, run: Runner) -> list[MemoryNote]:
+    """Best first. Empty where no model is set up for it or none answers: nothing hangs on it."""
+    model = abilities.of_user(context.task.started_by_id).embeds
+    if not model or not (rows := list(notes[:MOST])):
+        return []
+    try:
+        return _nearest(rows, question, Embedder(context, model, run))
+    except NoEmbedding as error:
+        logger.warning("memory is searched by its words only: %s", error)
+    except WorkAborted:
+        logger.info("a person came before the notes were compared")
+    return []
+
+
+def _nearest(rows: Sequence[MemoryNote], question: str, embedder: Embedder) -> list[MemoryNote]:
+    asked = embedder.of_question(question[: MemoryNote.LONGEST])
+    known = _known(rows, asked)
+    missing = [row for row in rows if row.pk not in known][:MOST_NEW]
+    known |= _learned(missing, asked, embedder) if missing else {}
+    closeness = {pk: sum(map(mul, vector, asked.vectors[0])) for pk, vector in known.items()}
+    close = [row for row in rows if closeness.get(row.pk, 0) >= LEAST]
+    return sorted(close, key=lambda row: -closeness[row.pk])[:CLOSEST]
+
+
+def _known(rows: Sequence[MemoryNote], asked: Embedded) -> Vectors:
+    """Vectors of the notes as they are now, that can be compared with the question's."""
+    digests = {row.pk: digest_of(row.text) for row in rows}
+    stored = NoteVector.objects.filter(note__in=list(digests), model=asked.model)
+    vectors = {each.note_id: array("f", bytes(each.values)) for each in stored if each.digest == digests[each.note_id]}
+    return {pk: vector for pk, vector in vectors.items() if len(vector) == len(asked.vectors[0])}
+
+
+def _learned(rows: Sequence[MemoryNote], asked: Embedded, embedder: Embedder) -> Vectors:
+    """Makes and keeps the vectors of notes that have none. Another model than the question's serves the next one."""
+    try:
+        made = embedder.of_notes([row.text for row in rows])
+        _keep(rows, made)
+    except NoEmbedding as error:
+        logger.warning("new notes are searched by their words only: %s", error)
+        return {}
+    except IntegrityError:
+        logger.info("a note was deleted while its vector was made")
+        return {}
+    comparable = made.model == asked.model and len(made.vectors[0]) == len(asked.vectors[0])
+    return {row.pk: vector for row, vector in zip(rows, made.vectors, strict=True)} if comparable else {}
+
+
+def _keep(rows: Sequence[MemoryNote], made: Embedded) -> None:
+    new = [
+        NoteVector(note=row, model=made.model, digest=digest_of(row.text), values=vector.tobytes())
+        for row, vector in zip(rows, made.vectors, strict=True)
+    ]
+    with transaction.atomic():
+        NoteVector.objects.bulk_create(
+            new, update_conflicts=True, unique_fields=["note", "model"], update_fields=["digest", "values"]
+        )

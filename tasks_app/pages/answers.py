@@ -1,0 +1,29 @@
+"""How forms are answered: a fragment for htmx, a redirect with a message for a browser without it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from tasks_app.access import Request
+from tasks_app.errors import Refusal
+from tools_app.errors import ToolError
+
+
+def done(request: Request, to: Any, said: str = "") -> HttpResponse:
+    """Nothing to show beyond what the page hears by itself."""
+    if request.htmx:
+        return render(request, "_toast.html", {"text": said}) if said else HttpResponse(status=204)
+    if said:
+        messages.success(request, said)
+    return redirect(to)
+
+
+def refused(request: Request, to: Any, error: Refusal | ToolError, *, also: str = "") -> HttpResponse:
+    """Why it was not done, in a sentence. `also` are fragments that show how things stand instead."""
+    if request.htmx:
+        status = error.status if isinstance(error, Refusal) else 409
+        return render(request, "_toast.html", {"text": str(error), "level": "error", "also": also}, status=status)
+    messages.error(request, str(error))
+    return redirect(to)

@@ -1,0 +1,71 @@
+"""The files of a session's workspace, as a tree that a page can show."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tasks_app.models import Session
+from tasks_app.workspaces import workspace_of
+from tools_app.errors import ToolError
+from tools_app.files.listing import Entry, printable
+from tools_app.files.workspace import Workspace
+
+MOST_ENTRIES = 300  # shown of one workspace
+MOST_FOLDERS = 60  # opened
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A file or folder. `path` is empty where no address can name it."""
+
+    entry: Entry
+    path: str
+    children: list["Node"] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return printable(self.entry.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """The outer entries come first when there are too many; `is_cut` says that some are not shown."""
+
+    nodes: Sequence[Node]
+    is_cut: bool
+
+
+def of(session: Session) -> Tree:
+    workspace = workspace_of(session)
+    return _walk(workspace) if workspace.root.is_dir() else Tree(nodes=[], is_cut=False)
+
+
+def _walk(workspace: Workspace) -> Tree:
+    """Breadth first, within both bounds. Hidden entries are left out."""
+    top: list[Node] = []
+    folders = deque([("", top)])
+    shown = opened = 0
+    while folders and opened < MOST_FOLDERS and shown < MOST_ENTRIES:
+        path, nodes = folders.popleft()
+        opened += 1
+        for entry in _entries(workspace, path)[: MOST_ENTRIES - shown]:
+            node = Node(entry=entry, path=_joined(path, entry.name))
+            nodes.append(node)
+            shown += 1
+            if entry.kind == "folder" and node.path:
+                folders.append((node.path, node.children))
+    return Tree(nodes=top, is_cut=bool(folders) or shown == MOST_ENTRIES)
+
+
+def _entries(workspace: Workspace, path: str) -> list[Entry]:
+    """Folders first, then by name; none of a folder that cannot be opened."""
+    try:
+        entries = workspace.entries(path or ".")
+    except ToolError:
+        return []
+    visible = [entry for entry in entries if not entry.name.startswith(".")]
+    return sorted(visible, key=lambda entry: (entry.kind != "folder", entry.name.lower()))
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder}/{name}".removeprefix("/") if name.isprintable() else ""

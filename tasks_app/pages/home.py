@@ -1,0 +1,78 @@
+"""The first page: what to do now, and the sessions so far."""
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from llm_app.models import Route
+from llm_app.models.provider import Protocol
+from tasks_app import services
+from tasks_app.access import Request, posted, signed_in
+from tasks_app.errors import Refusal
+from tasks_app.interaction import uploads
+from tasks_app.models import Agent, ContextEntry, Session, Task, Workflow
+from tasks_app.pages import choices, models
+from tasks_app.pages.answers import refused
+from tools_app.errors import ToolError
+
+SHOWN = 100  # sessions; older ones are found by searching
+EXAMPLES = (
+    "Show me what you can do",
+    "Summarise the file I attach, and list what is unclear in it",
+    "Write a small program that renames my photos by date, and test it",
+)
+
+
+@signed_in
+def home(request: Request) -> HttpResponse:
+    """The list alone for htmx while somebody types; a POST is the first message of a new session."""
+    if request.method == "POST":
+        return _start(request)
+    query = request.GET.get("q", "").replace("\0", "").strip()
+    context = {"sessions": newest_sessions(request.user, query)[:SHOWN], "query": query}
+    if request.htmx:
+        return render(request, "home/_sessions.html", context)
+    return render(request, "home/home.html", {**context, **_start_context(request.user)})
+
+
+def _start(request: Request) -> HttpResponse:
+    """A new session; none is left behind if its message cannot be taken."""
+    agent: dict[str, Any] = {"agent": choices.agent(request)} if "agent" in request.POST else {}
+    off_record = bool(posted(request, "off_record"))
+    session = services.create_session(request.user, model=models.chosen(request), off_record=off_record, **agent)
+    try:
+        attachments = uploads.store(session, request.FILES.getlist("files"))
+        content, workflow = posted(request, "content"), choices.workflow(request)
+        services.post_message(session, request.user, content, attachments=attachments, workflow=workflow)
+    except (Refusal, ToolError) as error:
+        services.delete_session(session)
+        return refused(request, "home", error)
+    return redirect(session)
+
+
+def newest_sessions(user: Any, query: str = "") -> QuerySet[Session]:
+    """The sessions that a user may see, newest first, each with the state of its newest task."""
+    newest = Task.objects.filter(session=OuterRef("pk")).order_by("-created_at")
+    sessions = Session.objects.visible_to(user).select_related("owner")
+    if query:
+        said = ContextEntry.objects.filter(session=OuterRef("pk"), content__icontains=query)
+        sessions = sessions.filter(Q(title__icontains=query) | Exists(said))
+    return sessions.annotate(
+        task_state=Subquery(newest.values("state")[:1]),
+        task_waiting_for=Subquery(newest.values("waiting_for")[:1]),
+        task_stopped=Subquery(newest.values("stopped")[:1]),
+    )
+
+
+def _start_context(user: Any) -> dict[str, Any]:
+    route = Route.objects.usable_for("").first()
+    return {
+        "examples": EXAMPLES,
+        "models": models.choices(user),
+        "agents": Agent.objects.all(),
+        "workflows": Workflow.objects.usable(),
+        "is_demo": route is not None and route.provider.protocol == Protocol.SCRIPTED,
+        "has_no_model": route is None,
+    }

@@ -1,0 +1,48 @@
+"""What waits for me: questions of my sessions, and the calls that I may approve, also in sessions of others."""
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from tasks_app import services
+from tasks_app.access import Request, signed_in
+from tasks_app.errors import Refusal
+from tasks_app.interaction.inbox import tasks_waiting_for
+from tasks_app.models import Approval, Session
+from tasks_app.models.approval import Decision
+from tasks_app.pages.answers import done, refused
+from tasks_app.pages.conversation import DecisionForm
+from tasks_app.transcript import transcript
+
+
+@signed_in
+def show(request: Request) -> HttpResponse:
+    mine = set(Session.objects.visible_to(request.user).values_list("pk", flat=True))
+    tasks = tasks_waiting_for(request.user).select_related("session__owner")
+    items = [item for task in tasks if (item := transcript.newest_call(task.session)) is not None]
+    context = {
+        "waiting": [item for item in items if item.entry.session_id in mine],
+        "foreign": [item for item in items if item.entry.session_id not in mine and item.needs_approval],
+        "viewer": request.user,
+        "may_write": True,
+    }
+    return render(request, "inbox.html", context)
+
+
+@signed_in
+@require_POST
+def decide(request: Request, approval_id: int) -> HttpResponse:
+    """The word of somebody who may approve this call, and may not see more of its session."""
+    approval = Approval.objects.decidable_by(request.user).select_related("tool_call__task__session")
+    if (found := approval.filter(pk=approval_id).first()) is None:
+        raise Http404()
+    word = DecisionForm.of(request)
+    try:
+        services.decide(found.tool_call.task, request.user, call_id=found.tool_call.call_id, **vars(word))
+    except Refusal as error:
+        return refused(request, "inbox", error)
+    was_approved = word.decision == Decision.APPROVED
+    said = "Approved. The call runs now." if was_approved else "Rejected. The agent has been told."
+    if request.htmx:
+        return render(request, "chat/_foreign_decided.html", {"said": said})
+    return done(request, "inbox", said)

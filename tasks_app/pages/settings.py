@@ -1,0 +1,116 @@
+"""My settings: what the agent should know of me, the tokens of my programs, my secrets."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+from knox.models import get_token_model
+
+from llm_app.models import Secret
+from llm_app.redaction import active_secrets
+from tasks_app.access import Request, posted, signed_in
+from tasks_app.errors import Refusal
+from tasks_app.pages.answers import done
+from tasks_app.secrets import keep
+
+_EXAMPLE = "Write to me in German, briefly and without jargon. Numbers in tables. Code in Python, with tests."
+
+
+class ProfileForm(forms.Form):
+    preferences = forms.CharField(
+        max_length=4000,
+        required=False,
+        label="What should the agent know about you?",
+        help_text="Language, tone, format, standing wishes. It stands in the prompt of every task that you start.",
+        widget=forms.Textarea(attrs={"rows": 4, "placeholder": _EXAMPLE}),
+    )
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(max_length=100, label="What is it for?")
+    may_approve = forms.BooleanField(
+        required=False,
+        label="It may approve calls",
+        help_text="Leave this off for a token that an agent, or a program of an agent, will hold.",
+    )
+
+
+class SecretForm(forms.Form):
+    name = forms.CharField(
+        help_text="Tools get the value where the agent writes [secret:NAME], in sessions that only you write in."
+    )
+    value = forms.CharField(strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "off"}))
+
+
+@signed_in
+def show(request: Request) -> HttpResponse:
+    return _page(request)
+
+
+@signed_in
+@require_POST
+def profile(request: Request) -> HttpResponse:
+    form = ProfileForm(request.POST)
+    if not form.is_valid():
+        return _page(request, profile=form)
+    masker = active_secrets.of_people([request.user.pk]).masker
+    request.user.preferences = masker.masked(form.cleaned_data["preferences"])
+    request.user.save(update_fields=["preferences"])
+    return done(request, "settings", "Saved. It holds from your next task on.")
+
+
+@signed_in
+@require_POST
+def make_token(request: Request) -> HttpResponse:
+    """The one answer that ever shows the token."""
+    form = TokenForm(request.POST)
+    if not form.is_valid():
+        return _page(request, token=form)
+    _, value = get_token_model().objects.create(request.user, **form.cleaned_data)
+    return _page(request, new_token=value)
+
+
+@signed_in
+@require_POST
+def delete_token(request: Request) -> HttpResponse:
+    get_token_model().objects.filter(user=request.user, digest=posted(request, "token")).delete()
+    return done(request, "settings", "The token is deleted and no longer valid.")
+
+
+@signed_in
+@require_POST
+def save_secret(request: Request) -> HttpResponse:
+    """A value goes in and never comes out; the answer says where it stands already."""
+    form = SecretForm(request.POST)
+    if not form.is_valid():
+        return _page(request, secret=form)
+    try:
+        kept = keep.keep(request.user, form.cleaned_data["name"], form.cleaned_data["value"])
+    except Refusal as error:
+        form.add_error(error.field, str(error))
+        return _page(request, secret=form)
+    return _page(request, kept=kept)
+
+
+@signed_in
+@require_POST
+def delete_secret(request: Request) -> HttpResponse:
+    Secret.objects.filter(owner=request.user, name=posted(request, "name")).delete()
+    return done(request, "settings", "The secret is deleted.")
+
+
+def _page(request: Request, **context: Any) -> HttpResponse:
+    """All of the page; a form that was not valid comes in `context`."""
+    forms_shown = {
+        "profile": ProfileForm({"preferences": request.user.preferences}),
+        "token": TokenForm(),
+        "secret": SecretForm(),
+    }
+    rows = {
+        "tokens": get_token_model().objects.filter(user=request.user).order_by("-created"),
+        "secrets": Secret.objects.filter(owner=request.user),
+    }
+    refused = any(isinstance(value, forms.Form) for value in context.values())
+    return render(request, "settings.html", {**forms_shown, **rows, **context}, status=422 if refused else 200)

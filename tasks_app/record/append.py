@@ -1,0 +1,89 @@
+"""The only way into the record."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from llm_app.redaction.masker import Masker
+from tasks_app.events import broadcast
+from tasks_app.models import ContextEntry, Session, Task
+from tasks_app.record import chain
+from tasks_app.record.draft import Draft
+from tasks_app.record.session_secrets import masker_of
+
+
+def lock(session: Session) -> Session:
+    """Locks the session's row until the end of the transaction: whoever writes in a session takes this first."""
+    return Session.objects.select_for_update().only("last_seq", "chain_head").get(pk=session.pk)
+
+
+def append(
+    session: Session,
+    task: Task,
+    drafts: Sequence[Draft],
+    *,
+    head: Session | None = None,
+    masker: Masker | None = None,
+) -> list[ContextEntry]:
+    """Masks and appends inside the caller's transaction; followers hear of it after the commit.
+
+    `head` is the locked row and `masker` that of this moment, where the caller has them. Under the lock `seq` gets no
+    gap and the chain no fork.
+    """
+    if not drafts:
+        return []
+    head, masker = head or lock(session), masker or masker_of(session)
+    entries, now = [], timezone.now()
+    for draft in drafts:
+        entry = _entry(session, task, draft.masked(masker))
+        entry.seq, entry.created_at = head.last_seq + 1, now
+        entry.masked_with = masker.version
+        entry.hash = chain.link(entry, head.chain_head)
+        head.last_seq, head.chain_head = entry.seq, entry.hash
+        entries.append(entry)
+    ContextEntry.objects.bulk_create(entries)
+    Session.objects.filter(pk=session.pk).update(last_seq=head.last_seq, chain_head=head.chain_head, updated_at=now)
+    transaction.on_commit(lambda: broadcast.entry_appended(session, entries[-1].seq))
+    return entries
+
+
+def _entry(session: Session, task: Task, draft: Draft) -> ContextEntry:
+    discarded = {"discarded": True} if draft.discarded else {}
+    return ContextEntry(
+        session=session,
+        task=task,
+        context_type=draft.context_type,
+        in_context=draft.in_context,
+        role=draft.role,
+        content=storable(draft.content),
+        thinking=storable(draft.thinking_text),
+        tool_call=storable(draft.tool_call_text),
+        tool_call_id=draft.tool_call_id,
+        images=storable(draft.images_text),
+        metadata=storable_json(draft.metadata | discarded),
+        hash_key=chain.key_id(),
+    )
+
+
+def storable(text: str) -> str:
+    """Text that every database, hash and protocol can carry: no NUL, and no half of a surrogate pair."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def storable_json(value: Any) -> Any:
+    """The same for every text in a JSON value."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(str(key)): storable_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [storable_json(item) for item in value]
+    return value

@@ -1,0 +1,95 @@
+"""An entry before it has its place in the record."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from llm_app.redaction.masker import Masker
+from llm_app.redaction.turn import masked_call, masked_thinking
+from llm_app.types import Thinking, ToolCall
+from tasks_app.models import ContextType
+from tasks_app.record.images import KeptPicture
+
+_ROLES = {
+    ContextType.USER_MESSAGE: "user",
+    ContextType.AI_MESSAGE: "assistant",
+    ContextType.TOOL_CALL: "assistant",
+    ContextType.NO_TOOL_CALL_RETRY: "assistant",
+    ContextType.TOOL_RESULT: "tool",
+    ContextType.SYSTEM_REMINDER: "user",
+    ContextType.WORKFLOW_STEP: "user",
+    ContextType.STATUS_NOTICE: "system",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """What shall be appended. `discarded` keeps words that no model will see: those of a failed attempt."""
+
+    context_type: ContextType
+    content: str = ""
+    thinking: Thinking | None = None
+    tool_call: ToolCall | None = None
+    tool_call_id: str = ""
+    images: Sequence[KeptPicture] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+    discarded: bool = False
+
+    def masked(self, masker: Masker) -> "Draft":
+        """The same without a secret in any of its texts."""
+        return replace(
+            self,
+            content=masker.masked(self.content),
+            thinking=self.thinking and masked_thinking(self.thinking, masker),
+            tool_call=self.tool_call and masked_call(self.tool_call, masker),
+            tool_call_id=masker.masked(self.tool_call_id),
+            images=[replace(image, path=masker.masked(image.path)) for image in self.images],
+            metadata=masker.masked_json(self.metadata),
+        )
+
+    @property
+    def role(self) -> str:
+        return _ROLES[self.context_type]
+
+    @property
+    def in_context(self) -> bool:
+        """Whether the model sees it. Fixed here, once."""
+        return not self.discarded and self.context_type is not ContextType.STATUS_NOTICE
+
+    @property
+    def thinking_text(self) -> str:
+        return _json(asdict(self.thinking)) if self.thinking else ""
+
+    @property
+    def tool_call_text(self) -> str:
+        return _json(asdict(self.tool_call)) if self.tool_call else ""
+
+    @property
+    def images_text(self) -> str:
+        return _json([asdict(image) for image in self.images]) if self.images else ""
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def notice(text: str, **metadata: Any) -> Draft:
+    """Said to the person only."""
+    return Draft(context_type=ContextType.STATUS_NOTICE, content=text, metadata=metadata)
+
+
+def reminder(text: str, kind: str) -> Draft:
+    """Said to the model, in the open."""
+    return Draft(context_type=ContextType.SYSTEM_REMINDER, content=text, metadata={"kind": kind})
+
+
+def result(call_id: str, text: str, status: str, images: Sequence[KeptPicture] = (), **metadata: Any) -> Draft:
+    """The one result of a call."""
+    return Draft(
+        context_type=ContextType.TOOL_RESULT,
+        content=text,
+        tool_call_id=call_id,
+        images=images,
+        metadata={"status": status, **metadata},
+    )

@@ -1,0 +1,112 @@
+"""The pictures of an entry: encoded once, before it is appended, and kept as blobs that the entry names.
+
+No picture is decoded in this process: decoders are where hostile bytes do harm, and a small file may hold many pixels.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+from llm_app.models import Blob
+from llm_app.types import Picture
+from tasks_app.events import event_loop
+from tasks_app.models import ContextEntry
+from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
+from tools_app.errors import ToolError
+from tools_app.files.picture_type import picture_type
+from tools_app.files.workspace import Workspace
+
+MOST = 10  # pictures of one entry
+LARGEST_FILE = 20 * 1000**2  # bytes
+_AT_ONCE = 4  # files in memory
+_LIMITS = ChildLimits(wall_s=20, cpu_s=10, memory=512 * 1024**2)  # 16 million pixels take 0.2 to 0.3 GB
+
+logger = logging.getLogger(__name__)
+
+
+class UnreadablePicture(Exception):
+    """The message says why, in words for the model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptPicture:
+    """`sha256` is the address of the blob, whose content is base64; `path` is where the file stood."""
+
+    sha256: str
+    media_type: str
+    path: str
+    width: int
+    height: int
+
+
+async def encoded(name: str, data: bytes) -> Picture:
+    """As models take it; 0.1 s, in a child process. Raises UnreadablePicture."""
+    try:
+        answer = await answer_of("llm_app.pictures", {}, data, _LIMITS)
+    except NoAnswer as error:
+        raise UnreadablePicture("it takes too much time or memory") from error
+    if "fault" in answer:
+        raise UnreadablePicture(answer["fault"])
+    return Picture(path=name, **answer["picture"])
+
+
+def keep(workspace: Workspace, paths: Sequence[str]) -> tuple[list[KeptPicture], list[str]]:
+    """The pictures at `paths`, stored; and a line for each that no model will see. Not on the event loop."""
+    if not paths:
+        return [], []
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()  # while a thread waits, it keeps no connection of a pool
+    found = event_loop.submit(_read(workspace, paths[:MOST])).result()
+    kept = [_kept(picture) for picture in found if isinstance(picture, Picture)]
+    faults = [fault for fault in found if isinstance(fault, str)]
+    faults += [f"[{path} is not shown: at most {MOST} pictures at once]" for path in paths[MOST:]]
+    return kept, faults
+
+
+def of_attachments(workspace: Workspace, paths: Iterable[str]) -> list[KeptPicture]:
+    """Those that are pictures. A damaged one is a file like any other: the model reads that it is attached."""
+    kept, faults = keep(workspace, [path for path in paths if _is_picture(workspace, path)])
+    for fault in faults:
+        logger.info("attachment %s", fault)
+    return kept
+
+
+def contents(entries: Iterable[ContextEntry]) -> Mapping[str, str]:
+    """What the blobs hold that `entries` name, by address."""
+    addresses = {picture["sha256"] for entry in entries for picture in entry.pictures}
+    return {blob.sha256: blob.content for blob in Blob.objects.filter(pk__in=addresses)} if addresses else {}
+
+
+async def _read(workspace: Workspace, paths: Sequence[str]) -> list[Picture | str]:
+    """The picture at each path, or a line that says why there is none."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def read(path: str) -> Picture | str:
+        async with gate:
+            try:
+                return await encoded(path, await asyncio.to_thread(workspace.read_bytes, path, LARGEST_FILE))
+            except (ToolError, UnreadablePicture) as error:
+                return f"[{path} cannot be shown: {error}]"
+
+    return await asyncio.gather(*map(read, paths))
+
+
+def _kept(picture: Picture) -> KeptPicture:
+    return KeptPicture(
+        sha256=Blob.keep(picture.data),
+        media_type=picture.media_type,
+        path=picture.path,
+        width=picture.width,
+        height=picture.height,
+    )
+
+
+def _is_picture(workspace: Workspace, path: str) -> bool:
+    try:
+        with workspace.open_for_read(path) as file:
+            return bool(picture_type(file))
+    except ToolError:
+        return False

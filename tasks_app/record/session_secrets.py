@@ -1,0 +1,56 @@
+"""Whose secrets are masked in a session: the team's, and those of everyone who may write in it."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from llm_app.models import Secret
+from llm_app.redaction import active_secrets
+from llm_app.redaction.active_secrets import InForce
+from llm_app.redaction.masker import Masker
+from tasks_app.models import Session, SessionMember, Task
+
+
+class SessionSecrets:
+    """Who may write is read once; what they keep secret, with each `refresh`."""
+
+    def __init__(self, session: Session) -> None:
+        self._writers = _writers(Session.objects.filter(pk=session.pk))
+        self.in_force = self.refresh()
+
+    def refresh(self) -> InForce:
+        self.in_force = active_secrets.of_people(self._writers)
+        return self.in_force
+
+    def usable_in(self, task: Task) -> dict[str, str]:
+        """Value by name of what a call of `task`, held by this worker, may be given at this moment.
+
+        The agent does what anyone tells it who may write in the session or has written in the task: so it has what
+        each of them may use. A person's own goes before the team's.
+        """
+        if not self.in_force.secrets:
+            return {}
+        people = {task.started_by_id, *task.other_authors, *_writers(Session.objects.filter(pk=task.session_id))}
+        usable = set(Secret.objects.usable_by_all(people).values_list("name", "owner"))
+        found = {(name, owner): value for name, owner, value in self.in_force.secrets if (name, owner) in usable}
+        return {name: found[name, owner] for name, owner in sorted(found, key=lambda key: key[1] is not None)}
+
+    @property
+    def masker(self) -> Masker:
+        """As of the last refresh."""
+        return self.in_force.masker
+
+
+def masker_of(session: Session) -> Masker:
+    """What masks a session's record at this moment."""
+    return SessionSecrets(session).masker
+
+
+def masker_for(user: Any) -> Masker:
+    """Masks whatever a user may see: for lists over many sessions."""
+    return active_secrets.of_people({user.pk, *_writers(Session.objects.visible_to(user))}).masker
+
+
+def _writers(sessions: QuerySet[Session]) -> set[int]:
+    members = SessionMember.objects.filter(session__in=sessions, may_write=True)
+    return set(sessions.order_by().values_list("owner", flat=True).union(members.values_list("user", flat=True)))

@@ -1,0 +1,71 @@
+"""What an engine process holds for a session, such as an open page: the session's tasks run there while it lives."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from tasks_app.events import event_loop
+from tasks_app.models import ContextType, EngineProcess, Session
+from tasks_app.record.draft import Draft
+from tasks_app.runtime import process
+from tools_app import held_resources, release_session
+
+_LEAVING_S = 10
+called = threading.Event()  # another worker says that tasks of ours may wait; the keeper looks at once
+
+
+def is_held_elsewhere(task_id: UUID) -> bool:
+    """Whether another process that lives holds something for the task's session."""
+    holder = Session.objects.filter(tasks=task_id).values_list("held_by", flat=True).first()
+    if not holder or holder == process.name():
+        return False
+    return EngineProcess.objects.alive().filter(pk=holder).exists() and not process.is_dead(holder)
+
+
+def release_deleted() -> None:
+    """Ends what is held here for sessions that were deleted, by whatever process."""
+    held = release_session.held_sessions()
+    there = Session.objects.filter(pk__in=held).values_list("pk", flat=True) if held else ()
+    for session in held - {str(pk) for pk in there}:
+        release(session)
+
+
+def release(session: str) -> None:
+    """Ends what this process holds for a session, and comes back when it has ended."""
+    if session in release_session.held_sessions():
+        event_loop.submit(release_session.release_session(session)).result(_LEAVING_S)
+
+
+class SessionAffinity:
+    """Keeps the session's row true, and tells the model what was lost of it, with the next result."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        gone = [words for name, words in session.held.items() if not self.has(name)]
+        self._lost = f"[Gone: {', '.join(gone)}. It was idle too long, or the server was restarted.]" if gone else ""
+
+    def has(self, name: str) -> bool:
+        return name in held_resources.of(str(self._session.pk))
+
+    @property
+    def has_jobs(self) -> bool:
+        return any(name.startswith(held_resources.JOB) for name in held_resources.of(str(self._session.pk)))
+
+    def told(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """The drafts; the first result among them also says what was lost."""
+        told = list(drafts)
+        for place, draft in enumerate(told):
+            if self._lost and draft.context_type is ContextType.TOOL_RESULT:
+                told[place] = replace(draft, content=f"{draft.content}\n{self._lost}")
+                self._lost = ""
+        return told
+
+    def save(self) -> None:
+        """In the transaction of a commit. What was lost stays in the row until it is told."""
+        here = dict(held_resources.of(str(self._session.pk)))
+        holder = process.name() if here else ""
+        if self._lost or (self._session.held, self._session.held_by) == (here, holder):
+            return
+        Session.objects.filter(pk=self._session.pk).update(held=here, held_by=holder)
+        self._session.held, self._session.held_by = here, holder

@@ -1,0 +1,113 @@
+"""A running task: what the loop knows of it."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from llm_app.abilities import Abilities
+from llm_app.models import Blob
+from tasks_app.events.live_stream import LiveStream
+from tasks_app.interaction.open_call import OpenCall, pending_call
+from tasks_app.models import Agent, ContextEntry, InboxMessage, Limits, Task, ToolCallLog
+from tasks_app.models.inbox import Mode
+from tasks_app.run.calibration import Calibration
+from tasks_app.run.loop_detector import LoopDetector
+from tasks_app.run.unit_of_work import UnitOfWork
+from tasks_app.runtime.cancellation import Interruption
+from tools_app.contract.visibility import ToolVisibility
+from tools_app.files.workspace import Workspace
+from tools_app.held_resources import PAGE
+from tools_app.hooks.base import Hook
+from tools_app.policy import Policy
+from tools_app.sandbox.base import Sandbox
+
+
+class TaskContext(UnitOfWork):
+    """Lives as long as one worker holds the task."""
+
+    def __init__(self, task: Task, workspace: Workspace, sandbox: Sandbox) -> None:
+        super().__init__(task)
+        self.calibration = Calibration(task.session.pk)
+        self.workspace, self.sandbox = workspace, sandbox
+        self.known_settings: tuple[Any, ...] = ()  # the state of the settings in which what follows was read
+        self.limits = Limits.current()
+        self.agent: Agent | None = None  # as it is set up at this step, with its sections of the prompt
+        self.own_sections: tuple[tuple[str, str], ...] = ()
+        self.hooks: Sequence[Hook] = ()
+        self.policy = Policy()
+        self.loaded_groups: frozenset[str] = frozenset()
+        self.skills: tuple[tuple[str, str], ...] = ()
+        self.abilities = Abilities()
+        self.interruption = Interruption(self.is_interrupted)
+        self.streamed: LiveStream | None = None  # the newest reply's stream, to be withdrawn if its call is refused
+        self.detector = LoopDetector(
+            window=self.limits.tool_loop_window,
+            threshold=self.limits.tool_loop_threshold,
+            refusals=self.limits.tool_loop_refusals,
+        )
+        self.detector.load(self._calls_since_last_message())
+        self._blobs: dict[str, str] = {}
+
+    def withdraw_stream(self) -> None:
+        """Takes back what a person has seen of a call that will not run."""
+        if self.streamed is not None:
+            self.streamed.withdraw()
+
+    def blob(self, text: str) -> str:
+        """The address of a text that is part of requests; stored when it is new."""
+        if text not in self._blobs:
+            self._blobs[text] = Blob.keep(text)
+        return self._blobs[text]
+
+    @property
+    def model(self) -> str:
+        """The name of the logical model that answers; empty for the default one."""
+        chosen = self.session.model or (self.agent and self.agent.model)
+        return chosen.name if chosen else ""
+
+    @property
+    def situation(self) -> ToolVisibility:
+        """What decides, beside the policy, which tools the model sees in this step."""
+        return ToolVisibility(
+            makes_images=bool(self.abilities.makes_images),
+            makes_audio=bool(self.abilities.makes_audio),
+            sees_pictures=bool(self.abilities.sees),
+            has_open_page=self._holding.has(PAGE),
+            has_jobs=self._holding.has_jobs,
+            loaded=self.loaded_groups,
+            skills=self.skills,
+            has_groups=bool(self.policy.on_demand.keys() - self.loaded_groups),
+            answers_only=self.has_made_all_calls,
+            in_workflow=bool(self.task.workflow),
+            has_cut=self.history.has_cut,
+            output_schema=self.task.output_schema,
+        )
+
+    @property
+    def has_made_all_calls(self) -> bool:
+        """Whether the task has reached the limit on its tool calls, where there is one."""
+        return self.task.calls_made >= (self.limits.tool_call_limit or math.inf)
+
+    @property
+    def filters_output(self) -> bool:
+        """Whether nothing may be streamed, because a hook looks at what is said before anyone sees it."""
+        return any(hook.filters_output for hook in self.hooks)
+
+    def open_call(self) -> OpenCall | None:
+        """The call that still waits for its result: after an approval, a crash or a restart it goes first."""
+        entry = self.history.open_call()
+        return pending_call(entry) if entry is not None else None
+
+    def stop_requested(self) -> bool:
+        return Task.objects.filter(pk=self.task.pk, stop_requested_at__isnull=False).exists()
+
+    def interjections(self) -> list[InboxMessage]:
+        waiting = InboxMessage.objects.waiting_in(self.session).filter(mode=Mode.INTERJECT)
+        return list(waiting.select_related("author"))
+
+    def _calls_since_last_message(self) -> list[tuple[str, bool]]:
+        calls = ToolCallLog.objects.filter(task=self.task).order_by("pk")
+        last = ContextEntry.objects.of(self.session).filter(context_type="user_message").last()
+        if last is not None:
+            calls = calls.filter(started_at__gt=last.created_at)
+        return list(calls.values_list("fingerprint", "looped"))

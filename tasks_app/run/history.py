@@ -1,0 +1,134 @@
+"""What of a session the LLM sees: one conversation over all its tasks, held in memory while a task runs."""
+
+from collections.abc import Iterable, Iterator
+
+from llm_app.models import Blob
+from llm_app.types import Message
+from tasks_app.models import ContextCut, ContextEntry, ContextType, Session
+from tasks_app.models.entry import EntryQuerySet
+from tasks_app.record import images
+from tasks_app.record.conversation import Conversation
+from tasks_app.record.cut import Cut
+from tasks_app.record.serialize import message_of
+
+
+class SessionContext:
+    """`entries` are those in the context behind the cut, oldest first; each has its message, whose bytes are made once.
+
+    What is before the cut is not in memory; `has_cut` says whether there is one. `call_ids` are the ids of all calls so
+    far: a provider may give one twice.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.entries: list[ContextEntry] = []
+        self.call_ids: set[str] = set()
+        self.has_cut = False
+        self._messages: list[Message] = []
+        self._before = 0  # entries up to this seq are not in memory
+        self._conversations: dict[int, Conversation] = {}
+
+    @classmethod
+    def load(cls, session: Session) -> "SessionContext":
+        context = cls(session)
+        if newest := ContextCut.objects.of(session).first():
+            context.has_cut, context._before = True, newest.seq
+            context.call_ids.update(_results(session).values_list("tool_call_id", flat=True))
+        context.extend(_entries(session).after(context._before))
+        return context
+
+    def extend(self, entries: Iterable[ContextEntry]) -> None:
+        """Takes what was appended to the record."""
+        for entry, message in _with_messages(entries):
+            self.entries.append(entry)
+            self._messages.append(message)
+            if entry.call:
+                self.call_ids.add(entry.call["id"])
+            for conversation in self._conversations.values():
+                conversation.add(entry, message)
+
+    def conversation(self, window: int) -> Conversation:
+        """What models with this window see: by the newest cut that was made for it, else the whole record."""
+        if window not in self._conversations:
+            self._open(window, self._stored_cut(window))
+        return self._conversations[window]
+
+    def move(self, window: int, cut: Cut) -> Conversation:
+        """From now on, models with this window see the session by `cut`."""
+        self.has_cut = True
+        conversation = self._open(window, cut)
+        self._forget_before(min(other.cut.seq for other in self._conversations.values()))
+        return conversation
+
+    def record(self) -> list[ContextEntry]:
+        """All entries in the context from the first one on. Those before the cut are read anew, without thinking."""
+        before = _entries(self.session).filter(seq__lte=self._before) if self._before else ContextEntry.objects.none()
+        return [*before.defer("thinking", "hash", "hash_key"), *self.entries]
+
+    @property
+    def last_seq(self) -> int:
+        return self.entries[-1].seq if self.entries else 0
+
+    def open_call(self) -> ContextEntry | None:
+        """The newest entry, if it is a call: nothing ever comes between a call and its result."""
+        return self.entries[-1] if self.entries and self.entries[-1].tool_call else None
+
+    def retries_in_a_row(self) -> int:
+        """How many of the newest replies had no tool call."""
+        count = 0
+        for entry in self._newest_first():
+            if entry.context_type == ContextType.NO_TOOL_CALL_RETRY:
+                count += 1
+            elif entry.context_type != ContextType.SYSTEM_REMINDER:
+                break
+        return count
+
+    def _newest_first(self) -> Iterator[ContextEntry]:
+        """Also those before the cut; a query only for who goes so far back."""
+        yield from reversed(self.entries)
+        if self._before:
+            yield from _entries(self.session).filter(seq__lte=self._before).reverse().iterator(chunk_size=20)
+
+    def _stored_cut(self, window: int) -> Cut:
+        row = ContextCut.objects.of(self.session).filter(window=window).first() if self.has_cut else None
+        if row is None:
+            return Cut()
+        return Cut.read(row.seq, Blob.objects.get(pk=row.blob).content, row.masked_with)
+
+    def _open(self, window: int, cut: Cut) -> Conversation:
+        self._reach_back(cut.seq)
+        conversation = self._conversations[window] = Conversation(cut)
+        for entry, message in zip(self.entries, self._messages, strict=True):
+            if entry.seq > cut.seq:
+                conversation.add(entry, message)
+        return conversation
+
+    def _reach_back(self, seq: int) -> None:
+        """Reads what is behind `seq` and not in memory."""
+        if seq >= self._before:
+            return
+        missing = _entries(self.session).after(seq).filter(seq__lte=self._before)
+        for place, (entry, message) in enumerate(_with_messages(missing)):
+            self.entries.insert(place, entry)
+            self._messages.insert(place, message)
+        self._before = seq
+
+    def _forget_before(self, seq: int) -> None:
+        keep = next((place for place, entry in enumerate(self.entries) if entry.seq > seq), len(self.entries))
+        del self.entries[:keep], self._messages[:keep]
+        self._before = max(self._before, seq)
+
+
+def _entries(session: Session) -> EntryQuerySet:
+    return ContextEntry.objects.of(session).in_context()
+
+
+def _results(session: Session) -> EntryQuerySet:
+    return ContextEntry.objects.of(session).filter(context_type=ContextType.TOOL_RESULT)
+
+
+def _with_messages(entries: Iterable[ContextEntry]) -> list[tuple[ContextEntry, Message]]:
+    """Those of the entries that are in the context."""
+    entries = [entry for entry in entries if entry.in_context]
+    blobs = images.contents(entries)
+    return [(entry, message_of(entry, blobs)) for entry in entries]

@@ -1,0 +1,76 @@
+"""Whatever turns an iteration from its straight way: exceptions that carry the entries to append and the next state.
+
+`advance` has one `except` for them all, so all that the engine ever says stands in the record.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tasks_app.models import TaskState
+from tasks_app.models.task import FailureCode, WaitingFor
+from tasks_app.record.draft import Draft, notice
+
+
+class Interrupt(Exception):
+    """`entries` are appended and `fields` set on the task, in one transaction."""
+
+    def __init__(self, *entries: Draft, **fields: Any) -> None:
+        super().__init__(type(self).__name__)
+        self.entries: Sequence[Draft] = entries
+        self.fields: dict[str, Any] = fields
+
+
+class Continue(Interrupt):
+    """The iteration ends here; the next one thinks anew."""
+
+    def __init__(self, *entries: Draft) -> None:
+        super().__init__(*entries, state=TaskState.THINKING)
+
+
+class NoToolCall(Continue):
+    """The reply had no tool call: it is kept, and a reminder says what was missing."""
+
+
+class Aborted(Continue):
+    """A person came first: the open LLM call or tool was ended."""
+
+
+class Refused(Continue):
+    """A call that does not run: its result says why."""
+
+
+class ReplyNeeded(Interrupt):
+    """The agent asked: the call stays open until a person answers."""
+
+    def __init__(self) -> None:
+        super().__init__(state=TaskState.EXECUTING_TOOL, waiting_for=WaitingFor.REPLY)
+
+
+class ApprovalNeeded(Interrupt):
+    """The call waits for a person's approval."""
+
+    def __init__(self) -> None:
+        super().__init__(state=TaskState.EXECUTING_TOOL, waiting_for=WaitingFor.APPROVAL)
+
+
+class Failed(Interrupt):
+    """The end, without a result. `detail` is one sentence: what happened, and what to do."""
+
+    def __init__(self, code: FailureCode, detail: str, *entries: Draft, **fields: Any) -> None:
+        said = notice(detail, code=code.value)
+        super().__init__(*entries, said, state=TaskState.FAILED, failure_code=code, failure_detail=detail, **fields)
+
+
+class Stopped(Failed):
+    """A person pressed stop, or ended the terminal that ran the task. `why` is a sentence."""
+
+    def __init__(self, why: str, *entries: Draft) -> None:
+        super().__init__(FailureCode.STOPPED, f"{why} Write a message to go on from here.", *entries, stopped=True)
+
+
+class LimitExceeded(Failed):
+    """A limit is reached."""
+
+
+class LoopDetected(Failed):
+    """The agent repeats itself and does not listen."""

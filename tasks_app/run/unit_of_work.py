@@ -1,0 +1,109 @@
+"""The one way in which a running task writes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from llm_app.budgets.allowance import Allowance
+from tasks_app.events import broadcast
+from tasks_app.interaction import next_task
+from tasks_app.models import ContextEntry, InboxMessage, Session, Task, TaskState
+from tasks_app.models.task import ENDED
+from tasks_app.record.append import append, lock
+from tasks_app.record.draft import Draft
+from tasks_app.record.session_secrets import SessionSecrets
+from tasks_app.run import wanted
+from tasks_app.run.affinity import SessionAffinity
+from tasks_app.run.calls import Calls
+from tasks_app.run.history import SessionContext
+from tasks_app.run.loop_detector import LoopDetector
+from tasks_app.runtime import lease
+
+
+class UnitOfWork:
+    """What an iteration finds out is staged and goes, with all else, into the next commit: two commits an iteration."""
+
+    detector: LoopDetector
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.session: Session = task.session
+        self.secrets = SessionSecrets(task.session)
+        self.history = SessionContext.load(task.session)
+        self.allowance = Allowance(task.started_by_id, task.id)
+        self.calls = Calls()
+        self._holding = SessionAffinity(task.session)
+        self.discard_staged()
+
+    def stage(self, *drafts: Draft, rows: Sequence[models.Model] = (), **fields: Any) -> None:
+        """Keeps entries, rows and fields of the task for the next commit."""
+        self._drafts.extend(drafts)
+        self._rows.extend(row for row in rows if row not in self._rows)
+        self._fields |= fields
+
+    def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
+        """Appends what is staged and `drafts`, saves the staged rows and sets the fields of the task: all or nothing.
+
+        A task that would wait goes on instead if a person has come in; one that ends hands over to the next message,
+        in the same transaction. Raises StaleLease.
+        """
+        told = self._holding.told([*self._drafts, *drafts])
+        fields = self._fields | self.calls.totals(self.task) | fields
+        with transaction.atomic(durable=True):
+            head, masker = lock(self.session), self.secrets.refresh().masker
+            fields = {name: masker.masked_json(value) for name, value in fields.items()}
+            if fields.get("waiting_for") and self.is_interrupted():
+                fields["waiting_for"] = None
+            if ended := fields.get("state") in ENDED:
+                fields |= {"ended_at": timezone.now(), "waiting_for": None}
+            if ended or fields.get("waiting_for"):
+                fields |= {"lease_owner": "", "lease_expires_at": None}
+            lease.write(self.task, **fields or {"epoch": F("epoch")})
+            entries = append(self.session, self.task, told, head=head, masker=masker)
+            for row in self._rows:
+                row.save()
+            self.calls.save()
+            self._holding.save()
+            if also is not None:
+                also()
+            if ended:
+                next_task.start_next(self.session, self.task, stopped=bool(fields.get("stopped")))
+        self._committed(entries, fields)
+
+    def take(self, messages: list[InboxMessage], *following: Draft) -> None:
+        """Appends what people wrote while the task ran, and what follows it; the next step thinks anew."""
+        with transaction.atomic(durable=True):
+            lock(self.session)
+            lease.write(self.task, state=TaskState.THINKING)
+            entries = next_task.deliver(self.session, self.task, messages)
+            entries += append(self.session, self.task, following)
+        self._committed(entries, {"state": TaskState.THINKING})
+        self.detector.forget()
+
+    def reserve_next_call(self) -> None:
+        """In the commit of a result: so the next call needs no commit of its own for what it may cost."""
+        if self._fields.get("state") == TaskState.THINKING:
+            self.allowance.take_ahead(sum(len(draft.content.encode()) for draft in self._drafts))
+
+    def _committed(self, entries: Sequence[ContextEntry], fields: dict[str, Any]) -> None:
+        self.discard_staged()
+        self.calls = Calls()
+        self.history.extend(entries)
+        was = (self.task.state, self.task.waiting_for)
+        for name, value in fields.items():
+            setattr(self.task, name, value)
+        if was != (self.task.state, self.task.waiting_for):
+            broadcast.state_changed(self.task)
+
+    def discard_staged(self) -> None:
+        """Forgets what was staged: the iteration that found it out has failed."""
+        self._drafts: list[Draft] = []
+        self._rows: list[models.Model] = []
+        self._fields: dict[str, Any] = {}
+
+    def is_interrupted(self) -> bool:
+        """Whether a person wants the task to leave what it is doing."""
+        return wanted.interrupt_requested(self.task)

@@ -1,0 +1,104 @@
+"""What may end the work of a running task before its time: a person's stop or message.
+
+The task's thread waits for its coroutine or for the bell, whichever comes first. The rows say whether the bell was
+meant: it rings too often rather than too seldom.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from django.db import connection
+
+from tasks_app.events import event_loop
+
+T = TypeVar("T")
+_running: dict[UUID, "Interruption"] = {}
+
+
+class WorkAborted(Exception):
+    """The work was ended because a person came first."""
+
+
+class Interruption:
+    """`is_wanted` asks the rows whether a person wants this task interrupted."""
+
+    def __init__(self, is_wanted: Callable[[], bool]) -> None:
+        self._is_wanted = is_wanted
+        self._wake = threading.Event()
+        self._rung = False
+
+    def ring(self) -> None:
+        self._rung = True
+        self._wake.set()
+
+    def unless_aborted(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs `work` on the event loop and returns its result. Raises WorkAborted, or what the work raised."""
+        connection.close_if_unusable_or_obsolete()  # a thread that waits keeps no connection of a pool
+        running = _Work(work, self._wake)
+        cancelled = False
+        while not running.done():
+            self._wake.wait()
+            self._wake.clear()
+            if self._rung and not cancelled and not running.done() and self._is_meant():
+                running.cancel()
+                cancelled = True
+        return running.result()
+
+    def _is_meant(self) -> bool:
+        self._rung = False
+        try:
+            return self._is_wanted()
+        finally:
+            connection.close_if_unusable_or_obsolete()
+
+
+class _Work(Generic[T]):
+    """A coroutine on the event loop. Cancelling ends the asyncio task itself; its `finally` runs before we go on."""
+
+    def __init__(self, work: Coroutine[Any, Any, T], wake: threading.Event) -> None:
+        self._work, self._wake = work, wake
+        self._task: asyncio.Task[T] | None = None
+        event_loop.get().call_soon_threadsafe(self._start)
+
+    def _start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._work)
+        self._task.add_done_callback(lambda _: self._wake.set())
+
+    def done(self) -> bool:
+        return self._task is not None and self._task.done()
+
+    def cancel(self) -> None:
+        event_loop.get().call_soon_threadsafe(lambda: self._task and self._task.cancel())
+
+    def result(self) -> T:
+        assert self._task is not None
+        try:
+            return self._task.result()
+        except asyncio.CancelledError as error:
+            raise WorkAborted from error
+
+
+@contextmanager
+def announced(task_id: UUID, interruption: Interruption) -> Iterator[None]:
+    """While it lasts, `ring(task_id)` reaches this task."""
+    _running[task_id] = interruption
+    try:
+        yield
+    finally:
+        del _running[task_id]
+
+
+def ring(task_id: UUID) -> bool:
+    """Rings if the task runs in this process; tells whether it does."""
+    interruption = _running.get(task_id)
+    if interruption is not None:
+        interruption.ring()
+    return interruption is not None
+
+
+def running_tasks() -> list[UUID]:
+    return list(_running)

@@ -1,0 +1,75 @@
+"""Who advances a task. A lease is taken, kept and given back by guarded updates, on the database's clock."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Case, DateTimeField, ExpressionWrapper, F, Value, When
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+
+from llm_app.models import Reservation
+from tasks_app.models import Task
+from tasks_app.runtime import process
+
+
+class StaleLease(Exception):
+    """Another worker has taken this task over."""
+
+
+def claim(task_id: UUID) -> Task | None:
+    """Takes a runnable task that nobody holds. None: there is nothing to do for us.
+
+    An owner whose lease ran out, or who is known to be dead, counts as a crash; what it left running is ended first,
+    and what it had reserved is given back.
+    """
+    task = Task.objects.runnable().open_to(process.name()).filter(pk=task_id).first()
+    if task is None:
+        return None
+    if task.lease_owner and process.is_dead(task.lease_owner):
+        process.clean_up(task.lease_owner)
+        Task.objects.filter(pk=task_id, lease_owner=task.lease_owner).update(lease_expires_at=_in(-1))
+    claimed = (
+        Task.objects.runnable()
+        .open_to(process.name())
+        .unclaimed()
+        .filter(pk=task_id)
+        .update(
+            crashes=Case(When(lease_owner="", then=F("crashes")), default=F("crashes") + Value(1)),
+            lease_owner=process.name(),
+            lease_expires_at=_in(settings.LEASE_SECONDS),
+            epoch=F("epoch") + 1,
+        )
+    )
+    if claimed and task.lease_owner:
+        Reservation.objects.filter(task_id=task_id).delete()
+    return Task.objects.select_related("session__model", "started_by").get(pk=task_id) if claimed else None
+
+
+def renew(task_ids: Iterable[UUID]) -> None:
+    """Keeps all leases of this process, and what they have reserved: one update each for all."""
+    held = Task.objects.active().filter(pk__in=list(task_ids), lease_owner=process.name())
+    held.update(lease_expires_at=_in(settings.LEASE_SECONDS))
+    Reservation.objects.renew(task_ids)
+
+
+def write(task: Task, **fields: Any) -> None:
+    """Updates the task's row, if our lease still holds. Raises StaleLease otherwise."""
+    if not Task.objects.filter(pk=task.pk, epoch=task.epoch, lease_owner=process.name()).update(**fields):
+        raise StaleLease(f"task {task.pk}, epoch {task.epoch}")
+
+
+def release(task: Task) -> None:
+    """Gives the lease back; whoever has taken it over meanwhile keeps it."""
+    Task.objects.filter(pk=task.pk, epoch=task.epoch).update(lease_owner="", lease_expires_at=None)
+
+
+def expire(task: Task) -> None:
+    """Ends the lease as if it had run out: the next claim counts a crash and looks at what was left open."""
+    Task.objects.filter(pk=task.pk, epoch=task.epoch).exclude(lease_owner="").update(lease_expires_at=_in(-1))
+
+
+def _in(seconds: int) -> "ExpressionWrapper[CombinedExpression]":
+    return ExpressionWrapper(Now() + timedelta(seconds=seconds), output_field=DateTimeField())

@@ -1,0 +1,36 @@
+"""Lets a tool, which is a coroutine, use what is synchronous: the one door to models, and the database behind it."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from django.db import connection
+
+from llm_app.call.llm_call import Runner
+from tasks_app.runtime.cancellation import Interruption
+
+T = TypeVar("T")
+_threads = ThreadPoolExecutor(max_workers=128, thread_name_prefix="beside-loop")  # as many as tasks: each has one
+
+
+async def in_thread(work: Callable[[Runner], T]) -> T:
+    """Runs `work` in a thread of its own. What it gives to the runner runs here, on the loop, and is cancelled with us;
+    `work` has come to its end, whatever that is, before we go on.
+    """
+    interruption = Interruption(lambda: True)  # it is rung for a cancellation, and for nothing else
+    running = asyncio.get_running_loop().run_in_executor(_threads, _in_thread, work, interruption.unless_aborted)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        interruption.ring()
+        await asyncio.wait([running])
+        running.exception()  # asyncio reports what nobody reads, and it was we who ended it
+        raise
+
+
+def _in_thread(work: Callable[[Runner], T], run: Runner) -> T:
+    try:
+        return work(run)
+    finally:
+        connection.close()

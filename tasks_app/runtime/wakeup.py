@@ -1,0 +1,54 @@
+"""Telling workers to look: after the commit, and without harm if the message is lost, late or doubled."""
+
+import logging
+from functools import partial
+from uuid import UUID
+
+from celery import current_app
+from django.conf import settings
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+from tasks_app.runtime import cancellation
+
+logger = logging.getLogger(__name__)
+ADVANCE_TASK = "tasks_app.advance_task"
+
+
+def wake(task_id: UUID) -> None:
+    """Enqueues a task once the transaction has committed."""
+    transaction.on_commit(partial(enqueue, task_id))
+
+
+def enqueue(task_id: UUID) -> None:
+    """One message to the broker. If it is down, the reaper of any worker finds the row."""
+    try:
+        current_app.send_task(ADVANCE_TASK, args=[str(task_id)])
+    except (OperationalError, OSError) as error:
+        logger.warning("the broker is not reachable, task %s waits for the reaper: %s", task_id, error)
+
+
+def interrupt(task_id: UUID) -> None:
+    """Tells whoever runs a task that a person has come in, after the commit. Lost, it costs a slow poll."""
+    transaction.on_commit(partial(_interrupt, task_id))
+
+
+def _interrupt(task_id: UUID) -> None:
+    if not cancellation.ring(task_id):
+        _broadcast("interrupt", task_id)
+
+
+def hand_on(task_id: UUID) -> None:
+    """Tells all workers that a task waits for the one that holds something for its session. Lost: the same."""
+    _broadcast("look_after", task_id)
+
+
+def _broadcast(command: str, task_id: UUID) -> None:
+    if settings.EMBEDDED:
+        return
+    try:
+        with current_app.connection_for_write() as connection:
+            connection.ensure_connection(max_retries=1, timeout=1)
+            current_app.control.broadcast(command, arguments={"task_id": str(task_id)}, connection=connection)
+    except (OperationalError, OSError) as error:
+        logger.warning("the broker is not reachable, task %s hears by polling: %s", task_id, error)

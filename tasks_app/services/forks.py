@@ -1,0 +1,160 @@
+"""Forks: a new session with the record of another one up to an entry, and a copy of its files."""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+import orjson
+from django.db import transaction
+from django.utils import timezone
+
+from llm_app.models import LogicalModel
+from llm_app.types import ToolCall
+from tasks_app import reminders, services
+from tasks_app.errors import Refusal
+from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState
+from tasks_app.models.task import FailureCode
+from tasks_app.models.tool_call import CallStatus
+from tasks_app.record.append import append
+from tasks_app.record.draft import Draft, notice, result
+from tasks_app.record.images import KeptPicture
+from tasks_app.record.redacted import redact_entries
+from tasks_app.record.serialize import thinking_of
+from tasks_app.record.session_secrets import masker_of
+from tasks_app.transcript.item import Item
+from tasks_app.workspaces import workspace_of
+from tools_app.files import workspace_copy
+
+NOT_RUN = "Not run: forked here."
+# What belongs to one session only; all else, such as its model and what it is denied, goes along.
+_OWN = {"id", "owner_id", "parent_id", "parent_seq", "workdir", "summary", "next_steps", "last_seq", "chain_head"}
+_OF_ITS_CALL = ("llm_call", "stream")  # of an entry: the copy was not answered by any call
+_OWN |= {"held_by", "held", "created_at", "updated_at"}
+
+
+class NoSuchEntry(Refusal):
+    """This session has no such entry. Take the seq of one of its entries."""
+
+    status = 422
+
+
+class NoMessage(Refusal):
+    """There is no message of a person before this entry that could be sent again."""
+
+
+def fork(origin: Session, seq: int, owner: Any) -> Session:
+    """A session of `owner`, who can see `origin`, with its entries up to `seq` (0: none). `origin` stays as it is.
+
+    What is secret in `origin` at this moment, or to the owner, is masked in the copy. Raises NoSuchEntry and ToolError.
+    """
+    with prepared(origin, seq, owner) as store:
+        return store()
+
+
+@contextmanager
+def prepared(origin: Session, seq: int, owner: Any) -> Iterator[Callable[[], Session]]:
+    """What stores the fork: the files are copied by then, as that may take longer than a transaction should.
+
+    Of a fork that is not stored in the end, nothing stays. Raises what `fork` raises.
+    """
+    entries = list(ContextEntry.objects.of(origin).filter(seq__lte=seq).select_related("task"))
+    if seq != (entries[-1].seq if entries else 0):
+        raise NoSuchEntry(field="seq")
+    copy = _session(origin, seq, owner)
+    try:
+        left_out = workspace_copy.copy(workspace_of(origin), workspace_of(copy))
+        yield partial(_store, origin, copy, entries, left_out)
+    finally:
+        if not Session.objects.filter(pk=copy.pk).exists():
+            shutil.rmtree(copy.workspace_path, ignore_errors=True)
+
+
+def _store(origin: Session, copy: Session, entries: Sequence[ContextEntry], left_out: int) -> Session:
+    with transaction.atomic():
+        copy.save(force_insert=True)
+        _copy_record(origin, copy, entries, left_out)
+    return copy
+
+
+def send_again(origin: Session, seq: int, author: Any, content: str = "") -> Session:
+    """A fork from before the message of a person at `seq`, or the last one before it, with that message sent anew.
+
+    With other `content`, it is the same message edited. Raises NoMessage, and what `fork` and `post_message` raise.
+    """
+    entries = ContextEntry.objects.of(origin).select_related("task")
+    messages = entries.filter(seq__lte=seq, context_type=ContextType.USER_MESSAGE)
+    if (last := messages.last()) is None:
+        raise NoMessage()
+    (message,) = redact_entries(origin, [last])
+    copy = fork(origin, message.seq - 1, author)
+    item = Item(entry=message)
+    schema = orjson.loads(message.task.output_schema or "null")
+    services.post_message(copy, author, content or item.text, attachments=item.attachments, output_schema=schema)
+    return copy
+
+
+def _session(origin: Session, seq: int, owner: Any) -> Session:
+    """Not yet stored. A model that its owner may not use is not taken along."""
+    fields = {field.attname: getattr(origin, field.attname) for field in Session._meta.concrete_fields}
+    copy = Session(**{name: value for name, value in fields.items() if name not in _OWN})
+    copy.owner, copy.parent, copy.parent_seq = owner, origin, seq
+    if not LogicalModel.objects.visible_to(owner.pk).filter(pk__in=[copy.model_id]).exists():
+        copy.model = None
+    return copy
+
+
+def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry], left_out: int) -> None:
+    secrets, masker = masker_of(origin), masker_of(copy)
+    drafts: list[Draft] = []
+    for original, members in groupby(entries, key=lambda entry: entry.task):
+        task = _task(copy, original, entries[-1].seq)
+        drafts = [_draft(entry).masked(secrets) for entry in members]
+        append(copy, task, drafts, masker=masker)
+    if entries:
+        append(copy, task, [*_closing(drafts), reminders.forked(left_out), _said(origin, task)], masker=masker)
+
+
+def _task(copy: Session, original: Task, seq: int) -> Task:
+    """The task as it ended, if the copy has all of it; else stopped where it was cut off. It cost nothing here."""
+    task = Task(session=copy, started_by=copy.owner, ended_at=timezone.now())
+    is_whole = not original.is_active and not original.entries.filter(seq__gt=seq).exists()
+    if is_whole:
+        for name in ("state", "stopped", "failure_code", "failure_detail", "plan", "final_result"):
+            setattr(task, name, getattr(original, name))
+    else:
+        task.state, task.failure_code, task.stopped = TaskState.FAILED, FailureCode.STOPPED, True
+        task.failure_detail = "Forked here. Write a message to go on."
+    task.save()
+    return task
+
+
+def _draft(entry: ContextEntry) -> Draft:
+    return Draft(
+        context_type=ContextType(entry.context_type),
+        content=entry.content,
+        thinking=thinking_of(entry),
+        tool_call=ToolCall(**entry.call) if entry.call else None,
+        tool_call_id=entry.tool_call_id,
+        images=[KeptPicture(**picture) for picture in entry.pictures],
+        metadata={name: value for name, value in entry.metadata.items() if name not in _OF_ITS_CALL},
+        discarded=bool(entry.metadata.get("discarded")),
+    )
+
+
+def _closing(drafts: Sequence[Draft]) -> list[Draft]:
+    """The result of a call that the copy would leave open; the call of the origin is never run here."""
+    last = next((draft for draft in reversed(drafts) if draft.in_context), None)
+    if last is None or last.tool_call is None:
+        return []
+    closed = result(last.tool_call.id, NOT_RUN, CallStatus.REJECTED)
+    deferred = last.metadata.get("deferred")
+    return [closed, reminders.deferred(deferred)] if deferred else [closed]
+
+
+def _said(origin: Session, task: Task) -> Draft:
+    """For people; where the task was cut off or had been stopped, with the way to go on."""
+    text = f"Forked from “{origin}”."
+    return notice(f"{text} Write a message to go on.", code=task.failure_code) if task.stopped else notice(text)

@@ -1,0 +1,192 @@
+"""The verbs of people and programs. Views, REST and commands call the same ones; each is one short transaction."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Literal
+
+from django.db import transaction
+from django.utils import timezone
+
+from llm_app.redaction import active_secrets
+from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall, SchemaTooLate, TaskRunning, WorkflowTooLate
+from tasks_app.events import broadcast
+from tasks_app.interaction import approver, message_text, next_task, resume
+from tasks_app.interaction import output_schema as schema_text
+from tasks_app.interaction.decide import settle
+from tasks_app.models import Agent, Approval, InboxMessage, Session, Task, Workflow, file_version
+from tasks_app.models.approval import Scope
+from tasks_app.models.inbox import Mode
+from tasks_app.models.task import WaitingFor
+from tasks_app.models.tool_call import CallStatus
+from tasks_app.record import images
+from tasks_app.record.append import append, lock
+from tasks_app.record.images import KeptPicture
+from tasks_app.record.session_secrets import masker_of
+from tasks_app.run import affinity
+from tasks_app.runtime import wakeup
+from tasks_app.workspaces import workspace_of
+
+Delivery = Literal["started", "reply", "interjected", "queued"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivered:
+    """What became of a message. `task` is None for a queued one: its task does not exist yet."""
+
+    task: Task | None
+    delivered_as: Delivery
+
+
+def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
+    """`fields`: model, agent, off_record, workdir. Where no agent is named, it is the default one, if there is one."""
+    title = active_secrets.of_people([owner.pk]).masker.masked(title)[:200]
+    return Session.objects.create(owner=owner, title=title, **{"agent": Agent.objects.default(), **fields})
+
+
+def change_session(session: Session, **fields: Any) -> None:
+    """Sets `title`, `model` or `agent`, and no other column: those belong to whoever appends."""
+    if "title" in fields:
+        fields["title"] = masker_of(session).masked(fields["title"])[:200]
+    Session.objects.filter(pk=session.pk).update(**fields, updated_at=timezone.now())
+
+
+def delete_session(session: Session) -> None:
+    """Deletes a session with its record and, after the commit, its workspace. Raises TaskRunning."""
+    folder, versions = session.workspace_path, file_version.folder_of(session.pk)
+    with transaction.atomic():
+        lock(session)
+        if session.tasks.active().exists():
+            raise TaskRunning()
+        transaction.on_commit(partial(affinity.release, str(session.pk)), robust=True)
+        session.delete()
+        if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
+            transaction.on_commit(partial(shutil.rmtree, folder), robust=True)
+        transaction.on_commit(partial(shutil.rmtree, versions, ignore_errors=True), robust=True)
+
+
+def post_message(
+    session: Session,
+    author: Any,
+    content: str,
+    *,
+    attachments: Sequence[str] = (),
+    mode: str = Mode.INTERJECT,
+    max_iterations: int | None = None,
+    output_schema: Any = None,
+    workflow: Workflow | None = None,
+    terminal: str = "",
+) -> Delivered:
+    """Starts a task, answers its question, or waits in the inbox.
+
+    `output_schema` is what the data of the task's result must fit, `workflow` the steps that it goes through. With a
+    `terminal`, that process alone advances it. Raises InvalidMessage, MessageTooLong, SchemaTooLate or WorkflowTooLate.
+    """
+    content, schema = message_text.checked(session, content, attachments), schema_text.text_of(output_schema, session)
+    pictures = images.of_attachments(workspace_of(session), attachments)  # before the lock: it takes its time
+    with transaction.atomic():
+        lock(session)
+        task = session.tasks.active().first()
+        if task is not None and schema and mode == Mode.INTERJECT:
+            raise SchemaTooLate(field="output_schema")
+        if task is not None and workflow and mode == Mode.INTERJECT:
+            raise WorkflowTooLate(field="workflow")
+        if task is not None and task.waiting_for == WaitingFor.REPLY and mode == Mode.INTERJECT:
+            _answer(task, author, next_task.with_files(content, attachments), images=pictures)
+            return Delivered(task=task, delivered_as="reply")
+        message = InboxMessage.objects.create(
+            session=session,
+            author=author,
+            mode=mode,
+            content=content,
+            attachments=list(attachments),
+            images=[asdict(picture) for picture in pictures],
+            output_schema=schema,
+            workflow=workflow,
+        )
+        transaction.on_commit(lambda: broadcast.inbox_changed(session))
+        if task is not None:
+            return _keep(task, mode)
+        _name(session, content)
+        task = next_task.start(session, message, max_iterations=max_iterations, terminal=terminal)
+        return Delivered(task=task, delivered_as="started")
+
+
+def _keep(task: Task, mode: str) -> Delivered:
+    """The message waits in the inbox; an interjection reaches the task wherever it is."""
+    if mode == Mode.QUEUE:
+        return Delivered(task=None, delivered_as="queued")
+    _rouse(task)
+    return Delivered(task=task, delivered_as="interjected")
+
+
+def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:
+    """Answers the question that a task waits with; a `call_id` says which one. Raises NothingToAnswer."""
+    content = message_text.checked(task.session, content, ())
+    with transaction.atomic():
+        lock(task.session)
+        task.refresh_from_db()
+        _answer(task, author, content, call_id)
+
+
+def _answer(task: Task, author: Any, content: str, call_id: str = "", images: Sequence[KeptPicture] = ()) -> None:
+    """The answer is the result of the open call, written by a person."""
+    resume.resume(task, WaitingFor.REPLY)
+    call = resume.open_call(task, call_id)
+    call.log.status = CallStatus.SUCCEEDED
+    call.log.save(update_fields=["status"])
+    task.add_author(author)
+    drafts = call.result(content, CallStatus.SUCCEEDED, images=images, author=author.get_username())
+    append(task.session, task, drafts)
+
+
+def decide(
+    task: Task, author: Any, decision: str, *, note: str = "", scope: str = Scope.ONCE, call_id: str = ""
+) -> None:
+    """A person's word on the call that waits; a `call_id` says which one they saw.
+
+    Raises NothingToAnswer, MayNotDecide or OnlyThisCall.
+    """
+    note = masker_of(task.session).masked(note)
+    with transaction.atomic():
+        lock(task.session)
+        task.refresh_from_db()
+        call = resume.open_call(task, call_id)
+        approval = Approval.objects.waiting().filter(tool_call=call.log).first()
+        if approval is None:
+            raise NothingToAnswer()
+        if objection := approver.why_not(approval, author, decision):
+            raise MayNotDecide(objection)
+        if scope == Scope.TASK and approver.is_single(approval):
+            raise OnlyThisCall(field="scope")
+        if note:
+            task.add_author(author)
+        settle(task, call, decision, by=author, note=note, scope=scope)
+
+
+def stop(task: Task) -> Task:
+    """Ends a task, whatever it is doing; does nothing to one that has ended."""
+    with transaction.atomic():
+        lock(task.session)
+        Task.objects.active().filter(pk=task.pk).update(stop_requested_at=timezone.now())
+        task.refresh_from_db()
+        if task.is_active:
+            _rouse(task)
+    return task
+
+
+def _rouse(task: Task) -> None:
+    """Makes a task look around now: it is interrupted if it runs, and woken if it waits."""
+    if task.waiting_for:
+        Task.objects.filter(pk=task.pk).update(waiting_for=None)
+        wakeup.wake(task.pk)
+    wakeup.interrupt(task.pk)
+
+
+def _name(session: Session, content: str) -> None:
+    """A session without a title takes the beginning of its first message."""
+    if not session.title:
+        line = " ".join(content.split())
+        session.title = line if len(line) <= 60 else line[:59] + "…"
+        Session.objects.filter(pk=session.pk).update(title=session.title)

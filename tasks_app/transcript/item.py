@@ -1,0 +1,184 @@
+"""One item of the session's page: an entry of the record, and what belongs to it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from tasks_app.models import Approval, ContextEntry, ContextType, ToolCallLog
+from tasks_app.models.approval import Decision
+from tasks_app.models.tool_call import CallStatus
+from tasks_app.record.entry_json import call_json
+
+LONGEST_LINE = 160  # characters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """`result` and `log` are those of the entry's call. Templates ask it; nothing here queries."""
+
+    entry: ContextEntry
+    result: ContextEntry | None = None
+    log: ToolCallLog | None = None
+
+    @property
+    def id(self) -> str:
+        return f"e{self.entry.seq}"
+
+    @property
+    def seq(self) -> int:
+        """The newest entry that the item shows: where a page resumes."""
+        return self.result.seq if self.result else self.entry.seq
+
+    @property
+    def template(self) -> str:
+        return f"chat/entries/_{self.entry.context_type}.html"
+
+    @property
+    def stream(self) -> str:
+        """The live bubble that the item replaces."""
+        return str(self.entry.metadata.get("stream", ""))
+
+    @property
+    def can_branch(self) -> bool:
+        """Whether it is a place from which people would go another way."""
+        kinds = (ContextType.USER_MESSAGE, ContextType.AI_MESSAGE, ContextType.TOOL_CALL)
+        return self.entry.context_type in kinds and self.entry.in_context
+
+    # --- messages -----------------------------------------------------------------------------------------------
+
+    @property
+    def text(self) -> str:
+        """What a person reads of a message."""
+        if self.entry.context_type == ContextType.USER_MESSAGE:
+            return self._without_file_list()
+        said = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a step that is blocked
+        return str(said) if self.entry.tool_call else self.entry.content
+
+    @property
+    def words(self) -> str:
+        """What was said beside a message, less what the message says itself; nothing of one that was refused."""
+        if not self.entry.tool_call or self.status in (CallStatus.BLOCKED, CallStatus.REJECTED):
+            return ""
+        said, text = self.entry.content.strip(), self.text.strip()
+        is_repeated = " ".join(said.split()) in " ".join(text.split())
+        return "" if is_repeated else said.removesuffix(text).rstrip()
+
+    def _without_file_list(self) -> str:
+        """The files of a message are shown as links, not as the lines that the model reads."""
+        content, attached = self.entry.content, self.entry.metadata.get("attachments")
+        return content.partition(f"\n\n[attached file: {attached[0]}]")[0] if attached else content
+
+    @property
+    def kind(self) -> str:
+        """What a message is: info, ask or result; empty for words that came without a call."""
+        return str(self.arguments.get("type", "")) if self.entry.tool_call else ""
+
+    @property
+    def attachments(self) -> list[str]:
+        return _texts(self.arguments.get("attachments") or self.entry.metadata.get("attachments"))
+
+    @property
+    def options(self) -> list[str]:
+        return _texts(self.arguments.get("options"))
+
+    @property
+    def suggestions(self) -> list[str]:
+        return _texts(self.arguments.get("suggestions"))
+
+    @property
+    def data(self) -> str:
+        """What a program asked for, as JSON."""
+        given = self.arguments.get("data")
+        if isinstance(given, str):  # some models write it as its text
+            return given
+        return "" if given is None else orjson.dumps(given, option=orjson.OPT_INDENT_2).decode()
+
+    # --- calls --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def call(self) -> dict[str, Any]:
+        return call_json(self.entry) or {"id": "", "name": "", "arguments": {}}
+
+    @cached_property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by name, as they were written."""
+        found = self.call["arguments"]
+        return found if isinstance(found, dict) else {"arguments": found}
+
+    @property
+    def exact_arguments(self) -> dict[str, Any]:
+        """All arguments that the tool runs with: what an approval is bound to."""
+        found: dict[str, Any] = orjson.loads(self.log.arguments) if self.log and self.log.arguments else self.arguments
+        return found
+
+    @property
+    def line(self) -> str:
+        """The arguments in one line."""
+        values = [str(value) for value in self.arguments.values() if type(value) in (str, int, float)]
+        short = [value for value in values if len(value) <= LONGEST_LINE and "\n" not in value]
+        return " ".join(" ".join(short or values).split())[:LONGEST_LINE]
+
+    @property
+    def status(self) -> str:
+        if self.result:
+            return str(self.result.metadata.get("status", ""))
+        if self.log is None:
+            return CallStatus.PENDING
+        is_about_to_run = self.approval is not None and self.approval.decision == Decision.APPROVED
+        return CallStatus.STARTED if is_about_to_run else self.log.status
+
+    @property
+    def is_refused(self) -> bool:
+        """A message that was not sent: its call was not valid, or a hook or a person refused it."""
+        return self.status in (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it waits for a person's answer."""
+        return self.result is None and self.status == CallStatus.WAITING
+
+    @property
+    def approval(self) -> Approval | None:
+        return getattr(self.log, "approval", None)
+
+    @property
+    def needs_approval(self) -> bool:
+        return self.result is None and self.approval is not None and self.approval.decision == Decision.PENDING
+
+    @property
+    def pictures(self) -> list[str]:
+        """The files of the pictures that the call's result shows."""
+        return [picture["path"] for picture in self.result.pictures] if self.result else []
+
+    @property
+    def remembered(self) -> str:
+        """What the call has added to the memory."""
+        return str(self.arguments.get("text", "")) if self.result and self.result.metadata.get("remembered") else ""
+
+    @property
+    def deck_pages(self) -> list[str]:
+        """The titles of the slides that the call made."""
+        return _texts(self.result.metadata.get("pages")) if self.result else []
+
+    @property
+    def deck_preview(self) -> str:
+        """The deck, if it is a page that can be shown."""
+        return str(self.result.metadata.get("preview", "")) if self.result else ""
+
+    @property
+    def diff(self) -> list[tuple[str, str]]:
+        """The lines of the change that the call made, each with its kind."""
+        text = str(self.result.metadata.get("diff", "")) if self.result else ""
+        return [(_kind(line), line) for line in text.splitlines()]
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def _kind(line: str) -> str:
+    if line.startswith(("+++", "---")):
+        return "file"
+    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")

@@ -1,0 +1,79 @@
+"""The record as a person reads it: a call and its result are one item."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog
+from tasks_app.record.redacted import redact_entries
+from tasks_app.transcript.item import Item
+
+PAGE = 200  # entries
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Some items in a row. `earlier` is the seq before which there are more, or None."""
+
+    items: Sequence[Item]
+    earlier: int | None
+
+
+def newest(session: Session, before: int | None = None, size: int = PAGE) -> Page:
+    """The last items of a session, or the last ones before an entry; a call is never cut from its result."""
+    entries = ContextEntry.objects.of(session)
+    if before is not None:
+        entries = entries.filter(seq__lt=before)
+    found = list(entries.reverse()[: size + 1])[::-1]
+    if len(found) > size and found[1].context_type != ContextType.TOOL_RESULT:
+        del found[0]
+    earlier = found[0].seq if found and found[0].seq > 1 else None
+    return Page(items=items_of(session, found), earlier=earlier)
+
+
+def items_of(session: Session, entries: Iterable[ContextEntry]) -> list[Item]:
+    """One item for each entry, except for results whose call is among the entries."""
+    entries = redact_entries(session, entries)
+    results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
+    calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
+    logs = _logs(session, calls.values())
+    return [
+        Item(entry=entry, result=results.get(calls.get(entry.seq, "")), log=logs.get(calls.get(entry.seq, "")))
+        for entry in entries
+        if entry.tool_call_id not in calls.values()
+    ]
+
+
+def item_of(entry: ContextEntry) -> Item:
+    """The item that an entry belongs to: a result to its call."""
+    entries = ContextEntry.objects.of(entry.session)
+    if entry.tool_call_id:
+        call = entries.filter(seq__lt=entry.seq).exclude(tool_call="").last()
+        if call is not None and call.call is not None and call.call["id"] == entry.tool_call_id:
+            return items_of(entry.session, [call, entry])[0]
+    return items_of(entry.session, [entry])[0]
+
+
+def newest_call(session: Session) -> Item | None:
+    """The last call with its result, if it has one: the item whose looks change with the task's state."""
+    return _call_item(ContextEntry.objects.of(session).exclude(tool_call="").last())
+
+
+def call_item(session: Session, call_id: str) -> Item | None:
+    """The item of a call, by its id."""
+    start = json.dumps({"id": call_id}, ensure_ascii=False, separators=(",", ":"))[:-1]
+    return _call_item(ContextEntry.objects.of(session).filter(tool_call__startswith=f"{start},").first())
+
+
+def _call_item(entry: ContextEntry | None) -> Item | None:
+    if entry is None or entry.call is None:
+        return None
+    results = ContextEntry.objects.of(entry.session).filter(
+        context_type=ContextType.TOOL_RESULT, tool_call_id=entry.call["id"]
+    )
+    return items_of(entry.session, [entry, *results])[0]
+
+
+def _logs(session: Session, call_ids: Iterable[str]) -> dict[str, ToolCallLog]:
+    logs = ToolCallLog.objects.filter(session_id=session.pk, call_id__in=list(call_ids))
+    return {log.call_id: log for log in logs.select_related("approval__decided_by")}

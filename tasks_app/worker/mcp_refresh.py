@@ -1,0 +1,76 @@
+"""What the MCP servers offer, kept in rows. What is new or changed is held until an administrator confirms it."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from llm_app.redaction import active_secrets
+from tasks_app.engine.capabilities.mcp_targets import target_of
+from tasks_app.events import event_loop
+from tasks_app.runtime import process
+from tools_app.errors import ToolError
+from tools_app.mcp.connection import Connection
+from tools_app.mcp.listing import ListedTool, tools_of
+from tools_app.models import McpServer, McpTool
+
+logger = logging.getLogger(__name__)
+EVERY = timedelta(minutes=10)
+
+
+def look_at_due() -> None:
+    """Lists the servers whose turn it is, each in a thread of its own: one that hangs keeps nobody waiting."""
+    due = Q(listed_at=None) | Q(listed_at__lt=timezone.now() - EVERY)
+    for server in McpServer.objects.filter(due, enabled=True):
+        claimed = McpServer.objects.filter(pk=server.pk, listed_at=server.listed_at).update(listed_at=timezone.now())
+        if claimed:
+            threading.Thread(target=partial(_look, server), name=f"mcp-{server}", daemon=True).start()
+
+
+def _look(server: McpServer) -> None:
+    try:
+        refresh(server)
+    finally:
+        connection.close()
+
+
+def refresh(server: McpServer) -> str:
+    """Asks a server for its tools, with the team's credential, never a person's; returns why it failed, or nothing."""
+    is_first = not server.tools.exists()
+    of_team = active_secrets.of_people([])
+    credential = of_team.of_team.get(server.credential, "")
+    try:
+        listed = event_loop.submit(_listed(server, credential)).result(server.timeout_s * 2 + 10)
+    except ToolError as error:
+        fault = of_team.masker.masked(str(error))[:1000]
+        McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault=fault)
+        logger.warning("the tools of %s could not be listed: %s", server, fault)
+        return fault
+    with transaction.atomic():
+        _keep(server, listed, confirmed=is_first)
+        McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault="")
+    return ""
+
+
+async def _listed(server: McpServer, credential: str) -> list[ListedTool]:
+    connection = Connection(target_of(server, credential), process.remember)
+    try:
+        return tools_of(server.name, await connection.ask({"do": "list"}))
+    finally:
+        await asyncio.shield(connection.close())
+
+
+def _keep(server: McpServer, listed: Sequence[ListedTool], *, confirmed: bool) -> None:
+    """The first list of a server is what its administrator wanted; what comes later must be confirmed."""
+    for tool in listed:
+        row = server.tools.filter(name=tool.name).first() or McpTool(server=server, name=tool.name)
+        row.description, row.schema, row.digest, row.is_gone = tool.description, tool.schema, tool.digest, False
+        row.confirmed = tool.digest if confirmed else row.confirmed
+        row.save()
+    server.tools.exclude(name__in=[tool.name for tool in listed]).update(is_gone=True)

@@ -1,0 +1,58 @@
+"""After a crash: ends what a dead process left running and wakes what can go on. It runs no task itself."""
+
+import logging
+from datetime import timedelta
+
+from django.db.models import DateTimeField, ExpressionWrapper, Q
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+
+from tasks_app.models import Task
+from tasks_app.runtime import process
+from tasks_app.runtime.wakeup import enqueue
+
+logger = logging.getLogger(__name__)
+QUIET_SECONDS = 15  # how long a wake-up is given before it counts as lost
+
+
+def start() -> None:
+    """At the start of an engine process: the leases of the dead end now, and all that is runnable is woken."""
+    process.clean_up_the_dead()
+    for owner in _owners():
+        if process.is_dead(owner):
+            Task.objects.filter(lease_owner=owner).update(lease_expires_at=_seconds_ago(1))
+    stop_abandoned()
+    for task_id in Task.objects.runnable().open_to(process.name()).unclaimed().values_list("pk", flat=True):
+        enqueue(task_id)
+
+
+def sweep() -> None:
+    """Wakes tasks that are runnable and unclaimed: their lease ran out, their wake-up was lost, their terminal died."""
+    stop_abandoned()
+    long_ago = _seconds_ago(QUIET_SECONDS)
+    never_woken, not_taken = Q(woken_at=None, created_at__lt=long_ago), Q(woken_at__lt=long_ago)
+    lost = Task.objects.runnable().open_to(process.name()).unclaimed().filter(never_woken | not_taken)
+    for task_id in lost.values_list("pk", flat=True)[:500]:
+        if Task.objects.filter(pk=task_id).unclaimed().update(woken_at=Now()):
+            logger.info("waking task %s", task_id)
+            enqueue(task_id)
+
+
+def stop_abandoned() -> None:
+    """Ends what terminals of this host left behind, as a person's stop does: nobody is there to watch it go on."""
+    of_terminals = Task.objects.active().exclude(terminal="").filter(stop_requested_at=None)
+    for terminal in set(of_terminals.values_list("terminal", flat=True)):
+        if process.is_dead(terminal):
+            process.clean_up(terminal)
+            abandoned = list(of_terminals.filter(terminal=terminal))
+            of_terminals.filter(terminal=terminal).update(stop_requested_at=Now(), waiting_for=None)
+            for task in abandoned:
+                enqueue(task.pk)
+
+
+def _owners() -> list[str]:
+    return list(Task.objects.active().exclude(lease_owner="").values_list("lease_owner", flat=True).distinct())
+
+
+def _seconds_ago(seconds: int) -> "ExpressionWrapper[CombinedExpression]":
+    return ExpressionWrapper(Now() - timedelta(seconds=seconds), output_field=DateTimeField())

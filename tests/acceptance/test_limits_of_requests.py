@@ -1,0 +1,238 @@
+"""What anybody may send to the server is bounded before Django sees it; what members send is bounded by its route."""
+
+import json
+import re
+import socket
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.cookiejar import CookieJar
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import CONFIG
+from tests.server import PASSWORD, TOKEN, Server, configured
+from tests.waiting import until
+
+KIB, MIB = 1024, 1024**2
+LOGIN = "/accounts/login/"
+FORM = "application/x-www-form-urlencoded"
+
+
+class Answer:
+    def __init__(self, received: bytes) -> None:
+        head, _, self.body = received.partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        self.status = int(first.split()[1])
+        self.headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+    def check_problem(self, status: int) -> str:
+        assert (self.status, self.headers["content-type"]) == (status, "application/problem+json")
+        problem = json.loads(self.body)
+        assert problem["status"] == status
+        return str(problem["detail"])
+
+
+def begin(server: Server, first: str, **headers: object) -> socket.socket:
+    """Sends a head."""
+    lines = {"Host": "127.0.0.1", "Connection": "close", **{n.replace("_", "-"): v for n, v in headers.items()}}
+    head = "\r\n".join([f"{first} HTTP/1.1", *(f"{name}: {value}" for name, value in lines.items()), "", ""])
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    connection.sendall(head.encode())
+    return connection
+
+
+def answer(connection: socket.socket) -> Answer:
+    with connection:
+        received = b""
+        while piece := connection.recv(MIB):
+            received += piece
+    return Answer(received)
+
+
+def signed_in(server: Server) -> str:
+    """The cookies of the administrator."""
+    jar = CookieJar()
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+    page = browser.open(server.base_url + LOGIN).read().decode()
+    form = f"login=admin&password={PASSWORD.replace(' ', '+')}&csrfmiddlewaretoken={_token(page)}"
+    browser.open(urllib.request.Request(server.base_url + LOGIN, form.encode(), {"Referer": server.base_url}))
+    return "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
+
+
+def _token(page: str) -> str:
+    found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    "credentials",
+    [{}, {"Cookie": "sessionid=made-up"}, {"Authorization": "Bearer made-up"}, {"Authorization": "Bearer"}],
+    ids=["none", "cookie", "token", "no token"],
+)
+def test_whoever_is_not_signed_in_is_refused_at_the_head_of_a_large_body(server, credentials):
+    for path in (LOGIN, "/", "/api/v1/sessions/x/files/a"):
+        head = begin(server, f"POST {path}", Content_Length=64 * KIB + 1, **credentials)
+        assert "not signed in" in answer(head).check_problem(413)
+
+
+def test_a_small_body_of_anybody_reaches_its_page(server):
+    connection = begin(server, f"POST {LOGIN}", Content_Length=64 * KIB, Content_Type=FORM)
+    connection.sendall(b"x" * 64 * KIB)
+    assert answer(connection).status == 403  # Django's word: no CSRF cookie
+
+
+def test_a_token_and_a_cookie_may_send_what_the_route_takes(server):
+    session = server.call("POST", "sessions/", {})["id"]
+    connection = begin(
+        server,
+        f"POST /api/v1/sessions/{session}/files/large.bin",
+        Authorization=f"Bearer {TOKEN}",
+        Content_Type=FORM,  # which is none
+        Content_Length=15 * MIB,
+    )
+    connection.sendall(b"x" * 15 * MIB)
+    assert json.loads(answer(connection).body)["size"] == 15 * MIB
+    cookies = signed_in(server)
+    data = b"content=" + b"x" * 100 * KIB
+    headers = {"Cookie": cookies, "X_CSRFToken": cookies.partition("csrftoken=")[2].partition(";")[0]}
+    connection = begin(server, f"POST /s/{session}/messages/", Content_Type=FORM, Content_Length=len(data), **headers)
+    connection.sendall(data)
+    assert answer(connection).status == 302
+    assert len(server.entries(session)[0]["content"]) == 100 * KIB
+
+
+def test_a_token_is_bound_by_the_route_too(server):
+    for path in ("/api/v1/sessions/", "/api/v1/sessions/x/messages/"):
+        head = begin(server, f"POST {path}", Authorization=f"Bearer {TOKEN}", Content_Length=13 * MIB)
+        assert answer(head).check_problem(413) == "A request has at most 12 MiB here."
+    head = begin(server, "POST /s/x/files/", Authorization=f"Bearer {TOKEN}", Content_Length=65 * MIB)
+    assert answer(head).check_problem(413) == "A request has at most 64 MiB here."
+
+
+def test_who_asks_before_a_large_body_is_told_to_go_on_once_it_is_known_who_asks(server):
+    sizes = {"Content_Length": MIB, "Expect": "100-continue"}
+    asked = begin(server, "POST /api/v1/sessions/x/files/a", Authorization=f"Bearer {TOKEN}", **sizes)
+    with asked:
+        assert asked.recv(100).startswith(b"HTTP/1.1 100 ")
+    answer(begin(server, "POST /api/v1/sessions/x/files/a", Authorization="Bearer made-up", **sizes)).check_problem(413)
+
+
+def test_a_body_in_chunks_is_refused_at_its_head(server):
+    answer(begin(server, f"POST {LOGIN}", Transfer_Encoding="chunked")).check_problem(411)
+
+
+def test_a_flood_costs_no_memory_and_others_are_served_meanwhile(server):
+    before = memory(server)
+    with others(server) as waited:
+        connection = begin(server, f"POST {LOGIN}", Content_Type=FORM, Content_Length=60 * MIB)
+        for _ in range(60):
+            connection.sendall(b"x" * MIB)
+        answer(connection).check_problem(413)
+    assert max(waited) < 1
+    assert memory(server) - before < 20
+
+
+def test_what_is_too_long_or_too_much_in_a_head_says_so(server):
+    answer(begin(server, f"GET /{'x' * 20 * KIB}")).check_problem(414)
+    answer(begin(server, "GET /", X_Long="x" * 20 * KIB)).check_problem(431)
+    answer(begin(server, "GET /", X_Long_1="x" * 9 * KIB, X_Long_2="x" * 9 * KIB)).check_problem(431)
+    answer(begin(server, "GET /", **{f"X_{number}": "x" for number in range(200)})).check_problem(431)
+
+
+@pytest.mark.parametrize("first", ["nonsense", "GET /\xff"])
+def test_what_is_no_request_is_a_problem(server, first):
+    answer(begin(server, first)).check_problem(400)
+
+
+@pytest.mark.parametrize("content_type", ["multipart/form-data", "multipart/form-data; boundary=\u00ff"])
+def test_a_form_that_cannot_be_read_has_an_answer_in_words(server, content_type):
+    session, cookies = server.call("POST", "sessions/", {})["id"], signed_in(server)
+    fields = {"Content_Type": content_type, "Content_Length": 3}
+    connection = begin(server, f"POST /s/{session}/files/", Cookie=cookies, **fields)
+    connection.sendall(b"--x")
+    page = answer(connection)
+    assert page.status == 400
+    assert b"The request cannot be read." in page.body
+    connection = begin(server, f"POST /api/v1/sessions/{session}/files/a", Authorization=f"Bearer {TOKEN}", **fields)
+    connection.sendall(b"--x")
+    answer(connection).check_problem(400)
+
+
+def test_a_wrong_host_is_one_line_in_the_log(server):
+    before = len(server.output.read_text())
+    assert answer(begin(server, "GET /", Host="elsewhere.example")).status == 400
+    said = until(lambda: server.output.read_text()[before:])
+    assert said.count("\n") == 1
+    assert "elsewhere.example" in said
+
+
+# --- half-sent requests -----------------------------------------------------------------------------------------------
+
+
+def test_the_limit_of_open_files_is_raised_to_the_hard_one(server):
+    assert server.process is not None
+    limits = Path(f"/proc/{server.process.pid}/limits").read_text()
+    soft, hard = re.findall(r"Max open files +(\d+) +(\d+)", limits)[0]
+    assert int(soft) == min(int(hard), 1024**2)
+
+
+def test_more_half_sent_requests_than_there_are_files_keep_nobody_out(few_files):
+    half = []
+    for _ in range(30):
+        for _ in range(10):
+            half.append(socket.create_connection(("127.0.0.1", few_files.port), timeout=30))
+            half[-1].sendall(b"POST / HTTP/1.1\r\nHost: 127")
+        assert seconds_of_an_answer(few_files) < 1
+    for one in half:
+        one.close()
+
+
+@pytest.fixture
+def few_files(tmp_path: Path) -> Iterator[Server]:
+    server = configured(tmp_path, CONFIG)
+    server.files = 200
+    yield server.start()
+    server.kill()
+
+
+def memory(server: Server) -> int:
+    """Megabytes."""
+    assert server.process is not None
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{server.process.pid}/status").read_text())
+    assert found
+    return int(found[1]) // 1024
+
+
+@contextmanager
+def others(server: Server) -> Iterator[list[float]]:
+    """Somebody else asks again and again; the seconds that each answer took."""
+    waited: list[float] = []
+    done = threading.Event()
+
+    def ask() -> None:
+        while not done.is_set():
+            waited.append(seconds_of_an_answer(server))
+            done.wait(0.02)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        yield waited
+    finally:
+        done.set()
+        asking.join()
+
+
+def seconds_of_an_answer(server: Server) -> float:
+    """Infinite if there is none."""
+    began = time.monotonic()
+    try:
+        urllib.request.urlopen(f"{server.base_url}/healthz", timeout=20).read()
+    except OSError:
+        return float("inf")
+    return time.monotonic() - began

@@ -1,0 +1,115 @@
+"""A request has its time to come, by Twisted's own clock and transport for tests; an answer takes as long as it wants."""
+
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransportWithDisconnection
+from twisted.web import http
+
+from agentsite.serving.channel import BODY_SECONDS, HEAD_SECONDS, SILENCE_SECONDS, SLOWEST, Channel
+
+
+class Request(http.Request):
+    """Stays unanswered until its test answers."""
+
+    def process(self) -> None:
+        self.channel.came.append(self)
+
+
+class Connection:
+    def __init__(self) -> None:
+        self.clock, self.channel = Clock(), Channel()
+        self.transport = StringTransportWithDisconnection()
+        self.channel.callLater, self.channel.timeOut = self.clock.callLater, SILENCE_SECONDS
+        self.channel.requestFactory, self.channel.came = Request, []
+        self.transport.protocol = self.channel
+        self.channel.makeConnection(self.transport)
+
+    def send(self, data: bytes) -> "Connection":
+        self.channel.dataReceived(data)
+        return self
+
+    def wait(self, seconds: float) -> "Connection":
+        """Second by second, as far as it is open."""
+        while seconds > 0 and self.is_open:
+            self.clock.advance(min(1, seconds))
+            seconds -= 1
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.transport.connected)
+
+    @property
+    def said(self) -> bytes:
+        return bytes(self.transport.value())
+
+    @property
+    def requests(self) -> list[Any]:
+        return list(self.channel.came)
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+@pytest.fixture
+def connection() -> Connection:
+    return Connection()
+
+
+def test_a_head_that_is_not_whole_in_time_is_408(connection):
+    connection.send(b"GET / HTTP/1.1\r\n").wait(HEAD_SECONDS - 1)
+    assert connection.is_open
+    connection.wait(2)
+    assert not connection.is_open
+    assert connection.said.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_head_that_comes_byte_by_byte_has_no_more_time(connection):
+    for _ in range(int(HEAD_SECONDS) + 1):
+        connection.send(b"x").wait(1)
+    assert not connection.is_open
+
+
+def test_a_connection_on_which_nothing_was_said_is_closed_without_a_word(connection):
+    connection.wait(HEAD_SECONDS + 1)
+    assert (connection.is_open, connection.said) == (False, b"")
+
+
+def test_a_body_that_is_silent_for_long_is_408(connection):
+    connection.send(b"POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\n12345").wait(SILENCE_SECONDS + 1)
+    assert not connection.is_open
+    assert connection.said.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_body_that_trickles_is_408_in_the_end(connection):
+    connection.send(b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % SLOWEST)
+    for _ in range(int(BODY_SECONDS) + 2):
+        connection.send(b"x").wait(1)
+    assert not connection.is_open
+    assert connection.said.startswith(b"HTTP/1.1 408 ")
+
+
+def test_an_answer_may_take_as_long_as_it_wants(connection):
+    connection.send(HEAD).wait(24 * 3600)
+    connection.requests[0].write(b"still here")
+    assert connection.is_open
+    assert b"still here" in connection.said
+
+
+def test_the_next_request_on_the_same_connection_has_its_time_from_its_first_byte(connection):
+    connection.send(HEAD)
+    connection.requests[0].finish()
+    connection.wait(SILENCE_SECONDS - 1).send(b"GET /").wait(HEAD_SECONDS - 1)
+    assert connection.is_open
+    connection.wait(2)
+    assert not connection.is_open
+
+
+def test_a_connection_that_is_used_no_more_is_closed(connection):
+    connection.send(HEAD)
+    connection.requests[0].finish()
+    connection.wait(SILENCE_SECONDS + 1)
+    assert not connection.is_open
+    assert b"408" not in connection.said

@@ -1,0 +1,139 @@
+"""Writers on SQLite take turns: a burst of them waits, where SQLite's own lock lets some wait in vain."""
+
+import gc
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection, transaction
+
+from agentsite.sqlite.base import WriterQueue
+from tests.waiting import until
+from tools_app.models import AllowedAddress
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def in_threads(*works: Callable[[], object]) -> list[object]:
+    """Runs each in a thread with a connection of its own, on which SQLite itself has no patience at all."""
+
+    def run(work: Callable[[], object]) -> object:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA busy_timeout = 0")
+        try:
+            return work()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [future.result() for future in [pool.submit(run, work) for work in works]]
+
+
+@contextmanager
+def a_writer():
+    """Another thread is inside a transaction; what comes is the event that lets it go on."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with transaction.atomic():
+            AllowedAddress.objects.create(address="10.0.0.1")
+            inside.set()
+            assert go_on.wait(30)
+
+    with ThreadPoolExecutor(1) as pool:
+        writing: Future[object] = pool.submit(in_threads, write)
+        assert inside.wait(30)
+        try:
+            yield go_on
+        finally:
+            go_on.set()
+        writing.result()
+
+
+def add(address: str) -> Callable[[], object]:
+    return lambda: AllowedAddress.objects.create(address=address)
+
+
+def test_a_burst_of_transactions_loses_none():
+    def write(number: int) -> None:
+        for turn in range(5):
+            with transaction.atomic():
+                AllowedAddress.objects.create(address=f"10.0.{number}.{turn}")
+                with transaction.atomic():
+                    AllowedAddress.objects.filter(address=f"10.0.{number}.{turn}").update(address=f"h{number}.{turn}")
+
+    in_threads(*[lambda number=number: write(number) for number in range(20)])
+    assert AllowedAddress.objects.filter(address__startswith="h").count() == 100
+
+
+def test_a_write_outside_of_transactions_waits_for_its_turn_too():
+    with a_writer() as go_on, ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(in_threads, add("10.0.0.2"))
+        threading.Timer(0.2, go_on.set).start()
+        writing.result()
+    assert AllowedAddress.objects.count() == 2
+
+
+def test_who_reads_does_not_wait():
+    with a_writer():
+        assert in_threads(AllowedAddress.objects.count) == [0]
+
+
+def test_the_next_one_has_its_turn_after_a_transaction_that_failed():
+    def fail() -> None:
+        with transaction.atomic():
+            raise ValueError("its own fault")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="its own fault"):
+            in_threads(fail)
+    in_threads(add("10.0.0.1"))
+
+
+def test_the_next_one_has_its_turn_after_a_connection_that_was_closed_in_a_transaction():
+    def close() -> None:
+        with transaction.atomic():
+            AllowedAddress.objects.create(address="10.0.0.1")
+            connection.close()
+
+    in_threads(close)
+    in_threads(add("10.0.0.2"))
+    assert [row.address for row in AllowedAddress.objects.all()] == ["10.0.0.2"]
+
+
+def test_the_next_one_has_its_turn_after_a_thread_that_ended_in_a_transaction():
+    thread = threading.Thread(target=lambda: transaction.atomic().__enter__())
+    thread.start()
+    thread.join()
+    gc.collect()
+    in_threads(add("10.0.0.1"))
+
+
+def test_whoever_came_first_goes_first():
+    queue, order = WriterQueue(), []
+    first = queue.join(0)
+    assert first is not None
+
+    def go(number: int) -> None:
+        turn = queue.join(30)
+        order.append(number)
+        assert turn is not None
+        queue.leave(turn)
+
+    with ThreadPoolExecutor(5) as pool:
+        for number in range(5):
+            pool.submit(go, number)
+            until(lambda number=number: len(queue._turns) == number + 2)
+        queue.leave(first)
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_whoever_gives_up_is_in_nobodys_way():
+    queue = WriterQueue()
+    first = queue.join(0)
+    assert first is not None
+    assert queue.join(0.01) is None
+    queue.leave(first)
+    assert queue.join(0) is not None

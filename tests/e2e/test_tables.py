@@ -1,0 +1,79 @@
+"""Tables in an answer: read at any width, with words and numbers whole, in a frame of their own."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.conftest import Chat, result, script
+from tests.server import Server
+
+TINY = "| A | B |\n|---|---|\n| 1 | yes |"
+SET = "| Name | Note | Price |\n|:--|:-:|--:|\n| Chair | new | 10000 |\n| Lamp | 2026-11-22 | 1 250,50 € |"
+LONG = f"""| File | Where | Command |
+|---|---|---|
+| a.py | <https://example.org/{"a-very-long-path/" * 12}end.html> | `curl --silent {"x" * 90}` |
+| b.py | {"Some words that say what it is about. " * 6} | `ls` |"""
+MANY = "\n".join(
+    [
+        "| Month | " + " | ".join(f"Region {n}" for n in range(14)) + " |",
+        "|" + "---|" + "---:|" * 14,
+        *("| " + " | ".join([month, *(["10000"] * 14)]) + " |" for month in ("January", "February")),
+    ]
+)
+WIDTHS = pytest.mark.parametrize("width", [1440, 360])
+LINES = "cell => { const r = document.createRange(); r.selectNodeContents(cell); return r.getClientRects().length }"
+
+
+@pytest.fixture
+def frames(open_page: Callable[..., Page], server: Server, width: int) -> Locator:
+    """The frames of the four tables, in a window of that width."""
+    chat = Chat(open_page(server, viewport={"width": width, "height": 900}), server)
+    chat.start(script(result("\n\n".join([TINY, SET, LONG, MANY]))))
+    expect(chat.state).to_have_text("Done")
+    frames = chat.result("yes").get_by_role("region", name="Table: ")
+    expect(frames).to_have_count(4)
+    return frames
+
+
+def lines(frame: Locator, text: str) -> set[int]:
+    """In how many lines the cells with that text are set."""
+    cells = frame.get_by_role("cell", name=text, exact=True)
+    expect(cells.first).to_be_visible()
+    return set(cells.evaluate_all(f"cells => cells.map({LINES})"))
+
+
+@WIDTHS
+def test_numbers_dates_and_short_words_stay_whole(frames: Locator, width: int) -> None:
+    for number, text in ((0, "yes"), (1, "10000"), (1, "2026-11-22"), (1, "1 250,50 €"), (2, "b.py"), (3, "10000")):
+        assert lines(frames.nth(number), text) == {1}, text
+
+
+@WIDTHS
+def test_what_is_too_wide_scrolls_in_its_frame_and_the_page_does_not(frames: Locator, width: int) -> None:
+    assert frames.page.evaluate("document.documentElement.scrollWidth") == width
+    room = [frame.evaluate("frame => frame.scrollWidth - frame.clientWidth") for frame in frames.all()]
+    assert room[:2] == [0, 0]
+    assert room[3] > 100
+    widest = frames.nth(2).get_by_role("cell").evaluate_all("cells => Math.max(...cells.map(c => c.offsetWidth))")
+    assert widest < 420, "an address or a command is broken, not the layout"
+
+
+@WIDTHS
+def test_a_frame_is_reached_and_scrolled_by_keyboard(frames: Locator, width: int) -> None:
+    frames.nth(2).focus()
+    frames.page.keyboard.press("Tab")
+    link = frames.nth(2).get_by_role("link")
+    expect(link).to_be_focused()
+    frames.page.keyboard.press("Tab")
+    expect(frames.nth(3)).to_be_focused()
+    frames.page.keyboard.press("ArrowRight")
+    frames.page.wait_for_function("frame => frame.scrollLeft > 0", arg=frames.nth(3).element_handle())
+
+
+@pytest.mark.parametrize("width", [1440])
+def test_columns_are_set_as_they_are_written(frames: Locator, width: int) -> None:
+    for role in ("columnheader", "cell"):
+        found = frames.nth(1).get_by_role(role).all()[:3]
+        assert [cell.evaluate("c => getComputedStyle(c).textAlign") for cell in found] == ["left", "center", "right"]
+    assert frames.nth(0).get_by_role("cell").first.evaluate("c => getComputedStyle(c).textAlign") == "start"

@@ -1,0 +1,97 @@
+"""What an administrator takes away while the model answers, or while a hook looks, neither runs nor is put to anyone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tasks_app.models import Approval
+from tests.provider import Answer, FakeProvider, Received, Reply, openai_call, openai_result
+from tests.tasks_app.engine.conftest import Run, call, result
+from tests.tasks_app.engine.test_blacklists import EVERY_WAY
+from tools_app.hooks.base import Hook
+from tools_app.models import McpServer, McpTool, ToolSetting
+
+WRITE = {"action": "write", "path": "a.txt", "content": "x"}
+
+
+@pytest.fixture
+def answering(http_provider: FakeProvider, ask_http: Callable[..., Run]) -> Callable[..., Run]:
+    """Runs a task in which a model calls a tool; something happens before its answer is there."""
+
+    def run_(meanwhile: Callable[[], object], tool: str = "file", arguments: Any = WRITE) -> Run:
+        def answer(received: Received) -> Reply:
+            meanwhile()
+            return openai_call(tool, arguments)
+
+        first: Answer = answer
+        http_provider.replies = [first, openai_result()]
+        run = ask_http()
+        run.advance()
+        return run
+
+    return run_
+
+
+def wrote(run: Run) -> bool:
+    return (run.task.session.workspace_path / "a.txt").exists()
+
+
+@EVERY_WAY
+def test_what_is_denied_while_the_model_answers_does_not_run(deny: Any, answering: Any, owner: Any) -> None:
+    run = answering(lambda: deny(owner))
+    assert run.results()[0] == ("blocked", "The tool file is not available here.")
+    assert not wrote(run)
+
+
+@EVERY_WAY
+def test_nobody_is_asked_for_a_word_on_it(deny: Any, answering: Any, owner: Any) -> None:
+    def meanwhile() -> None:
+        ToolSetting.objects.all().delete()
+        deny(owner)
+
+    ToolSetting.objects.create(name="file", approval="always")
+    run = answering(meanwhile)
+    assert run.results()[0][0] == "blocked"
+    assert not Approval.objects.exists()
+
+
+def test_what_is_raised_to_an_approval_while_the_model_answers_waits_for_it(answering: Any) -> None:
+    run = answering(lambda: ToolSetting.objects.create(name="file", approval="always"))
+    assert run.task.waiting_for == "approval"
+    assert not wrote(run)
+
+
+@pytest.mark.parametrize("change", [{"enabled": False}, None])
+def test_a_tool_of_a_server_that_goes_while_the_model_answers_does_not_run(change: Any, answering: Any) -> None:
+    server = McpServer.objects.create(name="notes", transport="stdio", command=["true"])
+    McpTool.objects.create(server=server, name="add", schema='{"type": "object"}', digest="d", confirmed="d")
+    run = answering(
+        lambda: McpServer.objects.update(**change) if change else McpTool.objects.update(digest="changed"),
+        "notes__add",
+        {},
+    )
+    assert run.results()[0] == ("failed", run.results()[0][1])
+    assert "no tool called 'notes__add'" in run.results()[0][1]
+
+
+class Slow(Hook):
+    """While it looks, an administrator acts."""
+
+    name = "slow"
+
+    def before_execution(self, call: Any, around: Any) -> None:
+        if call.tool != "message":
+            ToolSetting.objects.create(name="file", enabled=False)
+            McpTool.objects.update(digest="changed")
+
+
+@pytest.mark.parametrize("tool", ["file", "notes__add"])
+def test_what_is_switched_off_while_a_hook_looks_does_not_run(tool: str, play: Any, settings: Any) -> None:
+    settings.HOOKS = [f"{__name__}.Slow"]
+    server = McpServer.objects.create(name="notes", transport="stdio", command=["true"])
+    McpTool.objects.create(server=server, name="add", schema='{"type": "object"}', digest="d", confirmed="d")
+    run = play(call(tool, **WRITE) if tool == "file" else call(tool), result())
+    run.advance()
+    assert run.results()[0][0] == "blocked"
+    assert not wrote(run)

@@ -1,0 +1,83 @@
+"""What a model says beside its message reaches the person: above the message, once, on every way to the page."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tasks_app.pages import fragments
+from tests.tasks_app.pages.conftest import Browser
+
+ESSAY = "The **Danube** rises in Donaueschingen.\n\nIt ends in the Black Sea."
+
+
+@pytest.fixture
+def said(called: Callable[..., Any]) -> Callable[..., Any]:
+    """A message with words beside it; returns its entry."""
+
+    def append(words: str, text: str, kind: str = "result", status: str = "succeeded", **arguments: Any) -> Any:
+        written = json.dumps({"type": kind, "text": text} | arguments)
+        return called("message", written, status, status, content=words)[0]
+
+    return append
+
+
+@pytest.fixture
+def show(alices: Browser, session: Any) -> Callable[[], str]:
+    return lambda: alices.page(session.get_absolute_url())
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("info", "succeeded"), ("result", "succeeded"), ("ask", "waiting"), ("ask", "succeeded")]
+)
+def test_they_stand_above_the_message_as_markdown(kind: str, status: str, show: Any, said: Any) -> None:
+    said(ESSAY, "All said above.", kind, status)
+    page = show()
+    assert page.index("The <strong>Danube</strong> rises") < page.index("All said above.")
+    assert page.count("It ends in the Black Sea.") == 1
+
+
+def test_a_push_brings_them_and_reads_them_out(said: Any, alice: Any) -> None:
+    pushed = fragments.pushed(said(ESSAY, "All said above."), alice)
+    assert pushed.index("The <strong>Danube</strong> rises") < pushed.index("All said above.")
+    announced = pushed.partition('id="announcer"')[2]
+    assert announced.index("It ends in the Black Sea.") < announced.index("All said above.")
+
+
+def test_a_program_reads_them_as_the_content_of_the_entry(said: Any, alices: Browser, session: Any) -> None:
+    entry = said(ESSAY, "All said above.")
+    rows = alices.get(f"/api/v1/sessions/{session.pk}/entries/").json()["results"]
+    (row,) = [row for row in rows if row["seq"] == entry.seq]
+    assert (row["content"], row["tool_call"]["arguments"]["text"]) == (ESSAY, "All said above.")
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("It is 42.", "It is 42."),
+        ("It is 42.\n", "  It is\n42."),
+        ("It is 42.", "It is 42. I have counted twice."),
+        ("I have counted twice.\n\nIt is 42.", "It is 42."),
+    ],
+)
+def test_what_the_message_says_itself_is_shown_once(words: str, text: str, show: Any, said: Any) -> None:
+    said(words, text)
+    assert " ".join(show().split()).count("It is 42.") == 1
+    assert ("counted twice" in show()) == ("twice" in words + text)
+
+
+def test_beside_a_message_that_was_not_valid_they_are_shown(show: Any, said: Any) -> None:
+    said(ESSAY, "All said above.", attachments=["missing.txt"], status="failed")
+    assert "It ends in the Black Sea." in show()
+
+
+@pytest.mark.parametrize("status", ["blocked", "rejected"])
+def test_beside_a_message_that_somebody_refused_they_are_not(status: str, show: Any, said: Any) -> None:
+    said(ESSAY, "All said above.", status=status)
+    assert "Black Sea" not in show()
+
+
+def test_words_without_a_message_stay_what_they_are(show: Any, recorded: Any) -> None:
+    recorded("ai_message", "Cut short", metadata={"status": "interrupted"})
+    assert show().count("Cut short") == 2  # with the sentence that says so

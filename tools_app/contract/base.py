@@ -1,0 +1,186 @@
+"""A tool: its definition, its handler, and what the two get and give."""
+
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from functools import cache, cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from tools_app.contract.capabilities import (
+    AskModel,
+    MakeMedia,
+    McpTarget,
+    Memory,
+    NoMemory,
+    NoSearches,
+    NoSkills,
+    Searches,
+    Skills,
+    StoredResult,
+    no_maker,
+    no_model,
+    no_server,
+    nothing_stored,
+)
+from tools_app.contract.effects import Effect, PlanStep
+from tools_app.contract.visibility import ToolVisibility
+from tools_app.files.workspace import Workspace
+from tools_app.network.policy import NetworkPolicy
+from tools_app.sandbox.base import Sandbox, Started
+from tools_app.web.reader_service import ReaderService
+
+
+class Danger(IntEnum):
+    """Safe runs; moderate runs and is logged in detail; dangerous asks a person."""
+
+    SAFE = 0
+    MODERATE = 1
+    DANGEROUS = 2
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+class Target(StrEnum):
+    """Where a tool does its work."""
+
+    ENGINE = "engine"
+    SANDBOX = "sandbox"
+    NETWORK = "network"
+    BROWSER = "browser"
+    MCP = "mcp"
+
+
+class Arguments(BaseModel):
+    """The base of every tool's arguments: an argument that the tool does not have is an error, not a guess."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """How dangerous one call is, and by which rule; the rule's words are for the person who approves."""
+
+    danger: Danger
+    rule: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolResult:
+    """What the model reads (`content`) and sees (`images`, paths in the workspace), what shall be stored (`effects`),
+    and what only a page shows (`metadata`). A model that cannot see is told that there is a picture.
+    """
+
+    content: str
+    status: Literal["succeeded", "failed", "blocked"] = "succeeded"  # blocked: withheld by a hook
+    images: Sequence[str] = ()
+    effects: Sequence[Effect] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolContext:
+    """What a handler may use: places, the stored data it needs, and capabilities.
+
+    `session` names whose call it is, for what outlives it. `report` shows output while the tool runs, `started` tells
+    of a process group that now exists; both are called on the event loop. `output_schema` is that of the situation.
+    `groups` are the names of tools by the group that they are loaded with.
+    `secrets` are the values for the placeholders in the arguments, only for a tool that takes secrets.
+    """
+
+    session: str
+    workspace: Workspace
+    sandbox: Sandbox
+    network: NetworkPolicy
+    plan: Sequence[PlanStep] = ()
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    output_schema: str = ""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    ask_model: AskModel = no_model
+    make_media: MakeMedia = no_maker
+    searches: Searches = field(default_factory=NoSearches)
+    stored_result: StoredResult = nothing_stored
+    mcp_target: McpTarget = no_server
+    skills: Skills = field(default_factory=NoSkills)
+    memory: Memory = field(default_factory=NoMemory)
+    reader: ReaderService | None = None
+    report: Callable[[str], None]
+    started: Callable[[Started], None]
+
+
+Handler = Callable[[Any, ToolContext], Coroutine[Any, Any, ToolResult]]
+
+
+def always(situation: ToolVisibility) -> bool:
+    return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolDefinition:
+    """`judge` may only raise `danger`, never lower it; it sees the arguments, and what they name in the workspace.
+    `compact_template` is the line that stays of an old call.
+
+    `visible` says whether models see the tool in a situation; `shown` which of its arguments they see then, as a model
+    of fewer actions or kinds, and `extended` what a situation adds to their schema. Calls are validated by `arguments`
+    all the same: what is not possible now, the handler says in a sentence of its own. A tool that `takes_secrets` finds
+    the values of placeholders in its context and puts them in itself, where they cannot do harm. `own_schema` is the
+    schema, as JSON, of a tool whose arguments are no model of ours; `group` the name by which it is loaded on demand.
+    """
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    handler: Handler
+    danger: Danger
+    target: Target
+    judge: Callable[[Any, Workspace], Judgement] | None = None
+    compact_template: str = ""
+    loop_exempt: bool = False
+    takes_secrets: bool = False
+    visible: Callable[[ToolVisibility], bool] = always
+    shown: Callable[[ToolVisibility], type[Arguments]] | None = None
+    extended: Callable[[dict[str, Any], ToolVisibility], dict[str, Any]] | None = None
+    own_schema: str = ""
+    group: str = ""
+
+    def judgement(self, arguments: Arguments, workspace: Workspace) -> Judgement:
+        floor = Judgement(danger=self.danger)
+        raised = self.judge(arguments, workspace) if self.judge else floor
+        return raised if raised.danger >= floor.danger else floor
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON Schema of all its arguments."""
+        return json.loads(self.own_schema) if self.own_schema else schema_of(self.arguments)
+
+    def parameters_in(self, situation: ToolVisibility) -> dict[str, Any]:
+        """The JSON Schema that models see."""
+        schema = schema_of(self.shown(situation)) if self.shown else self.parameters
+        return self.extended(schema, situation) if self.extended else schema
+
+
+@cache
+def schema_of(arguments: type[Arguments]) -> dict[str, Any]:
+    """Made once for each model of arguments: it costs a millisecond."""
+    return tidy(arguments.model_json_schema())
+
+
+def tidy(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without the titles that pydantic adds: they cost tokens and say nothing."""
+    out: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "title" and isinstance(value, str):
+            continue
+        if key == "properties":
+            out[key] = {name: tidy(item) for name, item in value.items()}
+        elif isinstance(value, dict):
+            out[key] = tidy(value)
+        elif isinstance(value, list):
+            out[key] = [tidy(item) if isinstance(item, dict) else item for item in value]
+        else:
+            out[key] = value
+    return out

@@ -1,0 +1,136 @@
+"""What a tool may ask for and cannot do itself. Whoever wires sessions and models gives it in the tool's context."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from tools_app.errors import ModelFailed, NothingStored, ToolError
+from tools_app.mcp.target import Target
+from tools_app.notes import Note
+from tools_app.search_engines.base import Engine
+from tools_app.skills.reading import SkillText
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A picture for a model to look at. `name` is its path or address; `data` a PNG, JPEG, WebP or GIF."""
+
+    name: str
+    data: bytes = field(repr=False)
+
+
+class AskModel(Protocol):
+    """Asks a model of the session's person once, outside of the conversation; the answer is its whole text.
+
+    `purpose` is one of llm_app's ("vision", "generate" …): the call is logged, masked, priced and reserved under it.
+    With `pictures`, a model answers that can see. Raises ModelFailed.
+    """
+
+    async def __call__(self, prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str: ...
+
+
+async def no_model(prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str:
+    """Where nobody has wired a model."""
+    raise ModelFailed("There is no model to ask here.")
+
+
+MediaKind = Literal["image", "audio"]
+
+
+class MakeMedia(Protocol):
+    """Has a model make a picture of `prompt`, or speak it; the answer is the file. Raises ModelFailed."""
+
+    async def __call__(self, prompt: str, *, kind: MediaKind) -> bytes: ...
+
+
+async def no_maker(prompt: str, *, kind: MediaKind) -> bytes:
+    """Where nobody has wired a model."""
+    raise ModelFailed(f"There is no model that makes {kind} files here.")
+
+
+class McpTarget(Protocol):
+    """Where an MCP server is, with what the task's person needs to be let in. Raises ToolError."""
+
+    async def __call__(self, server: str) -> Target: ...
+
+
+async def no_server(server: str) -> Target:
+    """Where nobody has set one up."""
+    raise ToolError(f"There is no MCP server called {server!r}.")
+
+
+class Skills(Protocol):
+    """The skills that are open to the task's person."""
+
+    async def get(self, name: str) -> SkillText:
+        """Raises ToolError."""
+
+    def is_in_view(self, skill: SkillText) -> bool:
+        """Whether the model sees the whole text of an earlier load, as it is now."""
+
+
+class NoSkills:
+    """Where there are none."""
+
+    async def get(self, name: str) -> SkillText:
+        raise ToolError(f"There is no skill called {name!r}.")
+
+    def is_in_view(self, skill: SkillText) -> bool:
+        return False
+
+
+class Searches(Protocol):
+    """The search engines that are set up, and what was searched for a moment ago."""
+
+    async def engines(self) -> Sequence[Engine]:
+        """In the order in which they are asked; none: the one that needs no key."""
+
+    async def kept(self, key: str) -> str:
+        """What a `KeepSearch` of this key said in the last minutes; empty if there was none."""
+
+
+class NoSearches:
+    """Where nothing is set up and nothing is kept."""
+
+    async def engines(self) -> Sequence[Engine]:
+        return ()
+
+    async def kept(self, key: str) -> str:
+        return ""
+
+
+class Memory(Protocol):
+    """What is remembered for the task's person. Each raises ToolError where nothing may be remembered or read."""
+
+    async def search(self, question: str) -> Sequence[Note]:
+        """The nearest notes, best first."""
+
+    async def own(self, named: str) -> Note:
+        """The person's own note of this number or text. Raises ToolError where it is not plain which one."""
+
+    async def takes(self, text: str) -> bool:
+        """Whether the note is new. Raises ToolError where there is no room."""
+
+
+class NoMemory:
+    """Where nothing is remembered."""
+
+    async def search(self, question: str) -> Sequence[Note]:
+        return ()
+
+    async def own(self, named: str) -> Note:
+        raise ToolError("There is no such note.")
+
+    async def takes(self, text: str) -> bool:
+        raise ToolError("Nothing is remembered here.")
+
+
+class StoredResult(Protocol):
+    """Gives what the record has under a number of the conversation's outline, whole. Raises NothingStored."""
+
+    async def __call__(self, number: int) -> str: ...
+
+
+async def nothing_stored(number: int) -> str:
+    """Where there is no record."""
+    raise NothingStored()

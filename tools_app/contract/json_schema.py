@@ -1,0 +1,183 @@
+"""What values mean by a JSON Schema, as far as it is beyond doubt. Child processes import it: no library is needed.
+
+Strict about meaning: a text that says a number becomes that number, but nothing is guessed. True is not 1, "1_000"
+is no number. What does not fit stays as it is; whoever validates it then says so.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+
+DEEPEST = 100  # levels that values may have: pydantic takes 255, and validators call themselves for each
+_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_INDEX = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
+_WORDS = {"true": True, "false": False}
+_KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+
+
+def loads(text: str) -> Any:
+    """The JSON value in `text`. Raises ValueError, also for NaN, Infinity and 1e999, and RecursionError."""
+    return json.loads(text, parse_constant=_not_finite, parse_float=_finite)
+
+
+def depth(value: Any) -> int:
+    """How many levels of objects and lists a value has; counted without recursion."""
+    levels, here = 0, [value]
+    while here := [item for item in here if isinstance(item, dict | list)]:
+        levels += 1
+        here = [item for outer in here for item in (outer.values() if isinstance(outer, dict) else outer)]
+    return levels
+
+
+def referred(reference: str, root: Any) -> Any:
+    """The schema within `root` that a $ref leads to, such as "#/$defs/name" (RFC 6901); None if there is none."""
+    first, *names = unquote(reference).split("/")
+    place = root if first == "#" else None
+    for name in names:
+        key = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(place, list):
+            place = place[int(key)] if _INDEX.fullmatch(key) and int(key) < len(place) else None
+        else:
+            place = place.get(key) if isinstance(place, Mapping) else None
+    return place if isinstance(place, Mapping | bool) else None
+
+
+def coerced(value: Any, schema: Any, root: Any = None) -> Any:
+    """`value` as `schema` means it, where that is beyond doubt; otherwise `value` itself. Raises RecursionError."""
+    if not isinstance(schema, Mapping):  # true and false say nothing about it
+        return value
+    root = schema if root is None else root
+    if isinstance(reference := schema.get("$ref"), str):
+        value = coerced(value, referred(reference, root), root)
+    for part in _list(schema, "allOf"):
+        value = coerced(value, part, root)
+    if options := _list(schema, "anyOf") or _list(schema, "oneOf"):
+        value = _by_option(value, options, root)
+    return _by_type(value, schema, root)
+
+
+def _by_option(value: Any, options: Sequence[Any], root: Any) -> Any:
+    """By the first option that it fits as it is, else by the first that it can be coerced to."""
+    for option in options:
+        if _fits(value, option, root):
+            return coerced(value, option, root)
+    for option in options:
+        if _fits(candidate := coerced(value, option, root), option, root):
+            return candidate
+    return value
+
+
+def _fits(value: Any, schema: Any, root: Any) -> bool:
+    """As far as can be seen without looking into it."""
+    if not isinstance(schema, Mapping):
+        return schema is not False
+    if isinstance(reference := schema.get("$ref"), str):
+        return _fits(value, referred(reference, root), root)
+    if ("const" in schema and value != schema["const"]) or ("enum" in schema and value not in _list(schema, "enum")):
+        return False
+    kinds = _kinds(schema)
+    return not kinds or any(_is_of(value, kind) for kind in kinds)
+
+
+def _by_type(value: Any, schema: Mapping[str, Any], root: Any) -> Any:
+    kinds = _kinds(schema)
+    if not kinds or any(_is_of(value, kind) for kind in kinds):
+        return _members(value, schema, root)
+    for kind in kinds:
+        if _is_of(candidate := _as_kind(value, kind), kind):
+            return _members(candidate, schema, root)
+    return value
+
+
+def _kinds(schema: Mapping[str, Any]) -> list[str]:
+    kinds = schema.get("type")
+    return [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if str(kind) in _KINDS]
+
+
+def _is_of(value: Any, kind: str) -> bool:
+    if isinstance(value, bool) and kind != "boolean":
+        return False
+    return isinstance(value, _KINDS[kind])
+
+
+def _as_kind(value: Any, kind: str) -> Any:
+    match kind:
+        case "object" | "array":
+            return _embedded(value)
+        case "integer":
+            return _integer(value)
+        case "number":
+            return _number(value)
+        case "boolean":
+            return _WORDS.get(value.strip().lower(), value) if isinstance(value, str) else value
+        case "null":
+            return None if value == "null" else value
+    return value
+
+
+def _members(value: Any, schema: Mapping[str, Any], root: Any) -> Any:
+    """What is in an object or a list, coerced in its turn."""
+    if isinstance(value, dict):
+        properties = _mapping(schema, "properties")
+        other = None if "patternProperties" in schema else schema.get("additionalProperties")
+        return {name: coerced(item, properties.get(name, other), root) for name, item in value.items()}
+    if isinstance(value, list):
+        first = _list(schema, "prefixItems") or _list(schema, "items")
+        other = schema.get("items")
+        return [coerced(item, first[n] if n < len(first) else other, root) for n, item in enumerate(value)]
+    return value
+
+
+def _embedded(value: Any) -> Any:
+    """An object or a list that was sent as its JSON text."""
+    try:
+        return loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
+
+
+def _integer(value: Any) -> Any:
+    if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
+        return int(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        number = float(value)
+        return number if math.isfinite(number) else value
+    return value
+
+
+def _list(schema: Mapping[str, Any], key: str) -> Sequence[Any]:
+    """Of a reference that leads to what is no schema, anything may be there."""
+    value = schema.get(key)
+    return value if isinstance(value, list) else ()
+
+
+def _mapping(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = schema.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _not_finite(text[:20])
+
+
+def _not_finite(text: str) -> Any:
+    raise ValueError(f"{text} is not a JSON value")

@@ -1,0 +1,66 @@
+"""The tools that this server has. A tool registers when its file is imported by `tools/__init__.py`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tools_app.contract.base import Arguments, Danger, Handler, Judgement, Target, ToolDefinition, always
+from tools_app.contract.visibility import ToolVisibility
+from tools_app.errors import UnknownTool
+from tools_app.files.workspace import Workspace
+
+_tools: dict[str, ToolDefinition] = {}
+
+
+def tool(
+    *,
+    name: str,
+    description: str,
+    arguments: type[Arguments],
+    danger: Danger,
+    judge: Callable[[Any, Workspace], Judgement] | None = None,
+    target: Target,
+    compact_template: str = "",
+    loop_exempt: bool = False,
+    takes_secrets: bool = False,
+    visible: Callable[[ToolVisibility], bool] = always,
+    shown: Callable[[ToolVisibility], type[Arguments]] | None = None,
+    extended: Callable[[dict[str, Any], ToolVisibility], dict[str, Any]] | None = None,
+) -> Callable[[Handler], Handler]:
+    """Makes the decorated coroutine function the handler of a tool."""
+
+    def register(handler: Handler) -> Handler:
+        if name in _tools:
+            raise ValueError(f"two tools are called {name!r}")
+        _tools[name] = ToolDefinition(
+            name=name,
+            description=" ".join(description.split()),
+            arguments=arguments,
+            handler=handler,
+            danger=danger,
+            judge=judge,
+            target=target,
+            compact_template=compact_template,
+            loop_exempt=loop_exempt,
+            takes_secrets=takes_secrets,
+            visible=visible,
+            shown=shown,
+            extended=extended,
+        )
+        return handler
+
+    return register
+
+
+def get(name: str) -> ToolDefinition:
+    """Raises UnknownTool."""
+    import tools_app.tools  # noqa: F401  registers them all
+
+    if name not in _tools:
+        raise UnknownTool(f"There is no tool called {name!r}.")
+    return _tools[name]
+
+
+def all_tools() -> list[ToolDefinition]:
+    import tools_app.tools  # noqa: F401  registers them all
+
+    return list(_tools.values())

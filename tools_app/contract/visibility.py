@@ -1,0 +1,30 @@
+"""What of a task decides which tools a model sees, beside what an administrator allows."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolVisibility:
+    """Compared by value: the tool list is rebuilt only when something of this changes.
+
+    `makes_images`, `makes_audio` and `sees_pictures` say that a model which can is open to the task's person;
+    `has_open_page`, that the session's browser shows a page; `has_jobs`, that commands of it run in the background;
+    `answers_only`, that only `message` is left; `in_workflow`, that the task has the steps of one in place of a plan;
+    `has_cut`, that the model sees only an outline of the conversation's beginning. `loaded` are the groups of tools
+    that the session has loaded, `has_groups` says that there are such, `skills` names those that are open to the
+    task's person, with descriptions. `output_schema` is the JSON Schema, as text, that the data of the result must
+    fit; empty if none was asked for.
+    """
+
+    makes_images: bool = False
+    makes_audio: bool = False
+    sees_pictures: bool = False
+    has_open_page: bool = False
+    has_jobs: bool = False
+    answers_only: bool = False
+    in_workflow: bool = False
+    has_cut: bool = False
+    loaded: frozenset[str] = frozenset()
+    has_groups: bool = False
+    skills: tuple[tuple[str, str], ...] = ()
+    output_schema: str = ""

@@ -1,0 +1,46 @@
+"""A deck as one HTML file: no script, nothing from elsewhere, a slide a page when it is printed."""
+
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from tools_app.documents.deck.slide import Deck, Slide
+
+_STYLE = Path(__file__).with_name("style.css")
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def page(deck: Deck) -> str:
+    """What the deck's author wrote cannot become markup, and can load nothing."""
+    title, number = escape(deck.title), len(deck.slides)
+    sections = [f'<section class="cover"><h1>{title}</h1></section>']
+    sections += [_section(slide, f"{position} / {number}") for position, slide in enumerate(deck.slides, 1)]
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{title}</title>\n<style>\n{_STYLE.read_text()}</style></head><body>",
+            *sections,
+            "</body></html>\n",
+        ]
+    )
+
+
+def _section(slide: Slide, number: str) -> str:
+    image = slide.image
+    picture = f'<img src="data:{image.media_type};base64,{image.data}" alt="{escape(image.name)}">' if image else ""
+    notes = f"<aside>{escape(slide.notes)}</aside>" if slide.notes else ""
+    return (
+        f'<section class="{"with-image" if image else "plain"}"><h2>{escape(slide.title)}</h2>\n'
+        f'<div class="body">{_markdown().render(slide.body)}</div>{picture}{notes}<span class="number">{number}</span>'
+        "</section>"
+    )
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    """Without markup of its own and without pictures, which could be loaded from anywhere."""
+    return MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough").disable("image")

@@ -1,0 +1,79 @@
+"""A deck as a PowerPoint file, made in a child process: the library is heavy, and pictures may be hostile."""
+
+import base64
+import re
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+from PIL import ImageFile
+from pptx import Presentation
+from pptx.util import Emu
+
+_COVER, _TITLE_AND_BODY = 0, 1  # layouts of the library's own template
+_BULLET = re.compile(r"(?P<indent>\s*)(?P<bullet>[-*+]|\d+[.)])\s+(?P<text>.*)")
+_MARKS = re.compile(r"(\*\*|__|`)(.+?)\1")
+_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
+_DEEPEST = 4
+
+
+def answer(request: Mapping[str, Any], body: bytes) -> dict[str, str]:
+    """{"title", "slides"} as `asdict` of a Deck gives them → {"data"}, or {"error"} with a sentence."""
+    ImageFile.LOAD_TRUNCATED_IMAGES = True  # of a picture only the head is read: damage beside it does not matter
+    presentation: Any = Presentation()
+    presentation.core_properties.title = request["title"]
+    presentation.slide_width, presentation.slide_height = Emu(12_192_000), Emu(6_858_000)  # 16:9
+    cover = presentation.slides.add_slide(presentation.slide_layouts[_COVER])
+    _place(cover.shapes.title, presentation, top=0.35, height=0.3)
+    cover.shapes.title.text = request["title"]
+    cover.placeholders[1].element.getparent().remove(cover.placeholders[1].element)
+    try:
+        for slide in request["slides"]:
+            _add(presentation, slide)
+    except (ValueError, OSError, SyntaxError) as error:  # what decoders of pictures raise
+        return {"error": f"A picture cannot be used: {error}."}
+    out = BytesIO()
+    presentation.save(out)
+    return {"data": base64.b64encode(out.getvalue()).decode()}
+
+
+def _add(presentation: Any, slide: Mapping[str, Any]) -> None:
+    added = presentation.slides.add_slide(presentation.slide_layouts[_TITLE_AND_BODY])
+    added.shapes.title.text = slide["title"]
+    _place(added.shapes.title, presentation, top=0.05, height=0.15)
+    text, image = added.placeholders[1], slide["image"]
+    _place(text, presentation, top=0.24, height=0.68, width=0.44 if image else 0.9)
+    _write(text.text_frame, slide["body"])
+    if image:
+        _show(added, presentation, base64.b64decode(image["data"]), image["name"])
+    if slide["notes"]:
+        added.notes_slide.notes_text_frame.text = slide["notes"]
+
+
+def _place(shape: Any, presentation: Any, *, top: float, height: float, width: float = 0.9) -> None:
+    """As parts of the slide, from 5 % of its left edge."""
+    shape.left, shape.width = (int(presentation.slide_width * part) for part in (0.05, width))
+    shape.top, shape.height = (int(presentation.slide_height * part) for part in (top, height))
+
+
+def _write(frame: Any, body: str) -> None:
+    """A paragraph for each line; Markdown's bullets become levels, its marks are left out."""
+    lines = [line for line in body.splitlines() if line.strip()] or [""]
+    frame.word_wrap = True
+    for number, line in enumerate(lines):
+        paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
+        bullet = _BULLET.fullmatch(line)
+        words = bullet["text"] if bullet else line.strip().lstrip("#").strip()
+        paragraph.text = _LINK.sub(r"\1 (\2)", _MARKS.sub(r"\2", words))
+        paragraph.level = min(len(bullet["indent"]) // 2, _DEEPEST) if bullet else 0
+
+
+def _show(slide: Any, presentation: Any, data: bytes, name: str) -> None:
+    """In the right half, as large as it fits."""
+    picture = slide.shapes.add_picture(BytesIO(data), 0, 0)
+    room = (presentation.slide_width * 0.44, presentation.slide_height * 0.68)
+    scale = min(room[0] / picture.width, room[1] / picture.height)
+    picture.width, picture.height = int(picture.width * scale), int(picture.height * scale)
+    picture.left = int(presentation.slide_width * 0.51 + (room[0] - picture.width) / 2)
+    picture.top = int(presentation.slide_height * 0.24 + (room[1] - picture.height) / 2)
+    picture.name = name

@@ -1,0 +1,107 @@
+"""A long document, written section by section into a file: after each section it is whole as far as it goes.
+
+Until it is done, its outline stands in a comment at the top of the file. So whoever finds it can go on.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tools_app.contract.capabilities import AskModel
+from tools_app.errors import ModelFailed, ToolError
+from tools_app.files.workspace import Workspace
+
+MOST_SECTIONS = 30
+_TAIL = 2_000  # characters of what was written last, for the next section to join on
+_BEGIN, _END = "<!-- outline", "-->"
+_LINE = re.compile(r"\s*(?:[-*#]+|\d+[.)])?\s*(?P<heading>[^:\n]{1,150})(?::\s*(?P<about>.*))?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    heading: str
+    about: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.heading}: {self.about}" if self.about else self.heading
+
+
+async def write(
+    prompt: str, path: str, *, workspace: Workspace, ask: AskModel, report: Callable[[str], None]
+) -> tuple[int, int]:
+    """How many sections the file had before, and has now. Raises ToolError, with what is there and how to go on."""
+    text = await asyncio.to_thread(_existing, path, workspace)
+    outline = _outline_in(text) if text else await _outlined(prompt, ask)
+    if not text:
+        text = f"{_comment(outline)}\n"
+        await asyncio.to_thread(workspace.write_bytes, path, text.encode())
+    before = _written(text)
+    for number, section in enumerate(outline[before:], before + 1):
+        report(f"Section {number} of {len(outline)}: {section.heading}\n")
+        try:
+            words = await ask(_wish(prompt, outline, section, text), purpose="generate")
+        except ModelFailed as error:
+            raise ToolError(
+                f"{number - 1} of {len(outline)} sections stand in {path}. The next one failed: {error} "
+                "Call generate again with the same path to go on."
+            ) from error
+        text += f"## {section.heading}\n\n{_body(words, section)}\n\n"
+        await asyncio.to_thread(workspace.write_bytes, path, text.encode())
+    await asyncio.to_thread(workspace.write_bytes, path, text.partition(f"{_END}\n")[2].encode())
+    return before, len(outline)
+
+
+def _existing(path: str, workspace: Workspace) -> str:
+    if not workspace.is_file(path):
+        return ""
+    text = workspace.read_bytes(path).decode(errors="replace")
+    if not text.startswith(_BEGIN):
+        raise ToolError(f"{path} exists already. Use another path, or change it with the tool file.")
+    return text
+
+
+async def _outlined(prompt: str, ask: AskModel) -> list[Section]:
+    wish = (
+        "Make the outline of a document. Answer with one line for each section, at most "
+        f"{MOST_SECTIONS}, in the form 'Heading: what stands in it'. No other lines.\n\nThe document:\n{prompt}"
+    )
+    outline = _sections(await ask(wish, purpose="generate"))
+    if not outline:
+        raise ModelFailed("The model gave no outline. Try again, or say more about the document.")
+    return outline
+
+
+def _sections(text: str) -> list[Section]:
+    found = (_LINE.fullmatch(line) for line in text.replace(_END, "").splitlines() if line.strip())
+    sections = [Section(heading=m["heading"].strip(" *"), about=(m["about"] or "").strip()) for m in found if m]
+    return [section for section in sections if section.heading][:MOST_SECTIONS]
+
+
+def _outline_in(text: str) -> list[Section]:
+    return _sections(text.removeprefix(_BEGIN).partition(_END)[0])
+
+
+def _comment(outline: Sequence[Section]) -> str:
+    return "\n".join([_BEGIN, *map(str, outline), _END])
+
+
+def _written(text: str) -> int:
+    return len(re.findall(r"^## ", text.partition(_END)[2], re.MULTILINE))
+
+
+def _wish(prompt: str, outline: Sequence[Section], section: Section, text: str) -> str:
+    headings = "\n".join(f"- {each}" for each in outline)
+    tail = text.partition(f"{_END}\n")[2][-_TAIL:]
+    return (
+        f"You write a document section by section. The document:\n{prompt}\n\nIts outline:\n{headings}\n\n"
+        f"The end of what is written so far:\n{tail or '(nothing yet)'}\n\n"
+        f"Write the section '{section}' now, in Markdown, without its heading. Inner headings begin with ###. "
+        "Repeat nothing of what is written."
+    )
+
+
+def _body(words: str, section: Section) -> str:
+    """Without the heading that a model writes all the same; a heading of a section's rank would count as one."""
+    text = re.sub(rf"\A#+\s*{re.escape(section.heading)}\s*\n", "", words.strip())
+    return re.sub(r"^##? ", "### ", text, flags=re.MULTILINE).strip()

@@ -1,0 +1,51 @@
+"""What changed between two versions of a file, as a unified diff of bounded size and cost."""
+
+import difflib
+import re
+from collections.abc import Iterable
+from itertools import islice
+
+from tools_app.files.text_page import readable
+
+LINES = 200
+WIDTH = 300  # characters of a line
+_COMPARED = 500  # lines of each version; difflib's worst case is cubic
+_CONTEXT = 3
+_NO_END = "\n\\ No newline at end of file"  # as git says it
+
+
+def unified(before: bytes, after: bytes, path: str) -> str:
+    """The first differences, at most LINES lines; empty if the lines are the same."""
+    old, new = _lines(before), _lines(after)
+    start = max(0, _common(old, new) - _CONTEXT)
+    old, new = old[start:], new[start:]
+    same_end = max(0, _common(reversed(old), reversed(new)) - _CONTEXT)
+    old, new = old[: len(old) - same_end], new[: len(new) - same_end]
+    cut = len(old) > _COMPARED or len(new) > _COMPARED
+    diff = difflib.unified_diff(old[:_COMPARED], new[:_COMPARED], path, path, n=_CONTEXT, lineterm="")
+    lines = [_moved(line, start) if line.startswith("@@") else line[:WIDTH] for line in islice(diff, LINES + 1)]
+    if cut or len(lines) > LINES:
+        lines[LINES - 1 :] = ["… (more changes follow)"]
+    return "\n".join(lines)
+
+
+def _lines(data: bytes) -> list[str]:
+    lines = readable(data).split("\n")
+    if lines[-1]:
+        return [*lines[:-1], lines[-1] + _NO_END]
+    return lines[:-1]
+
+
+def _common(old: Iterable[str], new: Iterable[str]) -> int:
+    """How many lines are the same from the beginning on."""
+    count = 0
+    for one, other in zip(old, new, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _moved(header: str, by: int) -> str:
+    """The header of a hunk, its line numbers counted from the beginning of the file."""
+    return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + by), header)

@@ -1,0 +1,42 @@
+"""Paths as models and people write them → the names from the workspace's root down."""
+
+from tools_app.errors import OutsideWorkspace, ToolError
+
+MOUNT = "workspace"  # programs in the sandbox see the root there, so models write /workspace/notes.md
+RESULTS = ".results"  # what the server itself keeps in the root: whole results, and files that came with them
+MAX_DEPTH = 64  # folders within folders; each costs a descriptor while a tree is walked
+MAX_PATH = 4096  # bytes, Linux's PATH_MAX
+
+
+def parts(path: str) -> tuple[str, ...]:
+    """The names from the root down to `path`; none for the root itself. Raises OutsideWorkspace and ToolError."""
+    _require_text(path)
+    steps = [step for step in path.split("/") if step not in ("", ".")]
+    if path.startswith("/") and steps[:1] != [MOUNT]:
+        raise _outside(path)
+    names: list[str] = []
+    for step in steps[path.startswith("/") :]:
+        if step != "..":
+            names.append(step)
+        elif names:
+            names.pop()
+        else:
+            raise _outside(path)
+    if len(names) > MAX_DEPTH:
+        raise ToolError(f"The path is deeper than {MAX_DEPTH} folders. Use the shell for it.")
+    return tuple(names)
+
+
+def _require_text(path: str) -> None:
+    try:
+        encoded = path.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError("The path is not valid Unicode text.") from error
+    if b"\0" in encoded:
+        raise ToolError("A path cannot contain a NUL character.")
+    if len(encoded) > MAX_PATH:
+        raise ToolError(f"The path is longer than {MAX_PATH} bytes.")
+
+
+def _outside(path: str) -> OutsideWorkspace:
+    return OutsideWorkspace(f"{path} leads out of the workspace. Use a path below it, such as notes/plan.md.")

@@ -1,0 +1,132 @@
+"""The way from a folder down to what lies beneath it, one name at a time.
+
+No symbolic link is ever followed, not even one that is made meanwhile: each step opens a name within the folder that
+is already open, so that whoever swaps a folder for a link finds the door closed, not another house.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tools_app.errors import ToolError
+from tools_app.files.paths import MAX_DEPTH
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # NONBLOCK: opening a FIFO would wait for its other end
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_SENTENCES = {
+    errno.ENOENT: "There is no {path} in the workspace.",
+    errno.EISDIR: "{path} is a folder, not a file.",
+    errno.ENOTDIR: "{path} is not a folder, or a part of it is a file.",
+    errno.ELOOP: "{path} is a symbolic link, or leads through one; links are not followed here. Use the real path.",
+    errno.EEXIST: "{path} exists already. Delete it first, or use another name.",
+    errno.EINVAL: "A folder cannot be moved into itself: {path}.",
+    errno.ENXIO: "{path} is not a regular file.",
+    errno.ENOSPC: "The disk is full: {path} was not written.",
+    errno.EDQUOT: "The disk is full: {path} was not written.",
+}
+
+
+def open_folder(parent: int, name: str) -> int:
+    try:
+        return os.open(name, FOLDER, dir_fd=parent)
+    except NotADirectoryError as error:  # Linux says this of a link, too
+        if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
+            raise fault(errno.ELOOP) from error
+        raise
+
+
+@contextmanager
+def folder(
+    root: str | os.PathLike[str], names: Sequence[str], step: Callable[[int, str], int] = open_folder
+) -> Iterator[int]:
+    """A descriptor of the folder at `names` below `root`, for as long as the block runs. Raises OSError."""
+    current = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in names:
+            inner = step(current, name)
+            os.close(current)
+            current = inner
+        yield current
+    finally:
+        os.close(current)
+
+
+def open_file(parent: int, name: str, access: int = os.O_RDONLY) -> int:
+    """A descriptor of the regular file `name`; what is none (a FIFO, a device, a socket) raises OSError."""
+    descriptor = os.open(name, FILE | access, dir_fd=parent)
+    try:
+        require_file(os.fstat(descriptor))
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def require_file(status: os.stat_result) -> None:
+    if stat.S_ISLNK(status.st_mode):
+        raise fault(errno.ELOOP)
+    if stat.S_ISDIR(status.st_mode):
+        raise fault(errno.EISDIR)
+    if not stat.S_ISREG(status.st_mode):
+        raise fault(errno.ENXIO)
+
+
+def require_room(error: OSError) -> None:
+    """Raises the error if it says that the disk is full: then nothing else will go better."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise error
+
+
+def exists(parent: int, name: str) -> bool:
+    try:
+        os.lstat(name, dir_fd=parent)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def mode_to_keep(parent: int, name: str) -> int:
+    """The permissions of the file that is replaced, or those of a new one."""
+    if not exists(parent, name):
+        return 0o644
+    status = os.lstat(name, dir_fd=parent)
+    require_file(status)
+    return stat.S_IMODE(status.st_mode) & 0o777
+
+
+def remove(parent: int, name: str, depth: int = MAX_DEPTH) -> None:
+    """Deletes a file, a link itself, or a folder with all that is in it."""
+    if stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
+        _empty(parent, name, depth)
+        os.rmdir(name, dir_fd=parent)
+    else:
+        os.unlink(name, dir_fd=parent)
+
+
+def _empty(parent: int, name: str, depth: int) -> None:
+    if not depth:
+        raise ToolError(f"Not all was deleted: deeper than {MAX_DEPTH} folders. Use the shell for it.")
+    inner = open_folder(parent, name)
+    try:
+        for child in os.listdir(inner):
+            remove(inner, child, depth - 1)
+    finally:
+        os.close(inner)
+
+
+@contextmanager
+def in_words(path: str) -> Iterator[None]:
+    """Turns what the system says about `path` into a ToolError with a sentence for the model."""
+    try:
+        yield
+    except OSError as error:
+        sentence = _SENTENCES.get(error.errno or 0, "{path}: " + (error.strerror or "cannot be used") + ".")
+        raise ToolError(sentence.format(path=path)) from error
+
+
+def fault(code: int) -> OSError:
+    return OSError(code, os.strerror(code))

@@ -1,0 +1,161 @@
+"""A session's folder: the one place where tools read and write files, and the one door to it."""
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from tools_app.errors import ToolError
+from tools_app.files import quota, safe_open
+from tools_app.files.listing import Entry, in_units, overview, read_entries
+from tools_app.files.owner import Owner
+from tools_app.files.paths import RESULTS, parts
+
+MAX_WHOLE = 10 * 1000**2  # bytes of a file that may be held in memory
+
+
+class Workspace:
+    """Files below `root`. Paths are relative to it (`/workspace/` and `./` in front are tolerated).
+
+    Every operation raises OutsideWorkspace for a path that leads out, and ToolError, with a sentence for the model,
+    for what cannot be done. All of them may block: call them in a thread. `owner` is the (uid, gid) that programs
+    of the sandbox run as; what is created belongs to it. `most` bounds the bytes that all files together may hold.
+    """
+
+    def __init__(self, root: Path, owner: Owner | None = None, most: int | None = None) -> None:
+        self.root = root
+        self.owner = owner
+        self.most = most
+
+    def make_root(self) -> Path:
+        """The root, which exists from now on."""
+        if not self.root.is_dir():
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.owner:
+                os.chown(self.root, *self.owner)
+        return self.root
+
+    def is_file(self, path: str) -> bool:
+        """Whether `path` is a regular file in here; nothing raises."""
+        return stat.S_ISREG(self._mode(path))
+
+    def is_folder(self, path: str) -> bool:
+        """Whether `path` is a folder in here, and no link to one; nothing raises."""
+        return stat.S_ISDIR(self._mode(path))
+
+    def _mode(self, path: str) -> int:
+        """0 for what is not there."""
+        try:
+            with self._place(path) as (parent, name):
+                return os.lstat(name, dir_fd=parent).st_mode
+        except ToolError:
+            return 0
+
+    def open_for_read(self, path: str) -> BinaryIO:
+        """The regular file at `path`, open; the caller closes it."""
+        with self._place(path) as (parent, name):
+            return os.fdopen(safe_open.open_file(parent, name), "rb")
+
+    def read_bytes(self, path: str, limit: int = MAX_WHOLE) -> bytes:
+        """The whole file, if it has at most `limit` bytes."""
+        with self.open_for_read(path) as file:
+            data = file.read(limit + 1)
+            size = os.fstat(file.fileno()).st_size
+        if len(data) > limit:
+            raise ToolError(
+                f"{path} has {in_units(size)}; at most {in_units(limit)} are read at once. "
+                "Read a range of its lines (offset and limit), or use the shell."
+            )
+        return data
+
+    def write_bytes(self, path: str, data: bytes, *, executable: bool = False) -> None:
+        """Creates or replaces a file, as a whole or not at all; parent folders are made, its mode is kept.
+
+        An `executable` one may be run by everyone from now on.
+        """
+        self._require_room(path, len(data))
+        with self._place(path, make=True) as (parent, name):
+            mode = safe_open.mode_to_keep(parent, name) | (0o111 if executable else 0)
+            temporary = f".{secrets.token_hex(8)}.tmp"
+            try:
+                with os.fdopen(os.open(temporary, safe_open.NEW, 0o600, dir_fd=parent), "wb") as file:
+                    file.write(data)
+                    self._hand_over(file.fileno())
+                    os.fchmod(file.fileno(), mode)
+                os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+            finally:
+                with suppress(FileNotFoundError):  # after the replacement it is gone
+                    os.unlink(temporary, dir_fd=parent)
+
+    def append(self, path: str, data: bytes) -> None:
+        """Adds to the end of a file, which is made if it does not exist."""
+        self._require_room(path, len(data))
+        with self._place(path, make=True) as (parent, name):
+            try:
+                descriptor = safe_open.open_file(parent, name, os.O_WRONLY | os.O_APPEND)
+            except FileNotFoundError:
+                self.write_bytes(path, data)
+            else:
+                with os.fdopen(descriptor, "ab") as file:
+                    file.write(data)
+
+    def entries(self, path: str = ".") -> list[Entry]:
+        """What lies in the folder at `path`, by name."""
+        with safe_open.in_words(path), safe_open.folder(self.make_root(), parts(path)) as folder:
+            return sorted(read_entries(folder), key=lambda entry: entry.name)
+
+    def listed(self, path: str = ".") -> list[Entry]:
+        """The same, without what the server itself keeps in the root: that is there for who names it."""
+        return [entry for entry in self.entries(path) if parts(path) or entry.name != RESULTS]
+
+    def move(self, source: str, target: str) -> None:
+        """Renames a file, a link or a folder; nothing is overwritten."""
+        with self._place(source) as (old_parent, old):
+            os.lstat(old, dir_fd=old_parent)  # before folders are made for the target
+            with self._place(target, make=True) as (parent, name):
+                if safe_open.exists(parent, name):
+                    raise safe_open.fault(errno.EEXIST)
+                os.rename(old, name, src_dir_fd=old_parent, dst_dir_fd=parent)
+
+    def delete(self, path: str) -> None:
+        """Deletes a file, a link itself, or a folder with all that is in it."""
+        with self._place(path) as (parent, name):
+            safe_open.remove(parent, name)
+
+    def listing(self, limit: int = 50) -> str:
+        """An overview of the first two levels, a line an entry."""
+        return overview(self.listed(), self.entries, limit)
+
+    def _require_room(self, path: str, size: int) -> None:
+        if self.most is not None and quota.held(self.root, self.most) + size > self.most:
+            raise ToolError(
+                f"{path} was not written: the workspace would hold more than its {in_units(self.most)}. "
+                "Delete what is not needed."
+            )
+
+    @contextmanager
+    def _place(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """The open folder that holds `path`, and the name in it."""
+        names = parts(path)
+        if not names:
+            raise ToolError(f"{path or 'The empty path'} is the workspace itself. Name something in it.")
+        step = self._made_folder if make else safe_open.open_folder
+        with safe_open.in_words(path), safe_open.folder(self.make_root(), names[:-1], step) as parent:
+            yield parent, names[-1]
+
+    def _made_folder(self, parent: int, name: str) -> int:
+        try:
+            os.mkdir(name, 0o755, dir_fd=parent)
+        except FileExistsError:
+            return safe_open.open_folder(parent, name)
+        folder = safe_open.open_folder(parent, name)
+        self._hand_over(folder)
+        return folder
+
+    def _hand_over(self, descriptor: int) -> None:
+        if self.owner:
+            os.fchown(descriptor, *self.owner)

@@ -1,0 +1,94 @@
+"""The files of one workspace, as they are, in a new one. Nothing outside of either is read or written."""
+
+import os
+import stat
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from tools_app.files import safe_open
+from tools_app.files.listing import Entry, read_entries
+from tools_app.files.paths import MAX_DEPTH
+from tools_app.files.workspace import Workspace
+
+MOST_BYTES = 500_000_000
+MOST_ENTRIES = 20_000
+_CHUNK = 1024**2  # bytes
+
+
+def copy(
+    source: Workspace, target: Workspace, *, most_bytes: int = MOST_BYTES, most_entries: int = MOST_ENTRIES
+) -> int:
+    """Copies files with their modes, and links as what they say; returns how many entries were left out.
+
+    Left out is what is no file, what cannot be read, and what goes over a bound; of one folder, files go first.
+    Raises ToolError if the disk is full.
+    """
+    copying = _Copying(target, bytes=most_bytes, entries=most_entries)
+    roots = (os.open(space.make_root(), safe_open.FOLDER) for space in (source, target))
+    with ExitStack() as stack, safe_open.in_words("The copy"):
+        descriptors = []
+        for descriptor in roots:
+            stack.callback(os.close, descriptor)
+            descriptors.append(descriptor)
+        copying.folder(*descriptors)
+    return copying.left_out
+
+
+@dataclass
+class _Copying:
+    """`bytes` and `entries` are what may still be copied."""
+
+    target: Workspace
+    bytes: int
+    entries: int
+    left_out: int = 0
+
+    def folder(self, source: int, target: int, depth: int = MAX_DEPTH) -> None:
+        for entry in sorted(read_entries(source), key=lambda entry: (entry.kind == "folder", entry.name)):
+            self.entries -= 1
+            try:
+                fits = self.entries >= 0 and entry.size <= self.bytes
+                if not (fits and self._entry(entry, source, target, depth)):
+                    self.left_out += 1
+            except OSError as error:
+                safe_open.require_room(error)
+                self.left_out += 1  # gone meanwhile, or not for us to read
+
+    def _entry(self, entry: Entry, source: int, target: int, depth: int) -> bool:
+        if entry.kind == "file":
+            self._file(entry.name, source, target)
+        elif entry.kind == "link":
+            os.symlink(entry.target, entry.name, dir_fd=target)
+            self._hand_over(entry.name, target)
+        elif entry.kind == "folder" and depth:
+            self._inner(entry.name, source, target, depth)
+        else:
+            return False
+        return True
+
+    def _inner(self, name: str, source: int, target: int, depth: int) -> None:
+        with ExitStack() as stack:
+            inner = safe_open.open_folder(source, name)
+            stack.callback(os.close, inner)
+            os.mkdir(name, 0o755, dir_fd=target)
+            self._hand_over(name, target)
+            copy = safe_open.open_folder(target, name)
+            stack.callback(os.close, copy)
+            self.folder(inner, copy, depth - 1)
+
+    def _file(self, name: str, source: int, target: int) -> None:
+        """As long as it was at first, also if it grows."""
+        with os.fdopen(safe_open.open_file(source, name), "rb") as original:
+            status = os.fstat(original.fileno())
+            with os.fdopen(os.open(name, safe_open.NEW, 0o600, dir_fd=target), "wb") as copy:
+                left = min(status.st_size, self.bytes)
+                while left and (chunk := original.read(min(left, _CHUNK))):
+                    copy.write(chunk)
+                    left -= len(chunk)
+                    self.bytes -= len(chunk)
+                os.fchmod(copy.fileno(), stat.S_IMODE(status.st_mode) & 0o777)
+            self._hand_over(name, target)
+
+    def _hand_over(self, name: str, parent: int) -> None:
+        if self.target.owner:
+            os.chown(name, *self.target.owner, dir_fd=parent, follow_symlinks=False)

@@ -1,0 +1,53 @@
+"""The HTTP client of tools: it connects to addresses that the policy permits, and to no others."""
+
+import socket
+from ipaddress import ip_address
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from tools_app.errors import AddressRefused
+from tools_app.network.policy import NetworkPolicy, check_host
+
+_USER_AGENT = "Mozilla/5.0 (compatible; agentsite/1.0)"
+
+
+class GuardedResolver(AbstractResolver):
+    """Resolves and judges in one step. aiohttp connects to the very addresses it gets here, so a second answer of the
+    name server (DNS rebinding) is never asked for."""
+
+    def __init__(self, policy: NetworkPolicy, resolver: AbstractResolver) -> None:
+        self._policy = policy
+        self._resolver = resolver
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """The permitted ones of the host's addresses. Raises AddressRefused if there are only others."""
+        results = await self._resolver.resolve(host, port, family)
+        permitted = [result for result in results if self._policy.permits(host, port, ip_address(result["host"]))]
+        if results and not permitted:
+            raise AddressRefused(f"{host} leads to an internal address, which cannot be reached from here.")
+        return permitted
+
+    async def close(self) -> None:
+        await self._resolver.close()
+
+
+def http_session(policy: NetworkPolicy, resolver: AbstractResolver | None = None) -> aiohttp.ClientSession:
+    """A session for one piece of work: guarded, without cookies, without a proxy from the environment.
+
+    Every request of it may raise AddressRefused, at a redirect too.
+    """
+
+    async def guard(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        check_host(request.url, policy)  # aiohttp asks no resolver for a host that is an address
+        return await handler(request)
+
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(resolver=GuardedResolver(policy, resolver or aiohttp.ThreadedResolver())),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers={"User-Agent": _USER_AGENT},
+        middlewares=(guard,),
+        trust_env=False,
+    )

@@ -1,0 +1,108 @@
+"""Where tools may send requests: to the public internet, and to what an administrator allows beside it."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from yarl import URL
+
+from tools_app.errors import AddressRefused
+from tools_app.network.addresses import Address, is_internal, literal
+
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")  # no zone ids, no percent-encoding
+_ENTRY = re.compile(r"(?P<host>[a-z0-9._-]+|\[[0-9a-f:.]+\])(:(?P<port>\d{1,5}))?", re.ASCII | re.IGNORECASE)
+_INTERNAL = (
+    "{host} is an internal address. Only public addresses can be reached; an administrator can allow this one "
+    "(network: allow_internal)."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkPolicy:
+    """`allow_internal`: internal hosts that tools may reach all the same, each as "host" (any port) or "host:port".
+
+    An entry that is neither is a ValueError, when the policy is made. `only`: if it is given, no other host is reached;
+    "*.name" stands for all below a name, and "*" for all.
+    """
+
+    allow_internal: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        _ = self._allowed  # reads the entries, so that a wrong one shows now
+
+    def permits(self, host: str, port: int, address: Address) -> bool:
+        """Whether a request for `host` and `port` may connect to `address`."""
+        if not is_internal(address):
+            return True
+        return any((name, p) in self._allowed for name in (_name(host), str(address)) for p in (port, None))
+
+    def knows(self, host: str) -> bool:
+        """Whether `host` is among those that may be reached at all."""
+        if self.only is None or "*" in self.only:
+            return True
+        name = _name(host)
+        return name in self.only or any(f"*{name[place:]}" in self.only for place in _dots(name))
+
+    def allows_by_name(self, url: URL) -> bool:
+        """Whether the host of `url` is one of those that an administrator has allowed beside the public ones."""
+        return any(name == _name(url.raw_host or "") and port in (url.port, None) for name, port in self._allowed)
+
+    def with_host_of(self, url: str) -> "NetworkPolicy":
+        """Also permits the host and port of `url`: the address of a service that an administrator has set up."""
+        service = parse_url(url)
+        return replace(self, allow_internal=self.allow_internal | {f"{service.host_subcomponent}:{service.port}"})
+
+    @cached_property
+    def _allowed(self) -> frozenset[tuple[str, int | None]]:
+        return frozenset(_entry(text) for text in self.allow_internal)
+
+
+def check_url(text: str, policy: NetworkPolicy) -> URL:
+    """The URL as it will be requested. A name is not resolved here: what it leads to is judged when it is connected.
+
+    Raises AddressRefused with a sentence for the model.
+    """
+    url = parse_url(text.strip())
+    if url.scheme not in ("http", "https"):
+        raise AddressRefused("Only whole addresses that begin with http:// or https:// can be reached.")
+    if url.user or url.password:
+        raise AddressRefused("A URL with a user name or a password is not allowed.")
+    check_host(url, policy)
+    return url
+
+
+def parse_url(text: str) -> URL:
+    """Raises AddressRefused for what is no URL."""
+    try:
+        return URL(text)
+    except (ValueError, IndexError) as error:  # yarl 1.25 has an IndexError for "http://[::1]@/"
+        raise AddressRefused(f"{text[:200]!r} is not a valid URL: {error}") from error
+
+
+def check_host(url: URL, policy: NetworkPolicy) -> None:
+    """Raises AddressRefused if the host of `url` is malformed, or spells an internal address that is not allowed."""
+    host, port = url.raw_host or "", url.port or 0
+    if not _HOST.fullmatch(host):
+        raise AddressRefused(f"This is not a valid URL: its host is {host!r}.")
+    if not policy.knows(host):
+        raise AddressRefused(f"{host} is not among the hosts that an administrator allows here.")
+    address = literal(host)
+    if address and not policy.permits(host, port, address):
+        raise AddressRefused(_INTERNAL.format(host=host))
+
+
+def _entry(text: str) -> tuple[str, int | None]:
+    match = _ENTRY.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is neither a host nor host:port")
+    return _name(match["host"].strip("[]")), int(match["port"]) if match["port"] else None
+
+
+def _dots(name: str) -> list[int]:
+    return [place for place, character in enumerate(name) if character == "."]
+
+
+def _name(host: str) -> str:
+    """One spelling for each host."""
+    return str(literal(host) or host.rstrip(".").lower())

@@ -1,0 +1,128 @@
+"""The proxy: one listener on loopback or on a socket, which only those pass who hold a credential of it."""
+
+import asyncio
+import logging
+from hmac import compare_digest
+from pathlib import Path
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+
+from tools_app.errors import AddressRefused, ToolError
+from tools_app.network.connection import connect
+from tools_app.network.policy import NetworkPolicy
+from tools_app.network.proxy.head import MalformedHead, Request, read_request
+from tools_app.network.proxy.passage import Passage
+from tools_app.network.proxy.relay import HEAD_END, either, pump, send_body, send_response
+
+logger = logging.getLogger(__name__)
+_MOST_HEAD = 64 * 1024  # bytes
+_HEAD_S = 30.0  # how long a client may take to say what it wants
+_WHO = (
+    b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="agentsite"\r\n'
+    b"Content-Length: 0\r\nConnection: close\r\n\r\n"
+)
+
+
+class FilteringProxy:
+    """It resolves names itself, and connects to the very addresses that it judged. `resolver` is asked for them."""
+
+    def __init__(self, resolver: AbstractResolver | None = None) -> None:
+        self._resolver = resolver or aiohttp.ThreadedResolver()
+        self._passages: dict[str, Passage] = {}
+        self._connections: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, socket: Path | None = None) -> None:
+        """Listens on a free port of loopback, or on a `socket` of the file system."""
+        if socket is not None:
+            self._server = await asyncio.start_unix_server(self._accept, socket, limit=_MOST_HEAD)
+            return
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_MOST_HEAD)
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    @property
+    def address(self) -> str:
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    def open(self, policy: NetworkPolicy, *, closed_hosts: frozenset[str] = frozenset()) -> Passage:
+        passage = Passage(policy, closed_hosts)
+        self._passages[passage.user] = passage
+        return passage
+
+    def close(self, passage: Passage) -> None:
+        """Its credential is worth nothing from here on, and its connections end."""
+        self._passages.pop(passage.user, None)
+        passage.cut()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = asyncio.create_task(self._serve(reader, writer))
+        self._connections.add(connection)
+        connection.add_done_callback(self._connections.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_HEAD_S):
+                request = read_request(await reader.readuntil(HEAD_END))
+            if passage := self._passage(request):
+                task = asyncio.current_task()
+                assert task is not None
+                passage.carry(task)
+                await self._carry(request, passage, reader, writer)
+            else:
+                writer.write(_WHO)
+        except (ToolError, MalformedHead, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError) as error:
+            logger.debug("a connection through the proxy ended: %s", error)
+        finally:
+            writer.close()
+
+    def _passage(self, request: Request) -> Passage | None:
+        user, password = request.credential
+        passage = self._passages.get(user)
+        return passage if passage and compare_digest(passage.password, password) else None
+
+    async def _carry(
+        self, request: Request, passage: Passage, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        if request.url.host in passage.closed_hosts:
+            writer.write(_refusal(AddressRefused(f"{request.url.host} is not reached from here.")))
+            return
+        try:
+            size = 0 if request.is_tunnel else request.body_size
+            source, target = await connect(request.url, passage.policy, self._resolver)
+        except ToolError as error:
+            passage.fault = error
+            writer.write(_refusal(error))
+            return
+        try:
+            if request.is_tunnel:
+                writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                await either(pump(reader, target), pump(source, writer, passage))
+            else:
+                target.write(request.onward())
+                await either(send_body(size, reader, target), send_response(source, writer, passage))
+            await writer.drain()
+        finally:
+            target.close()
+
+
+def _refusal(error: ToolError) -> bytes:
+    """What the client gets instead of an answer; the field tells it from a server's own (RFC 9209)."""
+    status, kind = (
+        ("403 Forbidden", "destination_ip_prohibited")
+        if isinstance(error, AddressRefused)
+        else ("502 Bad Gateway", "destination_unavailable")
+    )
+    body = str(error).encode(errors="replace")
+    head = (
+        f"HTTP/1.1 {status}\r\nProxy-Status: agentsite; error={kind}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body

@@ -1,0 +1,20 @@
+"""Ends what this process keeps for a session, when there is no session any more."""
+
+from tools_app import held_resources
+from tools_app.mcp.pool import pool
+from tools_app.shell.background.jobs import jobs
+
+
+def held_sessions() -> set[str]:
+    """Those that this process keeps something for. Any thread may ask."""
+    return held_resources.sessions() | pool.sessions()
+
+
+async def release_session(session: str) -> None:
+    """On the event loop. Its background commands, its connections to MCP servers, its page."""
+    await jobs.end(session)
+    await pool.close(session)
+    if held_resources.PAGE in held_resources.of(session):
+        from tools_app.browser.pages import pages  # heavy, and loaded by now
+
+        await pages.close(session)

@@ -1,0 +1,169 @@
+"""What makes one simple command dangerous. Each rule has the words that a person reads when they are asked."""
+
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+
+from tools_app.sandbox.base import TEMPORARY, WORKSPACE
+from tools_app.shell.syntax import SimpleCommand
+
+_HARMLESS_DEVICES = re.compile(r"/dev/(null|zero|full|tty|stdin|stdout|stderr|fd/\d+|shm/.+)")
+_REMOVES_A_FOLDER = re.compile(r"\brmtree\b|\brimraf\b|\brm_rf?\b|\brm\s+-\w*[rR]|recursive:\s*true|remove_tree")
+_DROPS = re.compile(r"\bdrop\s+(table|database|schema)\b|\btruncate\s+table\b|\bdropDatabase\b", re.IGNORECASE)
+
+_SEARCHES = {"grep", "egrep", "fgrep", "rg", "ag", "ack"}
+_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|deno|bun|php|lua|R?script)[\d.]*")
+_GIT_OPTIONS_WITH_VALUE = {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"}
+_POWER = {"shutdown", "reboot", "halt", "poweroff", "telinit"}
+_TO_THE_LAST = {"cp", "mv", "install", "ln"}
+_TO_EACH = {"tee", "touch", "mkdir", "rm", "rmdir", "unlink", "truncate", "chmod", "chown", "chgrp"}
+
+
+def rules_of(command: SimpleCommand) -> list[str]:
+    """The words of every rule that `command` falls under; its first word is the program's bare name."""
+    return [words for words, applies in _RULES.items() if applies(command)]
+
+
+def _deletes_a_folder(command: SimpleCommand) -> bool:
+    name, *arguments = command.words or [""]
+    if _INTERPRETER.fullmatch(name):
+        return any(_REMOVES_A_FOLDER.search(code) for code in (*arguments, command.text))
+    return name == "rm" and (_has(arguments, "r", "--recursive") or _has(arguments, "R"))
+
+
+def _deletes_many_files(command: SimpleCommand) -> bool:
+    name, *arguments = command.words or [""]
+    if name == "find":
+        runs = any(word in ("-exec", "-execdir", "-ok", "-okdir") for word in arguments)
+        return "-delete" in arguments or (runs and _names(arguments, "rm", "unlink", "shred"))
+    if name in ("xargs", "parallel"):
+        return _names(arguments, "rm", "unlink", "shred")
+    return name == "rm" and any(posixpath.basename(word) in ("*", ".*", "*.*") for word in arguments)
+
+
+def _cleans(command: SimpleCommand) -> bool:
+    verb, arguments = _git(command)
+    return verb == "clean" and _has(arguments, "f", "--force")
+
+
+def _forces_a_push(command: SimpleCommand) -> bool:
+    verb, arguments = _git(command)
+    if verb != "push":
+        return False
+    forced = _has(arguments, "f", "--force") or any(word.startswith("--force-") for word in arguments)
+    deletes = _has(arguments, "d", "--delete") or "--mirror" in arguments
+    return forced or deletes or any(word[:1] in ("+", ":") for word in arguments)
+
+
+def _resets(command: SimpleCommand) -> bool:
+    verb, arguments = _git(command)
+    return verb == "reset" and _has(arguments, "", "--hard")
+
+
+def _destroys_a_device(command: SimpleCommand) -> bool:
+    name, *arguments = command.words or [""]
+    if name.startswith("mkfs") or name in ("shred", "wipefs", "mke2fs", "blkdiscard"):
+        return True
+    targets = arguments if name in ("truncate", "tee", "cp", "mv") else _outputs_of_dd(command)
+    return any(_is_device(target) for target in (*targets, *command.writes))
+
+
+def _opens_up_the_system(command: SimpleCommand) -> bool:
+    name, *arguments = command.words or [""]
+    recursive = _has(arguments, "R", "--recursive")
+    return name in ("chmod", "chown", "chgrp") and recursive and any(map(_is_outside, arguments))
+
+
+def _ends_everything(command: SimpleCommand) -> bool:
+    name, *arguments = command.words or [""]
+    return name == "killall5" or (name == "kill" and "-1" in arguments[1:])
+
+
+def _turns_off(command: SimpleCommand) -> bool:
+    name, *arguments = command.words or [""]
+    if name == "init":
+        return arguments[:1] in (["0"], ["6"])
+    return name in _POWER or (name == "systemctl" and any(word in _POWER for word in arguments))
+
+
+def _writes_outside(command: SimpleCommand) -> bool:
+    name, *arguments = command.words or [""]
+    files = [word for word in arguments if not word.startswith("-")]
+    targets = [*command.writes, *_outputs_of_dd(command)]
+    if name in _TO_EACH:
+        targets += files
+    elif name in _TO_THE_LAST:
+        targets += files[-1:]
+    return any(_is_outside(target) and not _is_device(target) for target in targets)
+
+
+def _drops_data(command: SimpleCommand) -> bool:
+    name, *arguments = command.words or [""]
+    if name in _SEARCHES:
+        return False
+    reads = "" if name in ("cat", "tee") else command.text
+    return name == "dropdb" or bool(_DROPS.search(f"{' '.join(arguments)} {reads}"))
+
+
+_RULES: dict[str, Callable[[SimpleCommand], bool]] = {
+    "deletes a folder with everything in it": _deletes_a_folder,
+    "deletes many files at once": _deletes_many_files,
+    "deletes files that git does not keep": _cleans,
+    "overwrites or deletes what a remote repository has": _forces_a_push,
+    "throws away changes that are not committed": _resets,
+    "destroys data on a device": _destroys_a_device,
+    "changes rights or owners outside of the workspace": _opens_up_the_system,
+    "ends every process": _ends_everything,
+    "turns the machine off": _turns_off,
+    "writes outside of the workspace": _writes_outside,
+    "drops a table or a database": _drops_data,
+}
+
+
+def _has(arguments: Sequence[str], letter: str, long: str = "") -> bool:
+    """Whether an option is among them, also in a cluster (-xdf) or shortened (--rec), as getopt_long takes it."""
+    for word in arguments:
+        if word.startswith("--"):
+            if long and len(word) > 2 and long.startswith(word.partition("=")[0]):
+                return True
+        elif letter and word.startswith("-") and letter in word:
+            return True
+    return False
+
+
+def _names(arguments: Sequence[str], *programs: str) -> bool:
+    return any(posixpath.basename(word) in programs for word in arguments)
+
+
+def _git(command: SimpleCommand) -> tuple[str, list[str]]:
+    """The verb of a git command and what follows it."""
+    name, *arguments = command.words or [""]
+    while name == "git" and arguments:
+        word = arguments.pop(0)
+        if word in _GIT_OPTIONS_WITH_VALUE:
+            arguments = arguments[1:]
+        elif not word.startswith("-"):
+            return word, arguments
+    return "", []
+
+
+def _outputs_of_dd(command: SimpleCommand) -> list[str]:
+    name, *arguments = command.words or [""]
+    return [word.removeprefix("of=") for word in arguments if name == "dd" and word.startswith("of=")]
+
+
+def _is_device(path: str) -> bool:
+    return _place(path).startswith("/dev/") and not _HARMLESS_DEVICES.fullmatch(_place(path))
+
+
+def _is_outside(path: str) -> bool:
+    """Whether a path surely leads out. What begins with a variable or ~ is not known before it runs."""
+    if path.startswith(("$", "~")):
+        return False
+    place = _place(path)
+    inside = any(place == folder or place.startswith(f"{folder}/") for folder in (WORKSPACE, TEMPORARY))
+    return not inside and not _HARMLESS_DEVICES.fullmatch(place)
+
+
+def _place(path: str) -> str:
+    return posixpath.normpath(posixpath.join(WORKSPACE, path)).replace("//", "/")
