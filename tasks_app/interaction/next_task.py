@@ -16,16 +16,16 @@ from tasks_app.runtime.wakeup import wake
 def start_next(session: Session, task: Task, *, stopped: bool) -> None:
     """Looks into the inbox of a session whose `task` has just ended.
 
-    The first message starts the next task, the others wait on. After a stop by a person all are appended and
-    start nothing.
+    The first message starts the next task, the others wait on. After a stop by a person, what waited at that moment is
+    appended and starts nothing; what was written since then is the next message.
     """
-    waiting = list(InboxMessage.objects.waiting_in(session).select_related("author"))
-    if not waiting:
-        return
+    waiting = InboxMessage.objects.waiting_in(session).select_related("author")
     if stopped:
-        deliver(session, task, waiting)
-    else:
-        start(session, waiting[0])
+        stop = Task.objects.values_list("stop_requested_at", flat=True).get(pk=task.pk)
+        if earlier := list(waiting.filter(created_at__lte=stop)):
+            deliver(session, task, earlier)
+    if message := waiting.first():
+        start(session, message)
 
 
 def start(session: Session, message: InboxMessage, *, max_iterations: int | None = None, terminal: str = "") -> Task:

@@ -78,8 +78,9 @@ def post_message(
     workflow: Workflow | None = None,
     terminal: str = "",
 ) -> Delivered:
-    """Starts a task, answers its question, or waits in the inbox.
+    """Starts a task, answers its question, or waits in the inbox: an interjection reaches the task wherever it is.
 
+    One that comes after the stop of the task waits for the next.
     `output_schema` is what the data of the task's result must fit, `workflow` the steps that it goes through. With a
     `terminal`, that process alone advances it. Raises InvalidMessage, MessageTooLong, SchemaTooLate or WorkflowTooLate.
     """
@@ -88,13 +89,14 @@ def post_message(
     with transaction.atomic():
         lock(session)
         task = session.tasks.active().first()
-        if task is not None and schema and mode == Mode.INTERJECT:
+        joined = task if task and mode == Mode.INTERJECT and not task.stop_requested_at else None
+        if joined and schema:
             raise SchemaTooLate(field="output_schema")
-        if task is not None and workflow and mode == Mode.INTERJECT:
+        if joined and workflow:
             raise WorkflowTooLate(field="workflow")
-        if task is not None and task.waiting_for == WaitingFor.REPLY and mode == Mode.INTERJECT:
-            _answer(task, author, next_task.with_files(content, attachments), images=pictures)
-            return Delivered(task=task, delivered_as="reply")
+        if joined and joined.waiting_for == WaitingFor.REPLY:
+            _answer(joined, author, next_task.with_files(content, attachments), images=pictures)
+            return Delivered(task=joined, delivered_as="reply")
         message = InboxMessage.objects.create(
             session=session,
             author=author,
@@ -106,19 +108,14 @@ def post_message(
             workflow=workflow,
         )
         transaction.on_commit(lambda: broadcast.inbox_changed(session))
-        if task is not None:
-            return _keep(task, mode)
+        if joined:
+            _rouse(joined)
+            return Delivered(task=joined, delivered_as="interjected")
+        if task:
+            return Delivered(task=None, delivered_as="queued")
         _name(session, content)
         task = next_task.start(session, message, max_iterations=max_iterations, terminal=terminal)
         return Delivered(task=task, delivered_as="started")
-
-
-def _keep(task: Task, mode: str) -> Delivered:
-    """The message waits in the inbox; an interjection reaches the task wherever it is."""
-    if mode == Mode.QUEUE:
-        return Delivered(task=None, delivered_as="queued")
-    _rouse(task)
-    return Delivered(task=task, delivered_as="interjected")
 
 
 def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:

@@ -109,6 +109,20 @@ def test_after_a_stop_what_waited_is_appended_and_starts_nothing(play, owner):
     assert run.results() == [("interrupted", "No answer. Stopped by the user.")]
 
 
+@pytest.mark.parametrize("mode", ["interject", "queue"])
+def test_what_is_written_after_the_stop_button_starts_the_next_task_also_while_the_stop_takes_effect(play, owner, mode):
+    run = play(call("message", type="ask", text="?"))
+    run.advance()
+    services.post_message(run.task.session, owner, "waited", mode="queue")
+    services.stop(run.task)
+    delivered = services.post_message(run.task.session, owner, script(result("Gone on.")), mode=mode)
+    assert (delivered.task, delivered.delivered_as) == (None, "queued")
+    assert run.advance().stopped
+    run.task = Task.objects.active().get()
+    assert run.advance().final_result["text"] == "Gone on."
+    assert [entry.content for entry in run.entries if entry.content == "waited"] == ["waited"]
+
+
 def test_stop_of_a_task_that_has_ended_changes_nothing(play):
     run = play(result())
     run.advance()
