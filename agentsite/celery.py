@@ -14,7 +14,7 @@ app.autodiscover_tasks(["tasks_app.worker"], related_name="jobs")
 
 @setup_logging.connect
 def _leave_logging(**kwargs: object) -> None:
-    """Celery sets up no handlers of its own where somebody listens to this: ours mask what is secret."""
+    """Celery sets up no handlers of its own where somebody listens to this: ours redact what is secret."""
 
 
 @worker_ready.connect

@@ -202,9 +202,9 @@ LOG_LEVEL = env.str("LOG_LEVEL", default="WARNING")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {  # both mask secrets, so whoever logs needs not
+    "formatters": {  # both redact secrets, so whoever logs needs not
         "line": {
-            "()": "llm_app.redaction.logs.MaskingFormatter",
+            "()": "llm_app.redaction.logs.RedactingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         },
         "json": {"()": "llm_app.redaction.logs.JSONFormatter"},
@@ -214,7 +214,7 @@ LOGGING = {
         "stderr": {"class": "logging.StreamHandler", "formatter": env.str("LOG_FORMAT", default="line")},
     },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    # Django would give them handlers of their own, which do not mask.
+    # Django would give them handlers of their own, which do not redact.
     "loggers": {
         **{name: {"handlers": [], "propagate": True, "level": LOG_LEVEL} for name in ("django", "django.server")},
         "django.security.DisallowedHost": {"filters": ["one line"]},

@@ -14,9 +14,9 @@ from contextlib import aclosing, contextmanager
 from benchmarks import peers
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.protocols import adapter_for
-from llm_app.redaction.masker import Masker
-from llm_app.redaction.prompt import masked_prompt
-from llm_app.redaction.stream import StreamMasker
+from llm_app.redaction.prompt import redacted_prompt
+from llm_app.redaction.redactor import Redactor
+from llm_app.redaction.stream import StreamRedactor
 from llm_app.transport import wire
 from llm_app.types import Message, Prompt, ToolCall, ToolSpec
 
@@ -29,13 +29,13 @@ SYSTEM = "You are an agent. " * 700
 
 def report() -> None:
     """Prints a table. Bars: 80 µs a token, 5 ms a call."""
-    masker = Masker([(f"secret{number}", f"s3cr3t-{number:04}-{number * 7919:012}") for number in range(50)])
+    redactor = Redactor([(f"secret{number}", f"s3cr3t-{number:04}-{number * 7919:012}") for number in range(50)])
     print(f"LLM layer, CPU            µs a token  ms a call ({TURNS} turns)")
     with _server() as address:
         _print("aiohttp alone", peers.floor, address)
         for protocol, kind in PROTOCOLS.items():
             _print(protocol, _ours(protocol, kind, None), address)
-        _print("openai_native, 50 secrets", _ours("openai_native", "field", masker), address)
+        _print("openai_native, 50 secrets", _ours("openai_native", "field", redactor), address)
         _print("openai SDK", peers.openai_sdk, address)
         _print("litellm", peers.litellm, address)
 
@@ -71,14 +71,14 @@ def _turns(first: int, count: int) -> list[Message]:
     return messages
 
 
-def _ours(protocol: str, kind: str, masker: Masker | None) -> Ask:
+def _ours(protocol: str, kind: str, redactor: Redactor | None) -> Ask:
     adapter = adapter_for(protocol)
 
     async def ask(address: str, tokens: int, messages: list[Message]) -> None:
         prompt = Prompt(system=SYSTEM, tools=TOOLS, messages=messages)
-        prompt = masked_prompt(prompt, masker).prompt if masker else prompt
+        prompt = redacted_prompt(prompt, redactor).prompt if redactor else prompt
         body, parser = adapter.body(prompt, PARAMETERS), adapter.parser(PARAMETERS, prompt)
-        stream = StreamMasker(masker) if masker else None
+        stream = StreamRedactor(redactor) if redactor else None
         async with aclosing(adapter.events(body, Endpoint(base_url=f"{address}/{kind}/{tokens}/v1"))) as events:
             async for event in events:
                 for delta in parser.feed(event):

@@ -12,7 +12,7 @@ from llm_app.types import Message, Picture, Prompt, ToolSpec
 
 
 def keep(prompt: Prompt) -> StoredPrompt:
-    """Its messages are words and pictures, masked already; they are numbered, so that a log can name them."""
+    """Its messages are words and pictures, redacted already; they are numbered, so that a log can name them."""
     messages = [replace(message, seq=number) for number, message in enumerate(prompt.messages, 1)]
     references = References(
         system_blob=Blob.keep(prompt.system),

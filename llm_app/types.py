@@ -103,8 +103,8 @@ class Picture:
 class Message:
     """One message of the conversation. `encoded` keeps its serialized bytes by adapter, so that no call pays twice.
 
-    `seq` is its entry's in the record, `masked_with` the version of the secrets that it was masked with there; `masked`
-    keeps what became of it at the door with another version.
+    `seq` is its entry's in the record, `masked_with` the version of the secrets that were redacted in it there;
+    `redacted` keeps what became of it at the door with another version.
     """
 
     role: Role
@@ -116,7 +116,7 @@ class Message:
     seq: int = 0
     masked_with: str = ""
     encoded: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
-    masked: dict[str, tuple["Message", Any]] = field(default_factory=dict, compare=False, repr=False)
+    redacted: dict[str, tuple["Message", Any]] = field(default_factory=dict, compare=False, repr=False)
 
     def without_pictures(self) -> "Message":
         """The same in words only."""

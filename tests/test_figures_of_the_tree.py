@@ -1,6 +1,6 @@
 """Four figures say whether a stranger finds what he reads for; they may get better, not worse.
 
-    python -m tests.test_figures_of_the_tree   prints them, and the modules with one user
+python -m tests.test_figures_of_the_tree   prints them, and the modules with one user
 """
 
 import ast

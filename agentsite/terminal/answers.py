@@ -9,7 +9,7 @@ from tasks_app.models import ContextEntry, Task
 from tasks_app.models.approval import Decision
 from tasks_app.models.task import WaitingFor
 from tasks_app.record.redacted import redact_entry
-from tasks_app.record.session_secrets import masker_of
+from tasks_app.record.session_secrets import redactor_of
 
 NOBODY = "No one is there. Decide yourself."
 Ask = Callable[[str], str]
@@ -18,7 +18,7 @@ Ask = Callable[[str], str]
 def answer(task: Task, user: Any, ask: Ask | None) -> None:
     """Answers what `task` waits for. Without a person: questions with “decide yourself”, approvals with no."""
     newest = ContextEntry.objects.of(task.session).in_context().last()
-    call = newest and redact_entry(newest, masker_of(task.session))
+    call = newest and redact_entry(newest, redactor_of(task.session))
     arguments = call.arguments if call else {}
     if task.waiting_for == WaitingFor.REPLY:
         services.reply(task, user, ask(_question(arguments)) if ask else NOBODY)

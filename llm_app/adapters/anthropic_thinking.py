@@ -18,7 +18,7 @@ def thinking_fits(messages: Sequence[Message], model: str, protocol: str = "anth
     """Whether this request may ask for thinking.
 
     The protocol refuses it while the assistant's turn (all since the last words of a user) began with a call without
-    signed thinking: one of another model, say, or one whose thinking was masked. Words of a user right after a result
+    signed thinking: one of another model, say, or one whose thinking was redacted. Words of a user right after a result
     may be taken for part of it, so the turn before them must fit as well.
     """
     for place in range(len(messages) - 1, -1, -1):

@@ -20,8 +20,8 @@ from llm_app.models.log import CallStatus
 from llm_app.pricing import prices
 from llm_app.protocols import adapter_for
 from llm_app.redaction import active_secrets
-from llm_app.redaction.prompt import masked_prompt
-from llm_app.redaction.turn import masked_turn
+from llm_app.redaction.prompt import redacted_prompt
+from llm_app.redaction.turn import redacted_turn
 from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
 
 
@@ -31,13 +31,13 @@ class Attempt:
     def __init__(self, call: LLMCall, route: Route, number: int, observer: Observer) -> None:
         self._adapter = adapter_for(route.provider.protocol, route.model.kind)
         self._stored = call.prompt_for(recipient_of(route))
-        self._masker = call.masker or active_secrets.of_people([]).masker
-        self._masked = masked_prompt(self._stored.prompt, self._masker)
+        self._redactor = call.redactor or active_secrets.of_people([]).redactor
+        self._redacted = redacted_prompt(self._stored.prompt, self._redactor)
         self._parameters = parameters_of(route)
-        self._body = self._adapter.body(self._masked.prompt, self._parameters)
+        self._body = self._adapter.body(self._redacted.prompt, self._parameters)
         self._route, self._observer = route, observer
         self._endpoint = endpoint_of(route)
-        self._parser = self._adapter.parser(self._parameters, self._masked.prompt)
+        self._parser = self._adapter.parser(self._parameters, self._redacted.prompt)
         self._allowance = call.allowance or Allowance(call.user_id, call.task_id)
         self._price = prices.of(route)
         self._meter = Meter(len(self._body))
@@ -49,7 +49,7 @@ class Attempt:
         self._reserve(run)
         self._observer.attempt()
         try:
-            result = masked_turn(run(self._stream()), self._masker)
+            result = redacted_turn(run(self._stream()), self._redactor)
         except LLMError as error:
             error.detail = self._without_secrets(error.detail)
             self._finish(CallStatus.FAILED, error.detail, type(error).__name__)
@@ -106,7 +106,7 @@ class Attempt:
             last_seq=references.last_seq,
             estimated_tokens=references.estimated_tokens,
             parameters=parameters,
-            masked_spans=self._masked.spans,
+            masked_spans=self._redacted.spans,
             request_sha256=hashlib.sha256(body).hexdigest(),
             request_bytes=len(body),
         )
@@ -117,10 +117,10 @@ class Attempt:
         A key that a route gives to its provider in `extra_body` must reach it, and may not stand in a log.
         """
         plain = self._parameters.as_json()
-        masked = self._masker.masked_json(plain)
-        if masked == plain:
+        redacted = self._redactor.redacted_json(plain)
+        if redacted == plain:
             return plain, self._body
-        return masked, self._adapter.body(self._masked.prompt, RouteParameters.from_json(masked))
+        return redacted, self._adapter.body(self._redacted.prompt, RouteParameters.from_json(redacted))
 
     def _finish(self, status: CallStatus, error: str = "", error_type: str = "") -> LLMLog:
         log = self._log
@@ -157,7 +157,7 @@ class Attempt:
     def _without_secrets(self, detail: str) -> str:
         """A provider may echo the key that it refused, or what it did not understand; only the beginning is kept."""
         key = self._endpoint.api_key
-        return self._masker.masked_beginning(detail.replace(key, "[key]") if key else detail)
+        return self._redactor.redacted_beginning(detail.replace(key, "[key]") if key else detail)
 
     def _elapsed_ms(self) -> int:
         return round((time.monotonic() - self._started) * 1000)

@@ -11,7 +11,7 @@ from llm_app.budgets.allowance import Allowance
 from llm_app.call.retry import Action
 from llm_app.errors import LLMError
 from llm_app.models import LLMLog
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from llm_app.types import Delta, LLMTurnResult, Prompt, Purpose, ToolMode
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class LLMCall:
 
     purpose: Purpose
     prompt_for: Callable[[Recipient], StoredPrompt]
-    masker: Masker | None = None
+    redactor: Redactor | None = None
     model: str = ""
     user_id: int | None = None
     task_id: UUID | None = None

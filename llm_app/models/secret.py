@@ -1,4 +1,4 @@
-"""Secrets: written once, never shown again, masked wherever they turn up."""
+"""Secrets: written once, never shown again, redacted wherever they turn up."""
 
 from collections.abc import Collection
 from typing import Any
@@ -50,7 +50,7 @@ class Secret(models.Model):
 
 
 class ServiceKey(models.Model):
-    """The server's own key for a service that is no model provider: masked everywhere, and usable by no task."""
+    """The server's own key for a service that is no model provider: redacted everywhere, and usable by no task."""
 
     name = models.CharField(max_length=150, unique=True, help_text="Such as search.tavily.")
     value = EncryptedTextField()

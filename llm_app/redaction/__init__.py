@@ -1,1 +1,1 @@
-"""Secrets are masked here: whole texts, streams, requests, answers and the log."""
+"""Secrets are redacted here: whole texts, streams, requests, answers and the log."""

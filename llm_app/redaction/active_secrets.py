@@ -1,4 +1,4 @@
-"""Which secrets are masked where: the team's, some people's, the keys of providers, services and the server."""
+"""Which secrets are redacted where: the team's, some people's, the keys of providers, services and the server."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.db import connection
 
 from llm_app.encryption import decrypted
 from llm_app.redaction import seen_values
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from llm_app.redaction.refusal import is_too_plain
 
 Row = tuple[int, str, int | None, str]  # 1 for a key, name, owner, encrypted value
@@ -27,10 +27,10 @@ class InForce:
     keys: tuple[tuple[str, str], ...]  # name, value
 
     @cached_property
-    def masker(self) -> Masker:
+    def redactor(self) -> Redactor:
         """Of two names for one value, a person's goes before the team's, and both before a key."""
         people = sorted(self.secrets, key=lambda row: (row[1] is None, row[0], row[1] or 0))
-        return Masker([*((name, value) for name, _, value in people), *self.keys])
+        return Redactor([*((name, value) for name, _, value in people), *self.keys])
 
     @property
     def of_team(self) -> dict[str, str]:
@@ -39,7 +39,7 @@ class InForce:
 
 
 def of_people(owners: Iterable[int]) -> InForce:
-    """Asked before each step, so that a secret is masked from the moment it is saved: one query, if nothing changed."""
+    """Asked before each step, so that a secret is redacted as soon as it is saved: one query, if nothing changed."""
     people = tuple(set(owners)) or (None,)
     return _current(f"owner_id IS NULL OR owner_id IN ({', '.join(['%s'] * len(people))})", people)
 

@@ -1,6 +1,6 @@
-"""A request on its way out: what the record has in clear is masked, and noted for the log.
+"""A request on its way out: what the record has in clear is redacted, and noted for the log.
 
-A secret may be saved after it was said. Older entries stay as they are, so the door masks what becomes of them. From
+A secret may be saved after it was said. Older entries stay as they are, so the door redacts what becomes of them. From
 the noted spans the very request can be rebuilt, also when the secret is long deleted.
 """
 
@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
-from llm_app.redaction.masker import Masker, Span, replaced
-from llm_app.redaction.turn import masked_thinking
+from llm_app.redaction.redactor import Redactor, Span, replaced
+from llm_app.redaction.turn import redacted_thinking
 from llm_app.types import Message, Prompt, ToolSpec
 
 Noted = tuple[int, str, int, int, str]  # seq of the entry, field of its message, offset, length, placeholder
@@ -18,45 +18,45 @@ _CONTENT, _THINKING, _ARGUMENTS, _PICTURE = "content", "thinking", "arguments", 
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MaskedPrompt:
+class RedactedPrompt:
     prompt: Prompt
     spans: Sequence[Noted]
 
 
-def masked_prompt(prompt: Prompt, masker: Masker) -> MaskedPrompt:
-    """With each message masked. What was masked with these secrets, or scanned for them, is not scanned again."""
+def redacted_prompt(prompt: Prompt, redactor: Redactor) -> RedactedPrompt:
+    """With each message redacted. What was redacted with these secrets, or scanned for them, is not scanned again."""
     messages: list[Message] = []
     spans: list[Noted] = []
     for message in prompt.messages:
-        if message.masked_with == masker.version:
+        if message.masked_with == redactor.version:
             messages.append(message)
         else:
-            masked, noted = _known(message, masker)
-            messages.append(masked)
+            redacted, noted = _known(message, redactor)
+            messages.append(redacted)
             spans += noted
-    return MaskedPrompt(prompt=replace(prompt, messages=messages), spans=spans)
+    return RedactedPrompt(prompt=replace(prompt, messages=messages), spans=spans)
 
 
-def _known(message: Message, masker: Masker) -> tuple[Message, Sequence[Noted]]:
-    if masker.version not in message.masked:
-        spans = tuple(_spans(message, masker))
-        message.masked.clear()
-        message.masked[masker.version] = (with_spans(message, spans), spans)
-    return message.masked[masker.version]
+def _known(message: Message, redactor: Redactor) -> tuple[Message, Sequence[Noted]]:
+    if redactor.version not in message.redacted:
+        spans = tuple(_spans(message, redactor))
+        message.redacted.clear()
+        message.redacted[redactor.version] = (with_spans(message, spans), spans)
+    return message.redacted[redactor.version]
 
 
-def _spans(message: Message, masker: Masker) -> Iterable[Noted]:
+def _spans(message: Message, redactor: Redactor) -> Iterable[Noted]:
     for field, text in _texts(message).items():
-        spans = masker.mask(text).spans
-        if field == _THINKING and not spans and _must_be_left_out(message, masker):
+        spans = redactor.redact(text).spans
+        if field == _THINKING and not spans and _must_be_left_out(message, redactor):
             spans = (Span(offset=0, length=0, placeholder=""),)
         for span in spans:
             yield (message.seq, field, span.offset, span.length, span.placeholder)
 
 
-def _must_be_left_out(message: Message, masker: Masker) -> bool:
+def _must_be_left_out(message: Message, redactor: Redactor) -> bool:
     """Whether the signed parts of the thinking say what the text beside them does not."""
-    return message.thinking is not None and masked_thinking(message.thinking, masker) != message.thinking
+    return message.thinking is not None and redacted_thinking(message.thinking, redactor) != message.thinking
 
 
 def with_spans(message: Message, spans: Iterable[Noted]) -> Message:
@@ -69,7 +69,7 @@ def with_spans(message: Message, spans: Iterable[Noted]) -> Message:
 
 
 def _texts(message: Message) -> dict[str, str]:
-    """All in a message that may say a secret. Names and ids of calls were masked when they came."""
+    """All in a message that may say a secret. Names and ids of calls were redacted when they came."""
     texts = {_CONTENT: message.content}
     if message.tool_call:
         texts[_ARGUMENTS] = message.tool_call.arguments
@@ -93,7 +93,7 @@ def _with(message: Message, texts: Mapping[str, str]) -> Message:
             for number, picture in enumerate(message.pictures)
         ),
         encoded={},
-        masked={},
+        redacted={},
     )
 
 
@@ -101,9 +101,9 @@ def _with(message: Message, texts: Mapping[str, str]) -> Message:
 
 
 @lru_cache(maxsize=64)
-def masked_system(system: str, masker: Masker) -> str:
-    return masker.masked(system)
+def redacted_system(system: str, redactor: Redactor) -> str:
+    return redactor.redacted(system)
 
 
-def masked_tools(tools: Iterable[ToolSpec], masker: Masker) -> tuple[ToolSpec, ...]:
-    return tuple(ToolSpec(**masker.masked_json(asdict(tool))) for tool in tools)
+def redacted_tools(tools: Iterable[ToolSpec], redactor: Redactor) -> tuple[ToolSpec, ...]:
+    return tuple(ToolSpec(**redactor.redacted_json(asdict(tool))) for tool in tools)

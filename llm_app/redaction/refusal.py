@@ -1,4 +1,4 @@
-"""Values that cannot be kept secret, because masking them would mask ordinary text as well."""
+"""Values that cannot be kept secret, because redacting them would redact ordinary text as well."""
 
 SHORTEST = 8  # characters
 LONGEST = 16_384  # characters
@@ -9,21 +9,19 @@ _FEWEST_DIFFERENT = 4  # characters
 
 
 def why_refused(value: str, ordinary: str = "") -> str:
-    """One sentence that says why, and what would do; empty if the value can be masked.
+    """One sentence that says why, and what would do; empty if the value can be redacted.
 
-    `ordinary` is text that must never be masked: our own prompt and tools.
+    `ordinary` is text that must never be redacted: our own prompt and tools.
     """
     value = value.strip()
     if len(value) < SHORTEST:
-        return (
-            f"A value under {SHORTEST} characters cannot be kept secret: masking it would mask ordinary words as well."
-        )
+        return f"A value under {SHORTEST} characters cannot be kept secret: ordinary words would be redacted as well."
     if len(value) > LONGEST or value.count("\n") >= MOST_LINES:
         return f"A secret has at most {LONGEST:,} characters and {MOST_LINES} lines. Keep longer things in a file."
     if len(set(value)) < _FEWEST_DIFFERENT:
-        return "The value has too few different characters: masking it would mask ordinary text as well."
+        return "The value has too few different characters: ordinary text would be redacted as well."
     if _is_word(value) or _is_number(value):
-        return "The value is an ordinary word or a short number: masking it would mask other text as well."
+        return "The value is an ordinary word or a short number: other text would be redacted as well."
     if value in ordinary:
         return "The value stands in this server's own texts for the model, so it cannot be kept secret."
     return ""

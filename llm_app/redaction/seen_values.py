@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from django.conf import settings
 
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from llm_app.redaction.refusal import is_too_plain
 
 _MOST = 5_000  # values; the oldest are forgotten
@@ -25,15 +25,15 @@ def remember(value: str, name: str = "") -> None:
             del _names[next(iter(_names))]
 
 
-def masker() -> Masker:
-    """Masks all of them, and the server's own keys."""
+def redactor() -> Redactor:
+    """Redacts all of them, and the server's own keys."""
     with _lock:
-        return _masker((*server_keys(), *((name, value) for value, name in _names.items())))
+        return _redactor((*server_keys(), *((name, value) for value, name in _names.items())))
 
 
 @lru_cache(maxsize=1)
-def _masker(secrets: tuple[tuple[str, str], ...]) -> Masker:
-    return Masker(secrets)
+def _redactor(secrets: tuple[tuple[str, str], ...]) -> Redactor:
+    return Redactor(secrets)
 
 
 def server_keys() -> tuple[tuple[str, str], ...]:

@@ -1,25 +1,25 @@
-"""Masking a text that comes in pieces, so that no piece shows a part of a secret."""
+"""Redacting a text that comes in pieces, so that no piece shows a part of a secret."""
 
 import logging
 
-from llm_app.redaction.masker import WITHHELD, Masker, replaced
+from llm_app.redaction.redactor import WITHHELD, Redactor, replaced
 
 logger = logging.getLogger(__name__)
 
 
-class StreamMasker:
-    """Whatever the pieces, together they give what masking the whole text gives.
+class StreamRedactor:
+    """Whatever the pieces, together they give what redacting the whole text gives.
 
     Held back is only a tail that is itself the beginning of some form of a secret, until it goes on in another way.
     """
 
-    def __init__(self, masker: Masker) -> None:
-        self._masker = masker
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
         self._held = ""
         self._failed = False
 
     def feed(self, text: str) -> str:
-        """The next piece of the masked text; empty while all of it is held back."""
+        """The next piece of the redacted text; empty while all of it is held back."""
         return self._told(text, is_last=False)
 
     def flush(self) -> str:
@@ -33,14 +33,14 @@ class StreamMasker:
         try:
             return self._next(self._held + text, is_last=is_last)
         except Exception as error:  # noqa: BLE001  whatever it is, the text must not pass
-            logger.error("masking failed, a stream is withheld: %s", type(error).__name__)
+            logger.error("redaction failed, a stream is withheld: %s", type(error).__name__)
             self._failed, self._held = True, ""
             return WITHHELD
 
     def _next(self, text: str, *, is_last: bool) -> str:
-        end = len(text) if is_last else self._masker.open_end(text)
-        spans = self._masker.spans(text)
-        # What begins at `end` may overlap a secret before it: then they are masked as one, when it is known.
+        end = len(text) if is_last else self._redactor.open_end(text)
+        spans = self._redactor.spans(text)
+        # What begins at `end` may overlap a secret before it: then they are redacted as one, when it is known.
         end = min([end, *(span.offset for span in spans if span.offset < end < span.offset + span.length)])
         self._held = text[end:]
         return replaced(text[:end], [span for span in spans if span.offset < end])

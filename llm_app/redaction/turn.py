@@ -3,48 +3,48 @@
 import json
 from dataclasses import replace
 
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from llm_app.types import LLMTurnResult, Thinking, ToolCall
 
 
-def masked_turn(turn: LLMTurnResult, masker: Masker) -> LLMTurnResult:
+def redacted_turn(turn: LLMTurnResult, redactor: Redactor) -> LLMTurnResult:
     return replace(
         turn,
-        content=masker.masked(turn.content),
-        tool_calls=tuple(masked_call(call, masker) for call in turn.tool_calls),
-        thinking=turn.thinking and masked_thinking(turn.thinking, masker),
-        unreadable=masker.masked(turn.unreadable),
-        finish_reason=masker.masked(turn.finish_reason),
+        content=redactor.redacted(turn.content),
+        tool_calls=tuple(redacted_call(call, redactor) for call in turn.tool_calls),
+        thinking=turn.thinking and redacted_thinking(turn.thinking, redactor),
+        unreadable=redactor.redacted(turn.unreadable),
+        finish_reason=redactor.redacted(turn.finish_reason),
     )
 
 
-def masked_call(call: ToolCall, masker: Masker) -> ToolCall:
+def redacted_call(call: ToolCall, redactor: Redactor) -> ToolCall:
     return ToolCall(
-        id=masker.masked(call.id), name=masker.masked(call.name), arguments=_arguments(call.arguments, masker)
+        id=redactor.redacted(call.id), name=redactor.redacted(call.name), arguments=_arguments(call.arguments, redactor)
     )
 
 
-def masked_thinking(thinking: Thinking, masker: Masker) -> Thinking:
-    """Signed parts in which something must be masked are left out: their signature would no longer hold."""
-    text = masker.masked(thinking.text)
-    if text == thinking.text and _is_clean(thinking, masker):
+def redacted_thinking(thinking: Thinking, redactor: Redactor) -> Thinking:
+    """Signed parts in which something must be redacted are left out: their signature would no longer hold."""
+    text = redactor.redacted(thinking.text)
+    if text == thinking.text and _is_clean(thinking, redactor):
         return thinking
     return replace(thinking, text=text, blocks=())
 
 
-def _is_clean(thinking: Thinking, masker: Masker) -> bool:
+def _is_clean(thinking: Thinking, redactor: Redactor) -> bool:
     blocks = [dict(block) for block in thinking.blocks]
-    return bool(masker.masked_json(blocks) == blocks)
+    return bool(redactor.redacted_json(blocks) == blocks)
 
 
-def _arguments(text: str, masker: Masker) -> str:
-    """The JSON text. Any character may stand in it as \\u0000, so what is written so is read before it is masked."""
-    text = masker.masked(text)
+def _arguments(text: str, redactor: Redactor) -> str:
+    """The JSON text. Any character may stand in it as \\u0000, so what is written so is read before it is redacted."""
+    text = redactor.redacted(text)
     if "\\u" not in text:
         return text
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    masked = masker.masked_json(value)
-    return text if masked == value else json.dumps(masked, ensure_ascii=False)
+    redacted = redactor.redacted_json(value)
+    return text if redacted == value else json.dumps(redacted, ensure_ascii=False)

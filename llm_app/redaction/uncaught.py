@@ -1,4 +1,4 @@
-"""What nobody caught would be printed as it is. It goes through the log instead, which is masked."""
+"""What nobody caught would be printed as it is. It goes through the log instead, which is redacted."""
 
 import logging
 import sys

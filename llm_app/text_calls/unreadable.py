@@ -7,7 +7,7 @@ _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
 class Unreadable(Exception):
-    """Says why, in a sentence for the model. It quotes nothing of the reply but names: half a secret is not masked."""
+    """Says why, in a sentence for the model. It quotes only names from the reply: half a secret is not redacted."""
 
 
 def no_such_tool(name: str, tools: Collection[str]) -> Unreadable:

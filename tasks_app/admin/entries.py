@@ -22,9 +22,9 @@ def _shortened(entries: QuerySet[ContextEntry]) -> QuerySet[ContextEntry]:
 
 
 def _beginning(entry: ContextEntry) -> str:
-    """It is cut: a half of a secret at its end would not be found any more when the page is masked."""
+    """It is cut: a half of a secret at its end would not be found any more when the page is redacted."""
     beginning: str = entry.beginning  # type: ignore[attr-defined]
-    return seen_values.masker().masked_beginning(beginning)
+    return seen_values.redactor().redacted_beginning(beginning)
 
 
 class EntryInline(ReadOnlyInline):

@@ -2,11 +2,11 @@
 
 from unfold.admin import ModelAdmin, TabularInline
 
-from llm_app.admin.masked import MaskedPages
 from llm_app.admin.read_only import Untouched
+from llm_app.admin.redacted import RedactedPages
 
 
-class ReadOnlyAdmin(MaskedPages, Untouched, ModelAdmin):
+class ReadOnlyAdmin(RedactedPages, Untouched, ModelAdmin):
     """Lists and pages; no total is counted for a search, for these tables are the large ones."""
 
     show_full_result_count = False

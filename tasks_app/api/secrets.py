@@ -28,7 +28,7 @@ class SecretSerializer(serializers.ModelSerializer[Secret]):
 
 
 class PlaceSerializer(serializers.Serializer[Any]):
-    """An entry of the record that says the value already. It is masked whenever it is read from now on."""
+    """An entry of the record that says the value already. It is redacted whenever it is read from now on."""
 
     session = serializers.UUIDField()
     seq = serializers.IntegerField()

@@ -120,14 +120,14 @@ def _read(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Argumen
     """The tool and its valid arguments; the fingerprint becomes that of their canonical form. Raises ToolError or
     Aborted.
 
-    What became secret since the call was written is masked in its log, and still runs as it was written.
+    What became secret since the call was written is redacted in its log, and still runs as it was written.
     """
     definition = context.policy.find(call.call.name)
     arguments = coerce.read(definition, call.call.arguments)
     if definition.own_schema:
         arguments = checked(definition, arguments, partial(_unless_aborted, context, call))
     canonical = arguments.model_dump(mode="json", exclude_none=True)
-    call.log.arguments = json.dumps(context.secrets.masker.masked_json(canonical), ensure_ascii=False)
+    call.log.arguments = json.dumps(context.secrets.redactor.redacted_json(canonical), ensure_ascii=False)
     call.log.fingerprint = fingerprint(definition.name, canonical)
     return definition, arguments
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from tasks_app.models import ContextEntry, ContextType, Session, TaskState
 from tasks_app.run.context import TaskContext
 
@@ -13,7 +13,7 @@ def finalize(context: TaskContext) -> None:
     session, answer = context.session, _answer(context)
 
     def also() -> None:
-        final = context.secrets.masker.masked_json(context.task.final_result)
+        final = context.secrets.redactor.redacted_json(context.task.final_result)
         Session.objects.filter(pk=session.pk).update(summary=final["text"], next_steps=final["suggestions"])
         if answer is not None:
             answer.metadata["steps"] = steps_of(context)
@@ -27,11 +27,11 @@ def steps_of(context: TaskContext) -> list[dict[str, Any]]:
     entries = ContextEntry.objects.of(context.session).filter(task=context.task).in_context().defer("thinking")
     calls = [entry for entry in entries if entry.context_type == ContextType.TOOL_CALL]
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
-    return [_step(entry, results.get((entry.call or {})["id"]), context.secrets.masker) for entry in calls]
+    return [_step(entry, results.get((entry.call or {})["id"]), context.secrets.redactor) for entry in calls]
 
 
-def _step(call: ContextEntry, result: ContextEntry | None, masker: Masker) -> dict[str, Any]:
-    outcome = (masker.masked(result.content).strip().splitlines() or [""])[0] if result else ""
+def _step(call: ContextEntry, result: ContextEntry | None, redactor: Redactor) -> dict[str, Any]:
+    outcome = (redactor.redacted(result.content).strip().splitlines() or [""])[0] if result else ""
     return {
         "seq": call.seq,
         "tool": (call.call or {})["name"],

@@ -63,7 +63,7 @@ class LLMObserver:
         return [partial]
 
     def _new_stream(self) -> LiveStream:
-        return LiveStream(self._context.session.group, self._context.task.id, self._context.secrets.masker)
+        return LiveStream(self._context.session.group, self._context.task.id, self._context.secrets.redactor)
 
 
 def _is_worth_saying(error: LLMError, then: Action) -> bool:

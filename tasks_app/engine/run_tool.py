@@ -34,7 +34,7 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     call.log.status = CallStatus.STARTED
     context.stage(rows=[call.log])
     context.commit(state=TaskState.EXECUTING_TOOL)
-    stream = LiveStream(context.session.group, context.task.id, context.secrets.masker)
+    stream = LiveStream(context.session.group, context.task.id, context.secrets.redactor)
     began = time.monotonic()
     try:
         work = cleared.definition.handler(cleared.arguments, tool_context(context, cleared, stream))
@@ -62,8 +62,10 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
         raise ReplyNeeded()
     call.log.status = CallStatus(result.status)
     context.stage(rows=[call.log])
-    masker = context.secrets.refresh().masker  # before anything is cut: a half of a secret is not found any more
-    content = within_budget(masker.masked(result.content), context.workspace, call.call, context.limits.result_tokens)
+    redactor = context.secrets.refresh().redactor  # before anything is cut: a half of a secret is not found any more
+    content = within_budget(
+        redactor.redacted(result.content), context.workspace, call.call, context.limits.result_tokens
+    )
     kept, faults = images.keep(context.workspace, result.images)
     text = "\n".join([content, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
     stream = {"stream": context.streamed.id} if context.streamed else {}
@@ -75,10 +77,10 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
         *step,
     ]
     rows = [
-        *rows_of(result.effects, context.task.started_by_id, masker),
+        *rows_of(result.effects, context.task.started_by_id, redactor),
         *versions.keep(context.session, context.task, result.effects),
         *loading.rows_of(context.session, result.effects),
-        *tool.rows_of(context.task, call.call.id, result.effects, masker),
+        *tool.rows_of(context.task, call.call.id, result.effects, redactor),
     ]
     context.stage(
         *drafts,

@@ -66,7 +66,7 @@ def _call(context: TaskContext, requests: Requests) -> LLMCall:
     return LLMCall(
         purpose=Purpose.STEP,
         prompt_for=requests.prompt_for,
-        masker=context.secrets.masker,
+        redactor=context.secrets.redactor,
         model=context.model,
         user_id=context.task.started_by_id,
         task_id=context.task.id,

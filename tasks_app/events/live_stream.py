@@ -1,12 +1,12 @@
-"""One stream of text to the browser: an attempt of the LLM, or the output of a tool. Masked, batched, in no table."""
+"""One stream of text to the browser: an attempt of the LLM, or the output of a tool. Redacted, batched, in no table."""
 
 import asyncio
 import uuid
 from collections import defaultdict
 from uuid import UUID
 
-from llm_app.redaction.masker import Masker
-from llm_app.redaction.stream import StreamMasker
+from llm_app.redaction.redactor import Redactor
+from llm_app.redaction.stream import StreamRedactor
 from tasks_app.events import broadcast, event_loop, stream_buffer
 from tasks_app.events.stream_buffer import Chunk
 
@@ -17,17 +17,17 @@ MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it r
 class LiveStream:
     """`feed` is called on the event loop, the rest from any thread. What could be the beginning of a secret waits."""
 
-    def __init__(self, group: str, task_id: UUID, masker: Masker) -> None:
+    def __init__(self, group: str, task_id: UUID, redactor: Redactor) -> None:
         self.id = uuid.uuid4().hex
         self._group, self._task_id = group, task_id
-        self._maskers: dict[str, StreamMasker] = defaultdict(lambda: StreamMasker(masker))
+        self._redactors: dict[str, StreamRedactor] = defaultdict(lambda: StreamRedactor(redactor))
         self._texts: dict[str, list[str]] = defaultdict(list)
         self._pending: dict[str, list[str]] = defaultdict(list)
         self._sent: dict[str, int] = defaultdict(int)
         self._pump: asyncio.Task[None] | None = None
 
     def feed(self, kind: str, text: str) -> None:
-        if not (text := self._maskers[kind].feed(text)):
+        if not (text := self._redactors[kind].feed(text)):
             return
         self._texts[kind].append(text)
         self._pending[kind].append(text)

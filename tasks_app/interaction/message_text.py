@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tasks_app.errors import InvalidMessage, MessageTooLong
 from tasks_app.models import Session
 from tasks_app.record.append import storable
-from tasks_app.record.session_secrets import masker_of
+from tasks_app.record.session_secrets import redactor_of
 
 LONGEST = 1024 * 1024  # bytes
 
@@ -17,4 +17,4 @@ def checked(session: Session, content: str, attachments: Sequence[str]) -> str:
         raise MessageTooLong()
     if not content.strip() and not attachments:
         raise InvalidMessage(field="content")
-    return masker_of(session).masked(content)
+    return redactor_of(session).redacted(content)

@@ -8,7 +8,7 @@ from tasks_app.models import ContextEntry, Task, ToolCallLog
 from tasks_app.models.task import WaitingFor
 from tasks_app.record.entry_json import call_json
 from tasks_app.record.redacted import redact_entry
-from tasks_app.record.session_secrets import masker_of
+from tasks_app.record.session_secrets import redactor_of
 
 ASKED = "The agent asks, and goes on when you answer."
 
@@ -19,7 +19,7 @@ def pending_of(task: Task) -> dict[str, Any] | None:
     `text` and `options` belong to a question, `danger` to an approval, and are None for the other kind.
     """
     entry = ContextEntry.objects.of(task.session).in_context().last() if task.waiting_for else None
-    call = call_json(redact_entry(entry, masker_of(task.session))) if entry else None
+    call = call_json(redact_entry(entry, redactor_of(task.session))) if entry else None
     if call is None:  # it does not wait, or was answered in this instant
         return None
     log = ToolCallLog.objects.select_related("approval").get(session_id=task.session_id, call_id=call["id"])

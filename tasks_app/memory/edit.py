@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from llm_app.redaction import active_secrets
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from tasks_app.errors import Refusal
 from tasks_app.models import MemoryNote
 
@@ -53,23 +53,23 @@ def checked(author: Any, text: str) -> str:
     """The text as it is stored: without what is secret. Raises EmptyNote or NoteTooLong."""
     if not (text := text.replace("\0", "").strip()):
         raise EmptyNote(field="text")
-    if len(text := active_secrets.of_people([author.pk]).masker.masked(text)) > MemoryNote.LONGEST:
+    if len(text := active_secrets.of_people([author.pk]).redactor.redacted(text)) > MemoryNote.LONGEST:
         raise NoteTooLong(field="text")
     return text
 
 
 def shown(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]:
     """Without what is secret at this moment; not to be saved."""
-    masker, notes = active_secrets.of_people([reader.pk]).masker, list(notes)
+    redactor, notes = active_secrets.of_people([reader.pk]).redactor, list(notes)
     for note in notes:
-        note.text = masker.masked(note.text)
+        note.text = redactor.redacted(note.text)
     return notes
 
 
-def mask(owner: Any, masker: Masker) -> None:
+def redact(owner: Any, redactor: Redactor) -> None:
     """What a new secret of `owner`, or of the team without one, leaves of the notes that hold it already."""
     notes = MemoryNote.objects.all() if owner is None else MemoryNote.objects.of_user(owner)
     for note in notes:
-        if (masked := masker.masked(note.text)) != note.text:
-            note.text = masked
+        if (redacted := redactor.redacted(note.text)) != note.text:
+            note.text = redacted
             note.save(update_fields=["text", "terms"])

@@ -17,7 +17,7 @@ from llm_app.call.llm_call import Completion, LLMCall, Runner
 from llm_app.call.retry import Action
 from llm_app.models import LLMLog
 from llm_app.redaction import active_secrets
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from llm_app.types import Delta, Message, Prompt, Purpose
 from tasks_app.run.context import TaskContext
 
@@ -46,23 +46,25 @@ class Embedder:
 
     def of_question(self, text: str) -> Embedded:
         """A call of the task."""
-        task, masker = self._context.task, self._context.secrets.masker
+        task, redactor = self._context.task, self._context.secrets.redactor
         place = {"task_id": task.id, "session_id": self._context.session.id, "iteration": task.iteration}
-        embedded, log = self._asked([text], masker, **place)
+        embedded, log = self._asked([text], redactor, **place)
         self._context.calls.stored(log)
         return embedded
 
     def of_notes(self, texts: Sequence[str]) -> Embedded:
         """A call of the person, not of the session: whoever reads its calls, now or later, may not know all notes."""
-        return self._asked(texts, active_secrets.of_people([self._context.task.started_by_id]).masker)[0]
+        return self._asked(texts, active_secrets.of_people([self._context.task.started_by_id]).redactor)[0]
 
-    def _asked(self, texts: Sequence[str], masker: Masker, **place: Any) -> tuple[Embedded, LLMLog]:
-        messages = [Message(role="user", content=masker.masked(text), masked_with=masker.version) for text in texts]
+    def _asked(self, texts: Sequence[str], redactor: Redactor, **place: Any) -> tuple[Embedded, LLMLog]:
+        messages = [
+            Message(role="user", content=redactor.redacted(text), masked_with=redactor.version) for text in texts
+        ]
         stored = stored_prompt.keep(Prompt(system="", tools=(), messages=messages))
         call = LLMCall(
             purpose=Purpose.MEMORY,
             prompt_for=lambda recipient: stored,
-            masker=masker,
+            redactor=redactor,
             model=self._model,
             user_id=self._context.task.started_by_id,
             **place,

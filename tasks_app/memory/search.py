@@ -73,12 +73,12 @@ def recalled(context: TaskContext, instructions: str, run: Runner) -> str:
 
 
 def text_file(context: TaskContext, path: str) -> str:
-    """Masked before anything is cut out of it; empty where there is no such file that can be read."""
+    """Redacted before anything is cut out of it; empty where there is no such file that can be read."""
     try:
         text = context.workspace.read_bytes(path).decode(errors="replace")
     except (ToolError, OSError):
         return ""
-    return context.secrets.masker.masked(text[:LONGEST_FILE])
+    return context.secrets.redactor.redacted(text[:LONGEST_FILE])
 
 
 def asked(question: str) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from llm_app.call.llm_call import Runner
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from tasks_app.memory import search
 from tasks_app.models import MemoryNote, Task
 from tasks_app.models.memory_note import MemoryNoteQuerySet
@@ -48,7 +48,7 @@ class StoredMemory:
         notes = self._notes()
         if notes.count() >= MemoryNote.MOST:
             raise ToolError(f"The memory is full ({MemoryNote.MOST:,} notes). Forget what is no longer true first.")
-        return not notes.filter(text=self._context.secrets.masker.masked(text).strip()).exists()
+        return not notes.filter(text=self._context.secrets.redactor.redacted(text).strip()).exists()
 
     def _notes(self) -> MemoryNoteQuerySet:
         if search.is_shared(self._context):
@@ -56,9 +56,9 @@ class StoredMemory:
         return MemoryNote.objects.of_user(self._context.task.started_by)
 
 
-def rows_of(task: Task, call_id: str, effects: Sequence[Effect], masker: Masker) -> list[MemoryNote]:
+def rows_of(task: Task, call_id: str, effects: Sequence[Effect], redactor: Redactor) -> list[MemoryNote]:
     """The notes to be stored in the transaction of the result."""
-    kept = [masker.masked(effect.text).strip() for effect in effects if isinstance(effect, KeepNote)]
+    kept = [redactor.redacted(effect.text).strip() for effect in effects if isinstance(effect, KeepNote)]
     return [MemoryNote(owner_id=task.started_by_id, task=task, call_id=call_id, text=text) for text in kept if text]
 
 

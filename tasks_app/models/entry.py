@@ -34,7 +34,7 @@ class EntryQuerySet(models.QuerySet["ContextEntry"]):
 
 
 class ContextEntry(models.Model):
-    """One entry. `content`, `thinking` and `tool_call` are texts as they were received, after masking.
+    """One entry. `content`, `thinking` and `tool_call` are texts as they were received, after redacting.
 
     `tool_call` is the JSON text of {id, name, arguments}, the arguments again as the text that came;
     `thinking` is the JSON text of {text, protocol, model, blocks}; `images` is that of a list of pictures, each
@@ -58,7 +58,7 @@ class ContextEntry(models.Model):
     hash = models.CharField(max_length=64)
     hash_key = models.CharField(max_length=16, help_text="The id of the key of the hash.")
     masked_with = models.CharField(
-        max_length=16, blank=True, help_text="The version of the secrets that were masked; later ones are on reading."
+        max_length=16, blank=True, help_text="The version of the secrets that were redacted; later ones are on reading."
     )
 
     objects = EntryQuerySet.as_manager()

@@ -13,7 +13,7 @@ from tasks_app.access import Request, signed_in, visible
 from tasks_app.models import ContextCut, ContextEntry, Session
 from tasks_app.pages.context_usage import gauge_of
 from tasks_app.record.cut import Cut
-from tasks_app.record.session_secrets import masker_of
+from tasks_app.record.session_secrets import redactor_of
 from tasks_app.transcript import transcript
 from tasks_app.transcript.outline import lines_of
 
@@ -56,7 +56,7 @@ def entry(request: Request, session_id: UUID, seq: int) -> HttpResponse:
 def _readable(session: Session, row: ContextCut) -> Cut:
     """As it was stored, without what has become secret since."""
     text = Blob.objects.get(pk=row.blob).content
-    return Cut.read(row.seq, text, row.masked_with).masked(masker_of(session))
+    return Cut.read(row.seq, text, row.masked_with).redacted(redactor_of(session))
 
 
 def _used(session: Session) -> dict[str, object]:

@@ -55,8 +55,8 @@ def profile(request: Request) -> HttpResponse:
     form = ProfileForm(request.POST)
     if not form.is_valid():
         return _page(request, profile=form)
-    masker = active_secrets.of_people([request.user.pk]).masker
-    request.user.preferences = masker.masked(form.cleaned_data["preferences"])
+    redactor = active_secrets.of_people([request.user.pk]).redactor
+    request.user.preferences = redactor.redacted(form.cleaned_data["preferences"])
     request.user.save(update_fields=["preferences"])
     return done(request, "settings", "Saved. It holds from your next task on.")
 

@@ -6,12 +6,12 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.record import chain
 from tasks_app.record.draft import Draft
-from tasks_app.record.session_secrets import masker_of
+from tasks_app.record.session_secrets import redactor_of
 
 
 def lock(session: Session) -> Session:
@@ -25,21 +25,21 @@ def append(
     drafts: Sequence[Draft],
     *,
     head: Session | None = None,
-    masker: Masker | None = None,
+    redactor: Redactor | None = None,
 ) -> list[ContextEntry]:
-    """Masks and appends inside the caller's transaction; followers hear of it after the commit.
+    """Redacts and appends inside the caller's transaction; followers hear of it after the commit.
 
-    `head` is the locked row and `masker` that of this moment, where the caller has them. Under the lock `seq` gets no
+    `head` is the locked row and `redactor` that of this moment, where the caller has them. Under the lock `seq` gets no
     gap and the chain no fork.
     """
     if not drafts:
         return []
-    head, masker = head or lock(session), masker or masker_of(session)
+    head, redactor = head or lock(session), redactor or redactor_of(session)
     entries, now = [], timezone.now()
     for draft in drafts:
-        entry = _entry(session, task, draft.masked(masker))
+        entry = _entry(session, task, draft.redacted(redactor))
         entry.seq, entry.created_at = head.last_seq + 1, now
-        entry.masked_with = masker.version
+        entry.masked_with = redactor.version
         entry.hash = chain.link(entry, head.chain_head)
         head.last_seq, head.chain_head = entry.seq, entry.hash
         entries.append(entry)

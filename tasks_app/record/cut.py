@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from llm_app.types import Message
 from tasks_app.models import ContextEntry
 from tasks_app.record.serialize import message_of
@@ -18,7 +18,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 class Cut:
     """`block` stands for all entries up to `seq`; `views` says by seq what is sent as the content of some behind it.
 
-    `masked_with` is the version of the secrets that were masked in both.
+    `masked_with` is the version of the secrets that were redacted in both.
     """
 
     seq: int = 0
@@ -43,10 +43,10 @@ class Cut:
         views = {int(number): view for number, view in kept["views"].items()}
         return cls(seq=seq, block=kept["block"], views=views, masked_with=masked_with)
 
-    def masked(self, masker: Masker) -> "Cut":
+    def redacted(self, redactor: Redactor) -> "Cut":
         """Without the secrets of this moment."""
-        views = {seq: masker.masked(view) for seq, view in self.views.items()}
-        return replace(self, block=masker.masked(self.block), views=views, masked_with=masker.version)
+        views = {seq: redactor.redacted(view) for seq, view in self.views.items()}
+        return replace(self, block=redactor.redacted(self.block), views=views, masked_with=redactor.version)
 
     def messages(self) -> list[Message]:
         """How a request begins: the block is words of a user; its `seq` is 0."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from llm_app.redaction.masker import Masker
-from llm_app.redaction.turn import masked_call, masked_thinking
+from llm_app.redaction.redactor import Redactor
+from llm_app.redaction.turn import redacted_call, redacted_thinking
 from llm_app.types import Thinking, ToolCall
 from tasks_app.models import ContextType
 from tasks_app.record.images import KeptPicture
@@ -36,16 +36,16 @@ class Draft:
     metadata: dict[str, Any] = field(default_factory=dict)
     discarded: bool = False
 
-    def masked(self, masker: Masker) -> "Draft":
+    def redacted(self, redactor: Redactor) -> "Draft":
         """The same without a secret in any of its texts."""
         return replace(
             self,
-            content=masker.masked(self.content),
-            thinking=self.thinking and masked_thinking(self.thinking, masker),
-            tool_call=self.tool_call and masked_call(self.tool_call, masker),
-            tool_call_id=masker.masked(self.tool_call_id),
-            images=[replace(image, path=masker.masked(image.path)) for image in self.images],
-            metadata=masker.masked_json(self.metadata),
+            content=redactor.redacted(self.content),
+            thinking=self.thinking and redacted_thinking(self.thinking, redactor),
+            tool_call=self.tool_call and redacted_call(self.tool_call, redactor),
+            tool_call_id=redactor.redacted(self.tool_call_id),
+            images=[replace(image, path=redactor.redacted(image.path)) for image in self.images],
+            metadata=redactor.redacted_json(self.metadata),
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Entries as people, programs and files get them: what became secret after they were stored is masked on reading."""
+"""Entries as people, programs and files get them: what became secret after they were stored is redacted on reading."""
 
 import json
 from collections.abc import Iterable
@@ -6,37 +6,40 @@ from copy import copy
 from dataclasses import asdict
 from typing import Any
 
-from llm_app.redaction.masker import Masker
-from llm_app.redaction.turn import masked_call
+from llm_app.redaction.redactor import Redactor
+from llm_app.redaction.turn import redacted_call
 from llm_app.types import ToolCall
 from tasks_app.models import ContextEntry, Session
-from tasks_app.record.session_secrets import masker_of
+from tasks_app.record.session_secrets import redactor_of
 
 
 def redact_entries(session: Session, entries: Iterable[ContextEntry]) -> list[ContextEntry]:
     """Entries of a session without what is secret in it at this moment."""
     entries = list(entries)
-    masker = masker_of(session) if entries else Masker([])
-    return [redact_entry(entry, masker) for entry in entries]
+    redactor = redactor_of(session) if entries else Redactor([])
+    return [redact_entry(entry, redactor) for entry in entries]
 
 
-def redact_entry(entry: ContextEntry, masker: Masker) -> ContextEntry:
-    """The entry itself if it was masked with the same secrets, else a copy: what is stored is never changed."""
-    if entry.masked_with == masker.version:
+def redact_entry(entry: ContextEntry, redactor: Redactor) -> ContextEntry:
+    """The entry itself if it was redacted with the same secrets, else a copy: what is stored is never changed."""
+    if entry.masked_with == redactor.version:
         return entry
-    masked = copy(entry)
-    masked.content = masker.masked(entry.content)
-    masked.tool_call_id = masker.masked(entry.tool_call_id)
-    masked.metadata = masker.masked_json(entry.metadata)
-    masked.thinking, masked.images = _masked_text(entry.thinking, masker), _masked_text(entry.images, masker)
+    redacted = copy(entry)
+    redacted.content = redactor.redacted(entry.content)
+    redacted.tool_call_id = redactor.redacted(entry.tool_call_id)
+    redacted.metadata = redactor.redacted_json(entry.metadata)
+    redacted.thinking, redacted.images = (
+        _redacted_text(entry.thinking, redactor),
+        _redacted_text(entry.images, redactor),
+    )
     if call := entry.call:
-        masked.tool_call = _json(asdict(masked_call(ToolCall(**call), masker)))
-    return masked
+        redacted.tool_call = _json(asdict(redacted_call(ToolCall(**call), redactor)))
+    return redacted
 
 
-def _masked_text(text: str, masker: Masker) -> str:
-    """A JSON text, masked value by value: so it stays one."""
-    return _json(masker.masked_json(json.loads(text))) if text else ""
+def _redacted_text(text: str, redactor: Redactor) -> str:
+    """A JSON text, redacted value by value: so it stays one."""
+    return _json(redactor.redacted_json(json.loads(text))) if text else ""
 
 
 def _json(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Whose secrets are masked in a session: the team's, and those of everyone who may write in it."""
+"""Whose secrets are redacted in a session: the team's, and those of everyone who may write in it."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from llm_app.models import Secret
 from llm_app.redaction import active_secrets
 from llm_app.redaction.active_secrets import InForce
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from tasks_app.models import Session, SessionMember, Task
 
 
@@ -36,19 +36,19 @@ class SessionSecrets:
         return {name: found[name, owner] for name, owner in sorted(found, key=lambda key: key[1] is not None)}
 
     @property
-    def masker(self) -> Masker:
+    def redactor(self) -> Redactor:
         """As of the last refresh."""
-        return self.in_force.masker
+        return self.in_force.redactor
 
 
-def masker_of(session: Session) -> Masker:
-    """What masks a session's record at this moment."""
-    return SessionSecrets(session).masker
+def redactor_of(session: Session) -> Redactor:
+    """What redacts a session's record at this moment."""
+    return SessionSecrets(session).redactor
 
 
-def masker_for(user: Any) -> Masker:
-    """Masks whatever a user may see: for lists over many sessions."""
-    return active_secrets.of_people({user.pk, *_writers(Session.objects.visible_to(user))}).masker
+def redactor_for(user: Any) -> Redactor:
+    """Redacts whatever a user may see: for lists over many sessions."""
+    return active_secrets.of_people({user.pk, *_writers(Session.objects.visible_to(user))}).redactor
 
 
 def _writers(sessions: QuerySet[Session]) -> set[int]:

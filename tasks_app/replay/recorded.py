@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from llm_app.types import LLMTurnResult, ToolCall
 from tasks_app import reminders
 from tasks_app.models import ContextEntry, ContextType
@@ -25,8 +25,8 @@ class Divergence(Exception):
 class Recorded:
     """`next` is the entry that comes; `take` moves on. What people said and tools gave is taken as it was."""
 
-    def __init__(self, entries: Sequence[ContextEntry], masker: Masker) -> None:
-        self._entries = [redact_entry(entry, masker) for entry in entries]
+    def __init__(self, entries: Sequence[ContextEntry], redactor: Redactor) -> None:
+        self._entries = [redact_entry(entry, redactor) for entry in entries]
         self._place = 0
 
     @property

@@ -29,7 +29,7 @@ class SessionRequests:
         self._seqs = [entry.seq for entry in entries]
         self._blobs = Blobs()
         self._behind_cuts: dict[tuple[int, str], list[Message]] = {}
-        self._masked: dict[tuple[int, str], tuple[Message, Message]] = {}  # with the original, whose id is the key
+        self._redacted: dict[tuple[int, str], tuple[Message, Message]] = {}  # with the original, whose id is the key
 
     @classmethod
     def of(cls, session: Session) -> "SessionRequests":
@@ -53,7 +53,7 @@ class SessionRequests:
             raise NotRebuilt(f"what it refers to cannot be read ({type(error).__name__})") from error
 
     def prompt(self, log: LLMLog) -> Prompt:
-        """As it was sent: with placeholders where the door masked something. Raises NotRebuilt."""
+        """As it was sent: with placeholders where the door redacted something. Raises NotRebuilt."""
         if not log.system_blob:
             raise NotRebuilt("its prompt was not kept")
         return Prompt(
@@ -94,16 +94,16 @@ class SessionRequests:
         by_seq: defaultdict[int, list[Noted]] = defaultdict(list)
         for span in spans:
             by_seq[span[0]].append(span)
-        return [self._masked_once(message, by_seq[message.seq]) for message in messages]
+        return [self._redacted_once(message, by_seq[message.seq]) for message in messages]
 
-    def _masked_once(self, message: Message, spans: Sequence[Noted]) -> Message:
+    def _redacted_once(self, message: Message, spans: Sequence[Noted]) -> Message:
         """The same object for the same placeholders: its bytes are made once."""
         if not spans:
             return message
         key = (id(message), repr(spans))
-        if key not in self._masked:
-            self._masked[key] = (message, with_spans(message, spans))
-        return self._masked[key][1]
+        if key not in self._redacted:
+            self._redacted[key] = (message, with_spans(message, spans))
+        return self._redacted[key][1]
 
 
 def is_as_sent(log: LLMLog, body: bytes) -> bool:

@@ -30,7 +30,7 @@ class RerunContext(TaskContext):
         start = own[0] if own else len(entries)
         self.history = SessionContext(task.session)
         self.history.extend(entries[:start])
-        self.recorded = Recorded([entries[place] for place in own], self.secrets.masker)
+        self.recorded = Recorded([entries[place] for place in own], self.secrets.redactor)
         self.has_open_page = self.has_cut = False
         preflight.look_up(self)
         self.hooks = ()
@@ -45,7 +45,7 @@ class RerunContext(TaskContext):
         fields = self._fields | fields
         for draft in [*self._drafts, *drafts]:
             if draft.in_context:
-                self.history.extend(self.recorded.follow(draft.masked(self.secrets.masker)))
+                self.history.extend(self.recorded.follow(draft.redacted(self.secrets.redactor)))
         self.discard_staged()
         self.calls = Calls()
         for name, value in fields.items():

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from llm_app.models import LLMLog
 from llm_app.redaction import active_secrets
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from tasks_app.errors import Refusal
 from tasks_app.models import Session
-from tasks_app.record.session_secrets import masker_of
+from tasks_app.record.session_secrets import redactor_of
 from tasks_app.replay.faults import NotRebuilt
 from tasks_app.replay.requests import SessionRequests, is_as_sent
 
@@ -18,7 +18,7 @@ class RequestGone(Refusal):
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """`body` are the very bytes, unless what has become secret since had to be masked in them (`is_redacted`)."""
+    """`body` are the very bytes, unless what has become secret since had to be redacted in them (`is_redacted`)."""
 
     body: bytes
     is_redacted: bool
@@ -32,7 +32,7 @@ def sent(log: LLMLog) -> Sent:
         raise RequestGone() from error
     if not is_as_sent(log, body):
         raise RequestGone()
-    shown = _masker(log).masked(text := body.decode())
+    shown = _redactor(log).redacted(text := body.decode())
     return Sent(body=shown.encode(), is_redacted=shown != text)
 
 
@@ -44,6 +44,6 @@ def before(log: LLMLog) -> LLMLog | None:
     return earlier.order_by("-created_at").first()
 
 
-def _masker(log: LLMLog) -> Masker:
+def _redactor(log: LLMLog) -> Redactor:
     session = Session.objects.filter(pk__in=[log.session_id]).first()
-    return masker_of(session) if session else active_secrets.of_everyone().masker
+    return redactor_of(session) if session else active_secrets.of_everyone().redactor

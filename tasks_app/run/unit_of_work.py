@@ -53,8 +53,8 @@ class UnitOfWork:
         told = self._holding.told([*self._drafts, *drafts])
         fields = self._fields | self.calls.totals(self.task) | fields
         with transaction.atomic(durable=True):
-            head, masker = lock(self.session), self.secrets.refresh().masker
-            fields = {name: masker.masked_json(value) for name, value in fields.items()}
+            head, redactor = lock(self.session), self.secrets.refresh().redactor
+            fields = {name: redactor.redacted_json(value) for name, value in fields.items()}
             if fields.get("waiting_for") and self.is_interrupted():
                 fields["waiting_for"] = None
             if ended := fields.get("state") in ENDED:
@@ -62,7 +62,7 @@ class UnitOfWork:
             if ended or fields.get("waiting_for"):
                 fields |= {"lease_owner": "", "lease_expires_at": None}
             lease.write(self.task, **fields or {"epoch": F("epoch")})
-            entries = append(self.session, self.task, told, head=head, masker=masker)
+            entries = append(self.session, self.task, told, head=head, redactor=redactor)
             for row in self._rows:
                 row.save()
             self.calls.save()

@@ -9,20 +9,20 @@ from django.contrib.auth import get_user_model
 
 from llm_app.models import Secret
 from llm_app.redaction import active_secrets
-from llm_app.redaction.masker import Masker
 from llm_app.redaction.placeholder import NAME, placeholder
+from llm_app.redaction.redactor import Redactor
 from llm_app.redaction.refusal import why_refused
 from tasks_app.errors import SecretNameTaken, SecretRefused
 from tasks_app.memory import edit
 from tasks_app.models import Session
-from tasks_app.secrets.copies import mask_copies
+from tasks_app.secrets.copies import redact_copies
 from tasks_app.secrets.places import Place, places
 from tools_app.contract import registry
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """`found` are the entries of the owner's record that say the value already: they are masked from now on."""
+    """`found` are the entries of the owner's record that say the value already: they are redacted from now on."""
 
     secret: Secret
     found: list[Place]
@@ -34,8 +34,8 @@ class Kept:
         count = len(self.found)
         times = "in an entry" if count == 1 else f"in {count} entries"
         return (
-            f"{self.secret.name} is saved. Its value stands {times} of the record already: it is masked there from now "
-            "on, but models and people may have seen it. Change it where it comes from."
+            f"{self.secret.name} is saved. Its value stands {times} of the record already: it is redacted there from "
+            "now on, but models and people may have seen it. Change it where it comes from."
         )
 
 
@@ -50,16 +50,16 @@ def keep(owner: Any, name: str, value: str) -> Kept:
 
 
 def taken(secret: Secret) -> Kept:
-    """What follows when a value is saved: its copies are masked, and it is said where in the record it stands."""
-    masker = Masker([(secret.name, secret.value)])
+    """What follows when a value is saved: its copies are redacted, and it is said where in the record it stands."""
+    redactor = Redactor([(secret.name, secret.value)])
     everyone = get_user_model().objects.all()
     if secret.owner is None:
         sessions, people = Session.objects.all(), everyone
     else:
         sessions, people = Session.objects.writable_by(secret.owner), everyone.filter(pk=secret.owner.pk)
-    mask_copies(sessions, people, masker)
-    edit.mask(secret.owner, masker)
-    return Kept(secret=secret, found=places(sessions, masker))
+    redact_copies(sessions, people, redactor)
+    edit.redact(secret.owner, redactor)
+    return Kept(secret=secret, found=places(sessions, redactor))
 
 
 def why_not_kept(owner: Any, name: str, value: str) -> SecretRefused | None:
@@ -69,12 +69,12 @@ def why_not_kept(owner: Any, name: str, value: str) -> SecretRefused | None:
         )
     if "\0" in value:
         return SecretRefused("A value cannot contain a NUL character.", field="value")
-    reason = why_refused(value, _ordinary()) or _why_unmaskable(owner, name, value.strip())
+    reason = why_refused(value, _ordinary()) or _why_not_redactable(owner, name, value.strip())
     return SecretRefused(reason, field="value") if reason else None
 
 
-def _why_unmaskable(owner: Any, name: str, value: str) -> str:
-    """What stands in a placeholder is never masked."""
+def _why_not_redactable(owner: Any, name: str, value: str) -> str:
+    """What stands in a placeholder is never redacted."""
     names = [name, *(name for name, _, _ in active_secrets.of_people([owner.pk] if owner else []).secrets)]
     if any(value in placeholder(name) for name in names):
         return "The value is the name of a secret, and names are shown. Choose another name."

@@ -1,4 +1,4 @@
-"""Where a value that became a secret stands already: in the record, which is masked on reading, and in its copies."""
+"""Where a value that became a secret stands already: in the record, which is redacted on reading, and in its copies."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from tasks_app.models import ContextEntry, Session
 
 
@@ -21,16 +21,16 @@ class Place:
     seq: int
 
 
-def places(sessions: QuerySet[Session], masker: Masker) -> list[Place]:
-    """The entries that say what `masker` knows, newest first."""
+def places(sessions: QuerySet[Session], redactor: Redactor) -> list[Place]:
+    """The entries that say what `redactor` knows, newest first."""
     entries = ContextEntry.objects.filter(session__in=sessions.order_by().values("pk")).order_by("-created_at", "-seq")
     rows = entries.values_list(
         "session_id", "session__title", "seq", "content", "thinking", "tool_call", "images", "metadata"
     )
-    return list(_saying(rows.iterator(chunk_size=500), masker))
+    return list(_saying(rows.iterator(chunk_size=500), redactor))
 
 
-def _saying(rows: Iterable[tuple[Any, ...]], masker: Masker) -> Iterator[Place]:
+def _saying(rows: Iterable[tuple[Any, ...]], redactor: Redactor) -> Iterator[Place]:
     for session, title, seq, *texts, metadata in rows:
-        if any(masker.mask(text).spans for text in (*texts, json.dumps(metadata, ensure_ascii=False)) if text):
+        if any(redactor.redact(text).spans for text in (*texts, json.dumps(metadata, ensure_ascii=False)) if text):
             yield Place(session=session, title=title, seq=seq)

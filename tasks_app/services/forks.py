@@ -23,7 +23,7 @@ from tasks_app.record.draft import Draft, notice, result
 from tasks_app.record.images import KeptPicture
 from tasks_app.record.redacted import redact_entries
 from tasks_app.record.serialize import thinking_of
-from tasks_app.record.session_secrets import masker_of
+from tasks_app.record.session_secrets import redactor_of
 from tasks_app.transcript.item import Item
 from tasks_app.workspaces import workspace_of
 from tools_app.files import workspace_copy
@@ -48,7 +48,7 @@ class NoMessage(Refusal):
 def fork(origin: Session, seq: int, owner: Any) -> Session:
     """A session of `owner`, who can see `origin`, with its entries up to `seq` (0: none). `origin` stays as it is.
 
-    What is secret in `origin` at this moment, or to the owner, is masked in the copy. Raises NoSuchEntry and ToolError.
+    What is secret in `origin` now, or to the owner, is redacted in the copy. Raises NoSuchEntry and ToolError.
     """
     with prepared(origin, seq, owner) as store:
         return store()
@@ -107,14 +107,14 @@ def _session(origin: Session, seq: int, owner: Any) -> Session:
 
 
 def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry], left_out: int) -> None:
-    secrets, masker = masker_of(origin), masker_of(copy)
+    secrets, redactor = redactor_of(origin), redactor_of(copy)
     drafts: list[Draft] = []
     for original, members in groupby(entries, key=lambda entry: entry.task):
         task = _task(copy, original, entries[-1].seq)
-        drafts = [_draft(entry).masked(secrets) for entry in members]
-        append(copy, task, drafts, masker=masker)
+        drafts = [_draft(entry).redacted(secrets) for entry in members]
+        append(copy, task, drafts, redactor=redactor)
     if entries:
-        append(copy, task, [*_closing(drafts), reminders.forked(left_out), _said(origin, task)], masker=masker)
+        append(copy, task, [*_closing(drafts), reminders.forked(left_out), _said(origin, task)], redactor=redactor)
 
 
 def _task(copy: Session, original: Task, seq: int) -> Task:

@@ -23,7 +23,7 @@ from tasks_app.models.tool_call import CallStatus
 from tasks_app.record import images
 from tasks_app.record.append import append, lock
 from tasks_app.record.images import KeptPicture
-from tasks_app.record.session_secrets import masker_of
+from tasks_app.record.session_secrets import redactor_of
 from tasks_app.run import affinity
 from tasks_app.runtime import wakeup
 from tasks_app.workspaces import workspace_of
@@ -41,14 +41,14 @@ class Delivered:
 
 def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
     """`fields`: model, agent, off_record, workdir. Where no agent is named, it is the default one, if there is one."""
-    title = active_secrets.of_people([owner.pk]).masker.masked(title)[:200]
+    title = active_secrets.of_people([owner.pk]).redactor.redacted(title)[:200]
     return Session.objects.create(owner=owner, title=title, **{"agent": Agent.objects.default(), **fields})
 
 
 def change_session(session: Session, **fields: Any) -> None:
     """Sets `title`, `model` or `agent`, and no other column: those belong to whoever appends."""
     if "title" in fields:
-        fields["title"] = masker_of(session).masked(fields["title"])[:200]
+        fields["title"] = redactor_of(session).redacted(fields["title"])[:200]
     Session.objects.filter(pk=session.pk).update(**fields, updated_at=timezone.now())
 
 
@@ -145,7 +145,7 @@ def decide(
 
     Raises NothingToAnswer, MayNotDecide or OnlyThisCall.
     """
-    note = masker_of(task.session).masked(note)
+    note = redactor_of(task.session).redacted(note)
     with transaction.atomic():
         lock(task.session)
         task.refresh_from_db()

@@ -48,7 +48,7 @@ def refresh(server: McpServer) -> str:
     try:
         listed = event_loop.submit(_listed(server, credential)).result(server.timeout_s * 2 + 10)
     except ToolError as error:
-        fault = of_team.masker.masked(str(error))[:1000]
+        fault = of_team.redactor.redacted(str(error))[:1000]
         McpServer.objects.filter(pk=server.pk).update(listed_at=timezone.now(), fault=fault)
         logger.warning("the tools of %s could not be listed: %s", server, fault)
         return fault

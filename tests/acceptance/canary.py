@@ -43,7 +43,7 @@ def secrets() -> dict[str, str]:
 
 @lru_cache
 def forms(value: str) -> frozenset[bytes]:
-    """Written anew here, so that a form that the masker forgot is one that this finds."""
+    """Written anew here, so that a form that the redactor forgot is one that this finds."""
     found = set()
     for piece in {value, *value.splitlines()}:
         dumped = {json.dumps(piece)[1:-1], json.dumps(piece, ensure_ascii=False)[1:-1]}

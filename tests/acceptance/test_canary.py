@@ -99,7 +99,7 @@ def test_no_secret_comes_out_anywhere(server: Server, provider: FakeProvider) ->
     told = canary.tables(server.var)
     del told["task_context"], told["blobs"]  # older entries, and what was sent of them, stay as they were
     assert canary.hits(told, {**OLD, **KEY}) == []
-    assert b"[secret:S10]" in b"".join(everywhere.values()), "nothing was masked"
+    assert b"[secret:S10]" in b"".join(everywhere.values()), "nothing was redacted"
 
 
 def say_before_they_are_saved(server: Server, provider: FakeProvider, session: str) -> None:

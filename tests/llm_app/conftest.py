@@ -11,7 +11,7 @@ from llm_app.call.llm_call import LLMCall, Recipient, References, StoredPrompt
 from llm_app.call.retry import Action
 from llm_app.errors import LLMError
 from llm_app.models import CircuitBreaker, LLMLog, LogicalModel
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from llm_app.types import Delta, Message, Prompt, Purpose
 from tasks_app.events import event_loop
 from tests import factories, provider
@@ -56,7 +56,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 def complete(model: LogicalModel, watcher: Watcher | None = None, run: Callable[..., Any] = run, **fields: Any) -> str:
     """One call; returns its words, and saves its log as the engine does. Raises LLMError."""
-    call = LLMCall(purpose=Purpose.STEP, prompt_for=prompt_for, model=model.name, masker=Masker([]), **fields)
+    call = LLMCall(purpose=Purpose.STEP, prompt_for=prompt_for, model=model.name, redactor=Redactor([]), **fields)
     completion = client.complete(call, observer=watcher or Watcher(), run=run)
     completion.save()
     return completion.result.content

@@ -13,7 +13,7 @@ from django.utils.html import escape
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 
 VALUES = {
     "token": "ghp_0a1B2c3D4e5F6g7H8i9J",
@@ -71,13 +71,13 @@ WRITTEN: dict[str, Callable[[str], str]] = {
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("write", WRITTEN.values(), ids=WRITTEN)
-def test_a_written_form_is_masked(value: str, write: Callable[[str], str]) -> None:
-    masked = Masker([("KEY", value)]).masked(f"before {write(value)} after")
-    assert masked.startswith("before ")
-    assert masked.endswith(" after")
-    assert "[secret:KEY]" in masked
+def test_a_written_form_is_redacted(value: str, write: Callable[[str], str]) -> None:
+    redacted = Redactor([("KEY", value)]).redacted(f"before {write(value)} after")
+    assert redacted.startswith("before ")
+    assert redacted.endswith(" after")
+    assert "[secret:KEY]" in redacted
     for line in value.splitlines():
-        assert write(line).strip("'\"b") not in masked
+        assert write(line).strip("'\"b") not in redacted
 
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
@@ -85,87 +85,89 @@ def test_a_written_form_is_masked(value: str, write: Callable[[str], str]) -> No
 @pytest.mark.parametrize("after", [b"", b"1", b"12", b"123", b"\n"])
 @pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
 @pytest.mark.parametrize("width", [0, 76, 20])
-def test_base64_is_masked_wherever_it_begins_and_however_it_is_wrapped(value, before, after, encode, width):
+def test_base64_is_redacted_wherever_it_begins_and_however_it_is_wrapped(value, before, after, encode, width):
     text = encode(before + value.encode() + after).decode()
     text = "\n".join(textwrap.wrap(text, width)) if width else text
-    masked = Masker([("KEY", value)]).masked(f"Authorization: Basic {text} end")
-    assert "[secret:KEY]" in masked
-    left = masked.removeprefix("Authorization: Basic ").removesuffix(" end").replace("[secret:KEY]", "")
+    redacted = Redactor([("KEY", value)]).redacted(f"Authorization: Basic {text} end")
+    assert "[secret:KEY]" in redacted
+    left = redacted.removeprefix("Authorization: Basic ").removesuffix(" end").replace("[secret:KEY]", "")
     assert len(left) <= 8 * (len(before) + len(after)) // 6 + 6 + (len(before) // 20 if width else 0)
 
 
-def test_a_line_of_a_key_is_masked_by_itself_but_not_its_heading() -> None:
+def test_a_line_of_a_key_is_redacted_by_itself_but_not_its_heading() -> None:
     key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nb2Rlc2F0dGVzdA==\n-----END PRIVATE KEY-----\n"
-    masker = Masker([("TLS", key)])
-    assert masker.masked("12\tMIIEvQIBADANBgkqhkiG9w0BAQEFAASC") == "12\t[secret:TLS]"
-    assert masker.masked("-----BEGIN PRIVATE KEY-----") == "-----BEGIN PRIVATE KEY-----"
-    assert masker.masked(f"a {key.strip()} b") == "a [secret:TLS] b"
+    redactor = Redactor([("TLS", key)])
+    assert redactor.redacted("12\tMIIEvQIBADANBgkqhkiG9w0BAQEFAASC") == "12\t[secret:TLS]"
+    assert redactor.redacted("-----BEGIN PRIVATE KEY-----") == "-----BEGIN PRIVATE KEY-----"
+    assert redactor.redacted(f"a {key.strip()} b") == "a [secret:TLS] b"
 
 
 def test_white_space_around_a_value_is_not_part_of_it() -> None:
-    assert Masker([("KEY", " s3cr3t-value\n")]).masked("x s3cr3t-value y") == "x [secret:KEY] y"
+    assert Redactor([("KEY", " s3cr3t-value\n")]).redacted("x s3cr3t-value y") == "x [secret:KEY] y"
 
 
 def test_of_secrets_within_each_other_the_longest_is_named() -> None:
-    masker = Masker([("SHORT", "abcdefgh"), ("LONG", "abcdefgh-ijklmnop"), ("PART", "cdefgh-ijkl")])
-    assert masker.masked("x abcdefgh-ijklmnop y abcdefgh z") == "x [secret:LONG] y [secret:SHORT] z"
+    redactor = Redactor([("SHORT", "abcdefgh"), ("LONG", "abcdefgh-ijklmnop"), ("PART", "cdefgh-ijkl")])
+    assert redactor.redacted("x abcdefgh-ijklmnop y abcdefgh z") == "x [secret:LONG] y [secret:SHORT] z"
 
 
 def test_of_secrets_that_overlap_no_part_remains() -> None:
-    masker = Masker([("A", "aaaa-bbbb-cccc"), ("B", "cccc-dddd-eeee-ffff")])
-    assert masker.masked("x aaaa-bbbb-cccc-dddd-eeee-ffff y") == "x [secret:B] y"
+    redactor = Redactor([("A", "aaaa-bbbb-cccc"), ("B", "cccc-dddd-eeee-ffff")])
+    assert redactor.redacted("x aaaa-bbbb-cccc-dddd-eeee-ffff y") == "x [secret:B] y"
 
 
 def test_two_names_for_one_value_are_one_placeholder_the_first() -> None:
-    assert Masker([("B", "one-value-1"), ("A", "one-value-1")]).masked("one-value-1") == "[secret:B]"
+    assert Redactor([("B", "one-value-1"), ("A", "one-value-1")]).redacted("one-value-1") == "[secret:B]"
 
 
 def test_the_spans_say_what_was_replaced_and_are_all_that_replay_needs() -> None:
-    from llm_app.redaction.masker import replaced
+    from llm_app.redaction.redactor import replaced
 
     text = "→ one-value-1 and 6f6e652d76616c75652d31"
-    masked = Masker([("A", "one-value-1")]).mask(text)
-    assert [(span.offset, span.length, span.placeholder) for span in masked.spans] == [
+    redacted = Redactor([("A", "one-value-1")]).redact(text)
+    assert [(span.offset, span.length, span.placeholder) for span in redacted.spans] == [
         (2, 11, "[secret:A]"),
         (18, 22, "[secret:A]"),
     ]
-    assert replaced(text, masked.spans) == masked.text
+    assert replaced(text, redacted.spans) == redacted.text
 
 
-def test_json_values_are_masked_in_every_text_and_name() -> None:
-    masker = Masker([("A", "one-value-1")])
+def test_json_values_are_redacted_in_every_text_and_name() -> None:
+    redactor = Redactor([("A", "one-value-1")])
     value = {"one-value-1": ["x one-value-1", 3, None, True, {"k": ("one-value-1",)}]}
-    assert masker.masked_json(value) == {"[secret:A]": ["x [secret:A]", 3, None, True, {"k": ["[secret:A]"]}]}
+    assert redactor.redacted_json(value) == {"[secret:A]": ["x [secret:A]", 3, None, True, {"k": ["[secret:A]"]}]}
 
 
 def test_a_text_that_was_cut_off_shows_no_beginning_of_a_secret() -> None:
-    masker = Masker([("A", "one-value-1")])
+    redactor = Redactor([("A", "one-value-1")])
     for size in range(1, 11):
-        assert masker.masked_beginning("the key: " + "one-value-1"[:size]) == "the key: "
-    assert masker.masked_beginning("the key: one-value-1") == "the key: [secret:A]"
+        assert redactor.redacted_beginning("the key: " + "one-value-1"[:size]) == "the key: "
+    assert redactor.redacted_beginning("the key: one-value-1") == "the key: [secret:A]"
 
 
-def test_names_are_no_secrets_and_masking_twice_changes_nothing() -> None:
-    masker = Masker([("GITHUB_TOKEN", "one-value-1"), ("B", "GITHUB_TOKEN"), ("C", "[secret:")])
-    once = masker.masked("one-value-1 [secret:GITHUB_TOKEN]")
+def test_names_are_no_secrets_and_redacting_twice_changes_nothing() -> None:
+    redactor = Redactor([("GITHUB_TOKEN", "one-value-1"), ("B", "GITHUB_TOKEN"), ("C", "[secret:")])
+    once = redactor.redacted("one-value-1 [secret:GITHUB_TOKEN]")
     assert once == "[secret:GITHUB_TOKEN] [secret:GITHUB_TOKEN]"
-    assert masker.masked(once) == once
+    assert redactor.redacted(once) == once
 
 
 def test_the_version_tells_two_sets_of_secrets_apart() -> None:
     one, other = ("A", "one-value-1"), ("B", "two-value-2")
-    assert Masker([one, other]).version == Masker([other, one]).version
-    versions = {Masker(s).version for s in ([], [one], [other], [one, other], [("A", "two-value-2")])}
+    assert Redactor([one, other]).version == Redactor([other, one]).version
+    versions = {Redactor(s).version for s in ([], [one], [other], [one, other], [("A", "two-value-2")])}
     assert len(versions) == 5
 
 
-def test_a_text_that_cannot_be_masked_is_withheld(caplog: pytest.LogCaptureFixture) -> None:
-    masker = Masker([("A", "one-value-1")])
+def test_a_text_that_cannot_be_redacted_is_withheld(caplog: pytest.LogCaptureFixture) -> None:
+    redactor = Redactor([("A", "one-value-1")])
     broken: str = 17  # type: ignore[assignment]
-    masker.spans = lambda text: 1 / 0  # type: ignore[method-assign, assignment, return-value]
-    assert masker.masked("one-value-1") == "[withheld: masking failed]"
-    assert masker.masked_json({"a": ["one-value-1"]}) == {"[withheld: masking failed]": ["[withheld: masking failed]"]}
-    assert Masker([("A", "one-value-1")]).masked_beginning(broken) == "[withheld: masking failed]"
+    redactor.spans = lambda text: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+    assert redactor.redacted("one-value-1") == "[withheld: redaction failed]"
+    assert redactor.redacted_json({"a": ["one-value-1"]}) == {
+        "[withheld: redaction failed]": ["[withheld: redaction failed]"]
+    }
+    assert Redactor([("A", "one-value-1")]).redacted_beginning(broken) == "[withheld: redaction failed]"
     assert "one-value-1" not in caplog.text
 
 
@@ -181,14 +183,14 @@ texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=60)
 def test_no_form_of_any_secret_survives(value: str, texts: list[str], write: str) -> None:
     form = WRITTEN[write](value.strip())
     text = form.join(texts)
-    masked = Masker([("KEY", value)]).masked(text)
-    assert WRITTEN[write](value.strip()) not in masked
-    assert value.strip() not in masked
+    redacted = Redactor([("KEY", value)]).redacted(text)
+    assert WRITTEN[write](value.strip()) not in redacted
+    assert value.strip() not in redacted
 
 
 @settings(deadline=None)
 @given(text=texts, value=values)
 def test_a_text_without_the_secret_stays_as_it_is(text: str, value: str) -> None:
-    if not Masker([("KEY", value)]).mask(text).spans:
-        assert Masker([("KEY", value)]).masked(text) == text
-    assert Masker([("KEY", value)]).masked("Nothing is hidden here.") == "Nothing is hidden here."
+    if not Redactor([("KEY", value)]).redact(text).spans:
+        assert Redactor([("KEY", value)]).redacted(text) == text
+    assert Redactor([("KEY", value)]).redacted("Nothing is hidden here.") == "Nothing is hidden here."

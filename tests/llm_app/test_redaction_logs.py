@@ -11,7 +11,7 @@ from celery.app.log import Logging
 
 from agentsite.celery import app
 from llm_app.redaction import seen_values, uncaught
-from llm_app.redaction.logs import JSONFormatter, MaskingFormatter
+from llm_app.redaction.logs import JSONFormatter, RedactingFormatter
 
 SECRET = "log-secret-0a1B2c3D"
 
@@ -31,8 +31,8 @@ def logged(message: object, *arguments: object, formatter: logging.Formatter, er
     return formatter.format(logging.LogRecord("a.b", logging.ERROR, "f", 1, message, arguments, info))
 
 
-@pytest.mark.parametrize("formatter", [MaskingFormatter(), JSONFormatter()])
-def test_messages_arguments_and_tracebacks_are_masked(formatter: logging.Formatter) -> None:
+@pytest.mark.parametrize("formatter", [RedactingFormatter(), JSONFormatter()])
+def test_messages_arguments_and_tracebacks_are_redacted(formatter: logging.Formatter) -> None:
     line = logged("it is %s, %r", SECRET, {"key": SECRET}, formatter=formatter, error=True)
     assert SECRET not in line
     assert line.count("[secret:LOGGED]") >= 3
@@ -45,13 +45,13 @@ def test_a_line_of_json_is_one() -> None:
     assert (row["level"], row["logger"]) == ("ERROR", "a.b")
 
 
-@pytest.mark.parametrize("formatter", [MaskingFormatter(), JSONFormatter()])
+@pytest.mark.parametrize("formatter", [RedactingFormatter(), JSONFormatter()])
 @pytest.mark.parametrize("arguments", [("one", "too many"), ()])
-def test_what_cannot_be_put_together_or_masked_is_withheld(
+def test_what_cannot_be_put_together_or_redacted_is_withheld(
     formatter: logging.Formatter, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not arguments:
-        monkeypatch.setattr(seen_values, "masker", lambda: 1 / 0)
+        monkeypatch.setattr(seen_values, "redactor", lambda: 1 / 0)
     line = logged(f"it is {SECRET}", *arguments, formatter=formatter)
     assert SECRET not in line
     assert "withheld" in line
@@ -62,13 +62,13 @@ def handlers() -> Iterator[logging.Handler]:
     return (handler for logger in loggers for handler in logger.handlers if type(handler) is logging.StreamHandler)
 
 
-def test_every_handler_masks_also_those_that_celery_would_bring() -> None:
+def test_every_handler_redacts_also_those_that_celery_would_bring() -> None:
     Logging(app).setup_logging_subsystem(loglevel="INFO")
-    assert [handler for handler in handlers() if not isinstance(handler.formatter, MaskingFormatter)] == []
+    assert [handler for handler in handlers() if not isinstance(handler.formatter, RedactingFormatter)] == []
 
 
 def test_what_nobody_caught_goes_through_the_log(caplog: pytest.LogCaptureFixture, capsys: object) -> None:
-    caplog.handler.setFormatter(MaskingFormatter())
+    caplog.handler.setFormatter(RedactingFormatter())
     error = ValueError(SECRET)
     uncaught._of_program(ValueError, error, None)
     uncaught._of_thread(threading.ExceptHookArgs((ValueError, error, None, None)))

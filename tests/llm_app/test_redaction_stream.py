@@ -1,4 +1,4 @@
-"""A text that comes in pieces is masked as the whole would be, and nothing waits without need."""
+"""A text that comes in pieces is redacted as the whole would be, and nothing waits without need."""
 
 import base64
 from itertools import pairwise
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from llm_app.redaction.masker import Masker
-from llm_app.redaction.stream import StreamMasker
+from llm_app.redaction.redactor import Redactor
+from llm_app.redaction.stream import StreamRedactor
 
 SECRETS = [
     ("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J"),
@@ -17,7 +17,7 @@ SECRETS = [
     ("OVERLAPS", "cabd-and-more"),
     ("KEY", "first line of a key\nsecond line of it\nthird line of it"),
 ]
-MASKER = Masker(SECRETS)
+REDACTOR = Redactor(SECRETS)
 PARTS = [
     *(value for _, value in SECRETS),
     "abcabc",
@@ -42,46 +42,46 @@ texts = st.lists(st.sampled_from(PARTS) | st.text(max_size=5), max_size=8).map("
 @example(text="abcabcabcabd-and-mor", cuts=[12])
 def test_pieces_give_what_the_whole_gives(text: str, cuts: list[int]) -> None:
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    stream = StreamMasker(MASKER)
+    stream = StreamRedactor(REDACTOR)
     told = "".join(stream.feed(text[start:end]) for start, end in pairwise(places)) + stream.flush()
-    assert told == MASKER.masked(text)
+    assert told == REDACTOR.redacted(text)
 
 
 @settings(deadline=None)
 @given(text=texts)
 def test_character_by_character_too(text: str) -> None:
-    stream = StreamMasker(MASKER)
-    assert "".join(map(stream.feed, text)) + stream.flush() == MASKER.masked(text)
+    stream = StreamRedactor(REDACTOR)
+    assert "".join(map(stream.feed, text)) + stream.flush() == REDACTOR.redacted(text)
 
 
 @settings(deadline=None)
 @given(text=texts)
 def test_no_piece_shows_a_part_of_a_secret(text: str) -> None:
-    stream, told = StreamMasker(MASKER), ""
+    stream, told = StreamRedactor(REDACTOR), ""
     for character in text:
         told += stream.feed(character)
-        assert MASKER.masked(text).startswith(told)
+        assert REDACTOR.redacted(text).startswith(told)
 
 
 @pytest.mark.parametrize("text", ["0", "x ghq", "ghp_0a1B2c3D4e5F6g7H8i9X", "1 + 1 = 2 !", "ä ö ü"])
 def test_what_cannot_be_a_beginning_is_told_at_once(text: str) -> None:
-    masker = Masker([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")])
+    redactor = Redactor([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")])
     forms = ["ghp_0a1B2c3D4e5F6g7H8i9J", b"ghp_0a1B2c3D4e5F6g7H8i9J".hex().upper()]
     assert not any(form.startswith(text[-1]) for form in forms)
-    assert StreamMasker(masker).feed(text) == text
+    assert StreamRedactor(redactor).feed(text) == text
 
 
 def test_a_beginning_waits_until_it_goes_on_in_another_way() -> None:
-    stream = StreamMasker(Masker([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")]))
+    stream = StreamRedactor(Redactor([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")]))
     assert stream.feed("! ghp_0a1B") == "! "
     assert stream.feed("2c3") == ""
     assert stream.feed("!") == "ghp_0a1B2c3!"
 
 
 def test_a_failure_withholds_the_stream_once_and_for_all() -> None:
-    masker = Masker([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")])
-    stream = StreamMasker(masker)
+    redactor = Redactor([("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J")])
+    stream = StreamRedactor(redactor)
     assert stream.feed("! ") == "! "
-    masker.spans = lambda text: 1 / 0  # type: ignore[method-assign, assignment, return-value]
-    assert stream.feed("ghp_0a1B2c3D4e5F6g7H8i9J") == "[withheld: masking failed]"
+    redactor.spans = lambda text: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+    assert stream.feed("ghp_0a1B2c3D4e5F6g7H8i9J") == "[withheld: redaction failed]"
     assert (stream.feed("more"), stream.flush()) == ("", "")

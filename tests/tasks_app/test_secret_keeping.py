@@ -1,4 +1,4 @@
-"""Saving a secret: where it stands already is said, its copies are masked, and the record shows it no more."""
+"""Saving a secret: where it stands already is said, its copies are redacted, and the record shows it no more."""
 
 from datetime import UTC, datetime
 
@@ -54,7 +54,7 @@ def test_a_secret_of_the_team_is_sought_everywhere(session, task, alice):
     assert Secret.objects.count() == 1
 
 
-def test_the_record_stays_as_it_is_and_its_copies_are_masked(session, task, alice):
+def test_the_record_stays_as_it_is_and_its_copies_are_redacted(session, task, alice):
     (entry,) = said(session, task, VALUE)
     result = {"text": VALUE, "data": {VALUE: [VALUE]}, "attachments": [], "suggestions": [VALUE]}
     Task.objects.filter(pk=task.pk).update(
@@ -76,7 +76,7 @@ def test_the_record_stays_as_it_is_and_its_copies_are_masked(session, task, alic
     assert entry.content == VALUE
 
 
-def test_pages_and_programs_read_older_entries_masked(session, task, alice, client):
+def test_pages_and_programs_read_older_entries_redacted(session, task, alice, client):
     said(session, task, f"It is {VALUE}.")
     keep.keep(alice, "PASSWORD", VALUE)
     client.force_login(alice)
@@ -86,7 +86,7 @@ def test_pages_and_programs_read_older_entries_masked(session, task, alice, clie
         assert VALUE not in shown
 
 
-def test_what_people_write_is_masked_before_it_is_stored_anywhere(session, alice):
+def test_what_people_write_is_redacted_before_it_is_stored_anywhere(session, alice):
     keep.keep(alice, "PASSWORD", VALUE)
     services.post_message(session, alice, f"Use {VALUE} there.")
     session.refresh_from_db()

@@ -22,7 +22,7 @@ class Picture:
 class AskModel(Protocol):
     """Asks a model of the session's person once, outside of the conversation; the answer is its whole text.
 
-    `purpose` is one of llm_app's ("vision", "generate" …): the call is logged, masked, priced and reserved under it.
+    `purpose` is one of llm_app's ("vision", "generate" …): the call is logged, redacted, priced and reserved under it.
     With `pictures`, a model answers that can see. Raises ModelFailed.
     """
 

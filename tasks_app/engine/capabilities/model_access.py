@@ -1,4 +1,4 @@
-"""A tool asks a model, outside of the conversation: the same door, budgets, masks and logs as for a step."""
+"""A tool asks a model, outside of the conversation: the same door, budgets, redaction and logs as for a step."""
 
 import base64
 from collections.abc import Callable, Sequence
@@ -10,12 +10,12 @@ from llm_app.call import client
 from llm_app.call.llm_call import Completion, LLMCall, Runner
 from llm_app.call.retry import Action
 from llm_app.models import LLMLog
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from llm_app.types import Delta, Message, Picture, Prompt, Purpose
 from tasks_app.events import event_loop
 from tasks_app.record.append import storable
 from tasks_app.record.images import UnreadablePicture, encoded
-from tasks_app.record.session_secrets import masker_of
+from tasks_app.record.session_secrets import redactor_of
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import threads
 from tools_app.contract import capabilities
@@ -43,10 +43,10 @@ class ModelAccess:
         seen = await _encoded(pictures)
 
         def work(run: Runner) -> Completion:
-            masker = masker_of(session)
-            content = masker.masked(storable(prompt))
-            message = Message(role="user", content=content, pictures=seen, masked_with=masker.version)
-            return self._complete(message, Purpose(purpose), model, masker, run)
+            redactor = redactor_of(session)
+            content = redactor.redacted(storable(prompt))
+            message = Message(role="user", content=content, pictures=seen, masked_with=redactor.version)
+            return self._complete(message, Purpose(purpose), model, redactor, run)
 
         completion = await threads.in_thread(work)
         if not completion.result.content.strip():
@@ -61,9 +61,9 @@ class ModelAccess:
             raise ModelFailed(f"No model that makes {kind} files is set up here.")
 
         def work(run: Runner) -> Completion:
-            masker = masker_of(self._context.session)
-            message = Message(role="user", content=masker.masked(storable(prompt)), masked_with=masker.version)
-            return self._complete(message, Purpose.GENERATE, model, masker, run, system="")
+            redactor = redactor_of(self._context.session)
+            message = Message(role="user", content=redactor.redacted(storable(prompt)), masked_with=redactor.version)
+            return self._complete(message, Purpose.GENERATE, model, redactor, run, system="")
 
         completion = await threads.in_thread(work)
         try:
@@ -72,14 +72,14 @@ class ModelAccess:
             raise ModelFailed() from error
 
     def _complete(
-        self, message: Message, purpose: Purpose, model: str, masker: Masker, run: Runner, system: str = _SYSTEM
+        self, message: Message, purpose: Purpose, model: str, redactor: Redactor, run: Runner, system: str = _SYSTEM
     ) -> Completion:
         context = self._context
         stored = stored_prompt.keep(Prompt(system=system, tools=(), messages=[message]))
         call = LLMCall(
             purpose=purpose,
             prompt_for=lambda recipient: stored,
-            masker=masker,
+            redactor=redactor,
             model=model,
             user_id=context.task.started_by_id,
             task_id=context.task.id,

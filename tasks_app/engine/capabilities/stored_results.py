@@ -10,13 +10,13 @@ from tools_app.errors import NothingStored
 
 
 class StoredResults:
-    """`capabilities.StoredResult`: what the record has under a number, masked as of now."""
+    """`capabilities.StoredResult`: what the record has under a number, redacted as of now."""
 
     def __init__(self, context: TaskContext) -> None:
-        self._session, self._masker = context.session, context.secrets.masker
+        self._session, self._redactor = context.session, context.secrets.redactor
 
     async def __call__(self, number: int) -> str:
-        return self._masker.masked(await threads.in_thread(partial(self._read, number)))
+        return self._redactor.redacted(await threads.in_thread(partial(self._read, number)))
 
     def _read(self, number: int, run: Runner) -> str:
         entries = ContextEntry.objects.of(self._session).in_context()

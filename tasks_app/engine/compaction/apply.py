@@ -8,8 +8,8 @@ import orjson
 
 from llm_app.call.llm_call import Recipient
 from llm_app.models import Blob
-from llm_app.redaction.masker import Masker
-from llm_app.redaction.turn import masked_call
+from llm_app.redaction.redactor import Redactor
+from llm_app.redaction.turn import redacted_call
 from llm_app.types import ToolCall
 from tasks_app.engine.compaction import summary
 from tasks_app.engine.compaction.lines import line_of
@@ -37,7 +37,7 @@ def make_room(context: TaskContext, recipient: Recipient, cause: Cause, told: Dr
     move = _mover(context, measured, cause, is_summed_up=told is not None).move(record, measured.conversation.cut)
     if move.size > measured.window.guard:
         raise _overflow(measured)
-    cut, current = move.cut.masked(context.secrets.masker), measured.conversation.cut
+    cut, current = move.cut.redacted(context.secrets.redactor), measured.conversation.cut
     if (cut.seq, cut.text) == (current.seq, current.text):
         context.history.has_cut = had_cut
         return False
@@ -123,16 +123,17 @@ def _overflow(measured: Measured) -> Failed:
 
 
 def _clean_record(context: TaskContext) -> list[ContextEntry]:
-    """Masked before anything is cut out of it: a half of a secret is not found any more."""
-    masker = context.secrets.masker
+    """Redacted before anything is cut out of it: a half of a secret is not found any more."""
+    redactor = context.secrets.redactor
     return [
-        entry if entry.masked_with == masker.version else _clean(entry, masker) for entry in context.history.record()
+        entry if entry.masked_with == redactor.version else _clean(entry, redactor)
+        for entry in context.history.record()
     ]
 
 
-def _clean(entry: ContextEntry, masker: Masker) -> ContextEntry:
+def _clean(entry: ContextEntry, redactor: Redactor) -> ContextEntry:
     clean = copy.copy(entry)
-    clean.content = masker.masked(entry.content)
+    clean.content = redactor.redacted(entry.content)
     if call := entry.call:
-        clean.tool_call = orjson.dumps(asdict(masked_call(ToolCall(**call), masker))).decode()
+        clean.tool_call = orjson.dumps(asdict(redacted_call(ToolCall(**call), redactor))).decode()
     return clean

@@ -45,9 +45,9 @@ def _may_keep(context: TaskContext) -> bool:
 
 def _new(context: TaskContext, words: str) -> list[MemoryNote]:
     """One for each line that is not among the notes yet."""
-    task, masker = context.task, context.secrets.masker
+    task, redactor = context.task, context.secrets.redactor
     known = MemoryNote.objects.of_user(task.started_by)
-    lines = (masker.masked(line.strip(" -*•\t")) for line in words.splitlines())
+    lines = (redactor.redacted(line.strip(" -*•\t")) for line in words.splitlines())
     texts = [line for line in dict.fromkeys(lines) if line and line != NOTHING and len(line) <= MemoryNote.LONGEST]
     room = min(MOST, MemoryNote.MOST - known.count())
     stored = set(known.filter(text__in=texts).values_list("text", flat=True))

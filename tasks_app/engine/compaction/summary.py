@@ -37,19 +37,19 @@ class SummaryDue(Exception):
 
 
 def ask(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> Draft | None:
-    """The summary of entries that are about to be cut, masked as they are; or None. Raises what interrupts `run`."""
+    """The summary of entries that are about to be cut, redacted as they are; or None. Raises what interrupts `run`."""
     return _entry(answer(context, entries, run, Purpose.SUMMARY, _SYSTEM), entries)
 
 
 def answer(context: TaskContext, entries: Sequence[ContextEntry], run: Runner, purpose: Purpose, system: str) -> str:
-    """What a model says of masked entries; empty where it gives no answer. Raises what interrupts `run`."""
-    masker = context.secrets.masker
-    message = Message(role="user", content=_told(entries), masked_with=masker.version)
+    """What a model says of redacted entries; empty where it gives no answer. Raises what interrupts `run`."""
+    redactor = context.secrets.redactor
+    message = Message(role="user", content=_told(entries), masked_with=redactor.version)
     stored = stored_prompt.keep(Prompt(system=system, tools=(), messages=[message]))
     call = LLMCall(
         purpose=purpose,
         prompt_for=lambda recipient: stored,
-        masker=masker,
+        redactor=redactor,
         model=context.model,
         user_id=context.task.started_by_id,
         task_id=context.task.id,

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import models
 
-from llm_app.redaction.masker import Masker
+from llm_app.redaction.redactor import Redactor
 from tasks_app.models import TaskState
 from tasks_app.record.append import storable_json
 from tools_app.contract.effects import Effect, Finish, KeepSearch, SetPlan
@@ -24,10 +24,10 @@ def fields_of(effects: Sequence[Effect]) -> dict[str, Any]:
     return {name: storable_json(value) for name, value in fields.items()}
 
 
-def rows_of(effects: Sequence[Effect], user_id: int, masker: Masker) -> list[models.Model]:
+def rows_of(effects: Sequence[Effect], user_id: int, redactor: Redactor) -> list[models.Model]:
     """The rows that are stored in it."""
     return [
-        CachedSearch(user_id=user_id, key=effect.key, content=masker.masked(effect.content))
+        CachedSearch(user_id=user_id, key=effect.key, content=redactor.redacted(effect.content))
         for effect in effects
         if isinstance(effect, KeepSearch)
     ]

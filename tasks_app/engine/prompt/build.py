@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from llm_app.redaction.masker import Masker
 from llm_app.redaction.placeholder import placeholder
-from llm_app.redaction.prompt import masked_system, masked_tools
+from llm_app.redaction.prompt import redacted_system, redacted_tools
+from llm_app.redaction.redactor import Redactor
 from llm_app.types import Prompt, ToolMode, ToolSpec
 from tasks_app.engine.prompt.sections import PromptInputs, system_prompt
 from tasks_app.run.context import TaskContext
@@ -25,18 +25,18 @@ def build(context: TaskContext, mode: ToolMode) -> Prompt:
     """What the model sees in the next turn beside the conversation, in a tool mode."""
     situation = context.situation
     visible = tuple(context.policy.visible(situation))
-    masker = context.secrets.masker
+    redactor = context.secrets.redactor
     inputs = replace(
         inputs_of(context.task.started_by, context.policy, situation, context.sandbox.name),
         mode=mode,
-        functions="" if mode is ToolMode.NATIVE else _functions(visible, situation, masker),
+        functions="" if mode is ToolMode.NATIVE else _functions(visible, situation, redactor),
         **_secrets(context, visible),
         own=context.own_sections,
         off_record=context.session.off_record,
         remaining=", ".join(f"`{tool.name}`" for tool in visible) if context.session.off_record else "",
     )
-    system = masked_system(system_prompt(inputs), masker)
-    return Prompt(system=system, tools=_specs(visible, situation, masker), messages=())
+    system = redacted_system(system_prompt(inputs), redactor)
+    return Prompt(system=system, tools=_specs(visible, situation, redactor), messages=())
 
 
 def inputs_of(person: Any, policy: Policy, situation: ToolVisibility, sandbox: str) -> PromptInputs:
@@ -74,18 +74,18 @@ def _secrets(context: TaskContext, visible: Iterable[ToolDefinition]) -> dict[st
 
 
 @lru_cache(maxsize=64)
-def _specs(tools: tuple[ToolDefinition, ...], situation: ToolVisibility, masker: Masker) -> tuple[ToolSpec, ...]:
+def _specs(tools: tuple[ToolDefinition, ...], situation: ToolVisibility, redactor: Redactor) -> tuple[ToolSpec, ...]:
     """The tool list is rebuilt only when what is visible changes, or what is secret."""
     specs = (ToolSpec(name=t.name, description=t.description, parameters=t.parameters_in(situation)) for t in tools)
-    return masked_tools(specs, masker)
+    return redacted_tools(specs, redactor)
 
 
 @lru_cache(maxsize=64)
-def _functions(tools: tuple[ToolDefinition, ...], situation: ToolVisibility, masker: Masker) -> str:
+def _functions(tools: tuple[ToolDefinition, ...], situation: ToolVisibility, redactor: Redactor) -> str:
     """The tools as a model reads them in its prompt, one a line; nothing in a description can end the section."""
     rows = (
         {"name": t.name, "description": t.description, "parameters": t.parameters}
-        for t in _specs(tools, situation, masker)
+        for t in _specs(tools, situation, redactor)
     )
     lines = (orjson.dumps(row).decode().replace("</", "<\\/") for row in rows)
     return "\n".join(f"<function>{line}</function>" for line in lines)

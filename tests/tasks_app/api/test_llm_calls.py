@@ -44,7 +44,7 @@ def test_the_request_is_what_was_sent(ran: Task, alices: Any) -> None:
         assert "X-Request-Redacted" not in response
 
 
-def test_what_became_secret_since_is_masked_and_that_is_said(ran: Task, alices: Any, alice: Any) -> None:
+def test_what_became_secret_since_is_redacted_and_that_is_said(ran: Task, alices: Any, alice: Any) -> None:
     Secret.objects.create(owner=alice, name="TOKEN", value=SECRET)
     log = LLMLog.objects.latest("created_at")
     response = alices.call("GET", f"llm-calls/{log.id}/request/")

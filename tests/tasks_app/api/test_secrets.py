@@ -69,6 +69,6 @@ def test_what_cannot_be_kept_secret_is_refused_with_the_reason(body, field, alic
     assert not Secret.objects.exists()
 
 
-def test_a_short_value_is_refused_because_it_would_mask_words(alices):
+def test_a_short_value_is_refused_because_it_would_redact_words(alices):
     (reason,) = alices.call("POST", "secrets/", {"name": "KEY", "value": "short"}).json()["errors"]["value"]
     assert "8 characters" in reason

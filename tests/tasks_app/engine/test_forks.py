@@ -126,7 +126,7 @@ def test_a_model_that_its_owner_may_not_use_is_not_taken_along(ended: Session) -
     assert forks.fork(ended, 6, factories.UserFactory()).model is None
 
 
-def test_what_became_secret_in_the_origin_is_masked_in_the_fork(owner: Any) -> None:
+def test_what_became_secret_in_the_origin_is_redacted_in_the_fork(owner: Any) -> None:
     session = factories.SessionFactory(owner=owner)
     task = factories.TaskFactory(session=session, state="thinking")
     made = ToolCall(id="call_1", name="shell", arguments=json.dumps({"command": f"curl {SECRET}"}))

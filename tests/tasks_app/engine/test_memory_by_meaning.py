@@ -133,7 +133,7 @@ def test_where_new_notes_get_no_vectors_the_old_ones_are_compared(ask, embedder,
     assert "bicycle" not in told
 
 
-def test_each_call_is_logged_masked_priced_reserved_and_settled(ask, embedder, owner):
+def test_each_call_is_logged_redacted_priced_reserved_and_settled(ask, embedder, owner):
     MemoryNote.objects.create(owner=owner, text="The automobile opens with s3cr3t-value.")
     Secret.objects.create(owner=owner, name="KEY", value="s3cr3t-value")
     Budget.objects.create(user=owner, usd_per_day=1)

@@ -50,7 +50,7 @@ def test_failover_and_cut_streams_leave_only_requests_that_can_be_rebuilt(ask_ht
     assert said.startswith("4 calls rebuilt, 0 mismatches.")
 
 
-def test_what_the_door_masked_is_rebuilt_without_the_secret(play: Callable[..., Run], owner: Any) -> None:
+def test_what_the_door_redacted_is_rebuilt_without_the_secret(play: Callable[..., Run], owner: Any) -> None:
     run = play(call("message", type="info", text=f"the key is {SECRET}"), result(f"{SECRET} it was"))
     run.advance()
     Secret.objects.create(owner=owner, name="TOKEN", value=SECRET)

@@ -90,7 +90,7 @@ def test_a_persons_own_secret_goes_before_the_teams_of_the_same_name(play, owner
     assert written(run) == VALUE
 
 
-def test_what_all_who_may_write_keep_secret_is_masked(play):
+def test_what_all_who_may_write_keep_secret_is_redacted(play):
     reader, writer = factories.UserFactory(), factories.UserFactory()
     Secret.objects.create(owner=writer, name="WRITERS", value="writers-value-1")
     Secret.objects.create(owner=reader, name="READERS", value="readers-value-1")
@@ -124,7 +124,7 @@ def test_a_secret_that_is_saved_while_a_task_runs_holds_from_that_moment(ask_htt
     assert LLMLog.objects.order_by("created_at").last().masked_spans
 
 
-def test_a_long_result_is_masked_before_it_is_cut_and_kept(play, token):
+def test_a_long_result_is_redacted_before_it_is_cut_and_kept(play, token):
     run = play(call("shell", command="for n in $(seq 3000); do printf '%s ' '[secret:TOKEN]'; done"), result())
     run.advance()
     output = run.results()[0][1]
@@ -161,7 +161,7 @@ def test_the_prompt_names_what_may_be_used_behind_the_stable_part(play, owner, t
     assert "TOKEN]" not in stable
 
 
-def test_preferences_that_say_a_secret_are_masked_in_the_prompt(play, owner):
+def test_preferences_that_say_a_secret_are_redacted_in_the_prompt(play, owner):
     owner.preferences = f"My password is {VALUE}."
     owner.save()
     Secret.objects.create(owner=owner, name="TOKEN", value=VALUE)

@@ -1,4 +1,4 @@
-"""A tool asks a model: through the one door, with the session's budgets, masks, logs and interrupts."""
+"""A tool asks a model: through the one door, with the session's budgets, redaction, logs and interrupts."""
 
 import json
 import time

@@ -170,7 +170,7 @@ def test_a_teams_secret_is_given_where_all_who_may_write_have_a_role_for_it(
     assert ("- [secret:TEAMS]" in offered()) is has_the_role
 
 
-def test_what_is_not_given_is_masked_all_the_same(play: Any, other: Any) -> None:
+def test_what_is_not_given_is_redacted_all_the_same(play: Any, other: Any) -> None:
     run = play(call("shell", command=f"printf %s {''.join(reversed(TEAMS))} | rev"), result())
     run.advance()
     assert run.results()[0][1].startswith("[secret:TEAMS]")

@@ -49,7 +49,7 @@ def test_the_download_is_the_very_bytes(ran: Task, alices: Any, session: Any) ->
     assert json.loads(body)["model"] == "script"
 
 
-def test_what_became_secret_is_masked_on_the_page_too(ran: Task, alices: Any, alice: Any, session: Any) -> None:
+def test_what_became_secret_is_redacted_on_the_page_too(ran: Task, alices: Any, alice: Any, session: Any) -> None:
     Secret.objects.create(owner=alice, name="TOKEN", value=SECRET)
     log = LLMLog.objects.latest("created_at")
     page = alices.page(f"{session.get_absolute_url()}calls/{log.id}/")

@@ -110,7 +110,7 @@ def test_the_gauge_shows_window_cache_and_cost(alices, address, session, task):
     assert address in alices.page(session.get_absolute_url())
 
 
-def test_what_became_secret_is_masked(alices, alice, address, entries, cut):
+def test_what_became_secret_is_redacted(alices, alice, address, entries, cut):
     Secret.objects.create(owner=alice, name="RED", value="The red one.")
     page = alices.page(address)
     assert "The red one." not in page

@@ -80,7 +80,7 @@ def test_the_chat_shows_what_was_remembered_and_takes_it_back(alices, called, no
     assert "There is no such note any more." in alices.htmx(address, {"call": "call_0"}).content.decode()
 
 
-def test_a_secret_is_masked_in_notes_on_saving_and_later(alices, alice, bob):
+def test_a_secret_is_redacted_in_notes_on_saving_and_later(alices, alice, bob):
     Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value")
     alices.post("/memory/add/", {"text": "The key is s3cr3t-value."})
     alices.post("/memory/add/", {"text": "The other is an0ther-value."})

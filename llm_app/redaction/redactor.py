@@ -13,12 +13,12 @@ from llm_app.redaction.needles import Hit, Needles
 from llm_app.redaction.placeholder import placeholder
 
 logger = logging.getLogger(__name__)
-WITHHELD = "[withheld: masking failed]"
+WITHHELD = "[withheld: redaction failed]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """A part of a text that a placeholder replaces; in code points of the text before masking."""
+    """A part of a text that a placeholder replaces; in code points of the text before redacting."""
 
     offset: int
     length: int
@@ -26,12 +26,12 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Masked:
+class Redacted:
     text: str
     spans: tuple[Span, ...] = ()
 
 
-class Masker:
+class Redactor:
     """Knows some secrets, as pairs of name and value. Of two names for one value, the first is shown.
 
     `version` differs between two sets of secrets, and is the same for the same set in every process.
@@ -45,38 +45,38 @@ class Masker:
         packed: dict[str, str] = {}
         for name, value in secrets:
             for needles, forms in ((written, forms_of(value).written), (packed, forms_of(value).packed)):
-                # A name is no secret, and masking what is masked already must change nothing.
+                # A name is no secret, and redacting what is redacted already must change nothing.
                 needles |= {form: placeholder(name) for form in forms - needles.keys() if form not in placeholders}
         self._written, self._packed = Needles(written), Needles(packed)
 
-    def mask(self, text: str) -> Masked:
-        """Never raises: a text that cannot be masked is withheld."""
+    def redact(self, text: str) -> Redacted:
+        """Never raises: a text that cannot be redacted is withheld."""
         try:
             spans = self.spans(text)
-            return Masked(text=replaced(text, spans), spans=spans) if spans else Masked(text=text)
+            return Redacted(text=replaced(text, spans), spans=spans) if spans else Redacted(text=text)
         except Exception as error:  # noqa: BLE001  whatever it is, the text must not pass
-            logger.error("masking failed, a text is withheld: %s", type(error).__name__)
-            return Masked(text=WITHHELD, spans=(Span(offset=0, length=len(text), placeholder=WITHHELD),))
+            logger.error("redaction failed, a text is withheld: %s", type(error).__name__)
+            return Redacted(text=WITHHELD, spans=(Span(offset=0, length=len(text), placeholder=WITHHELD),))
 
-    def masked(self, text: str) -> str:
-        return self.mask(text).text
+    def redacted(self, text: str) -> str:
+        return self.redact(text).text
 
-    def masked_beginning(self, text: str) -> str:
+    def redacted_beginning(self, text: str) -> str:
         """For a text whose end was cut off: without a tail that could be the beginning of a secret."""
         try:
             text = text[: self.open_end(text)]
-        except Exception as error:  # noqa: BLE001  as in `mask`
-            logger.error("masking failed, a text is withheld: %s", type(error).__name__)
+        except Exception as error:  # noqa: BLE001  as in `redact`
+            logger.error("redaction failed, a text is withheld: %s", type(error).__name__)
             return WITHHELD
-        return self.masked(text)
+        return self.redacted(text)
 
-    def masked_json(self, value: Any) -> Any:
-        """A JSON value with every text in it masked, the names of fields too."""
+    def redacted_json(self, value: Any) -> Any:
+        """A JSON value with every text in it redacted, the names of fields too."""
         if isinstance(value, str):
-            return self.masked(value)
+            return self.redacted(value)
         if isinstance(value, dict):
-            return {self.masked(str(name)): self.masked_json(item) for name, item in value.items()}
-        return [self.masked_json(item) for item in value] if isinstance(value, (list, tuple)) else value
+            return {self.redacted(str(name)): self.redacted_json(item) for name, item in value.items()}
+        return [self.redacted_json(item) for item in value] if isinstance(value, (list, tuple)) else value
 
     # --- what a stream needs beside it --------------------------------------------------------------------------
 

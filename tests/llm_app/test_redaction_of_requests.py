@@ -1,4 +1,4 @@
-"""What the record has in clear is masked on its way to a provider, once, and can be rebuilt from the log."""
+"""What the record has in clear is redacted on its way to a provider, once, and can be rebuilt from the log."""
 
 from dataclasses import replace
 
@@ -6,13 +6,13 @@ import pytest
 
 from llm_app.adapters.base import RouteParameters
 from llm_app.adapters.openai_native import OpenAINative
-from llm_app.redaction.masker import Masker
-from llm_app.redaction.prompt import masked_prompt, with_spans
-from llm_app.redaction.turn import masked_turn
+from llm_app.redaction.prompt import redacted_prompt, with_spans
+from llm_app.redaction.redactor import Redactor
+from llm_app.redaction.turn import redacted_turn
 from llm_app.types import LLMTurnResult, Message, Picture, Prompt, Thinking, ToolCall
 
 SECRET = "one-value-1"
-MASKER = Masker([("A", SECRET)])
+REDACTOR = Redactor([("A", SECRET)])
 ROUTE = RouteParameters(model="m", max_tokens=100)
 SIGNED = ({"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"},)
 
@@ -21,7 +21,7 @@ def prompt(*messages: Message) -> Prompt:
     return Prompt(system="Be brief.", tools=(), messages=messages)
 
 
-def test_every_text_of_a_message_is_masked_and_its_place_noted():
+def test_every_text_of_a_message_is_redacted_and_its_place_noted():
     message = Message(
         role="assistant",
         seq=7,
@@ -30,37 +30,37 @@ def test_every_text_of_a_message_is_masked_and_its_place_noted():
         thinking=Thinking(text=f"{SECRET}?", protocol="anthropic", model="m", blocks=SIGNED),
         pictures=(Picture(path=f"{SECRET}.png", media_type="image/png", width=1, height=1, data="AAAA"),),
     )
-    masked = masked_prompt(prompt(message), MASKER)
-    (sent,) = masked.prompt.messages
+    redacted = redacted_prompt(prompt(message), REDACTOR)
+    (sent,) = redacted.prompt.messages
     assert sent.content == "I know [secret:A]"
     assert sent.tool_call == ToolCall(id="c1", name="shell", arguments='{"command": "echo [secret:A]"}')
     assert sent.thinking == Thinking(text="[secret:A]?", protocol="anthropic", model="m")
     assert sent.pictures[0].path == "[secret:A].png"
-    assert masked.spans == [
+    assert redacted.spans == [
         (7, "content", 7, 11, "[secret:A]"),
         (7, "arguments", 18, 11, "[secret:A]"),
         (7, "thinking", 0, 11, "[secret:A]"),
         (7, "picture 0", 0, 11, "[secret:A]"),
     ]
-    assert with_spans(message, masked.spans) == sent
+    assert with_spans(message, redacted.spans) == sent
 
 
 def test_signed_thinking_that_says_a_secret_only_in_its_parts_is_left_out():
     blocks = ({"type": "thinking", "thinking": SECRET, "signature": "c2lnbmVk"},)
     message = Message(role="assistant", thinking=Thinking(text="hm", blocks=blocks))
-    masked = masked_prompt(prompt(message), MASKER)
-    assert masked.prompt.messages[0].thinking == Thinking(text="hm")
-    assert with_spans(message, masked.spans) == masked.prompt.messages[0]
+    redacted = redacted_prompt(prompt(message), REDACTOR)
+    assert redacted.prompt.messages[0].thinking == Thinking(text="hm")
+    assert with_spans(message, redacted.spans) == redacted.prompt.messages[0]
 
 
 def test_signed_thinking_without_a_secret_goes_back_unchanged():
     message = Message(role="assistant", thinking=Thinking(text="hm", blocks=SIGNED))
-    masked = masked_prompt(prompt(message), MASKER)
-    assert masked.prompt.messages[0] is message
-    assert masked.spans == []
+    redacted = redacted_prompt(prompt(message), REDACTOR)
+    assert redacted.prompt.messages[0] is message
+    assert redacted.spans == []
 
 
-class Counting(Masker):
+class Counting(Redactor):
     """Counts the texts that it scans."""
 
     scanned = 0
@@ -72,63 +72,63 @@ class Counting(Masker):
 
 def test_a_message_is_scanned_once_with_each_version_of_the_secrets():
     messages = [Message(role="user", content=f"number {n}", seq=n) for n in range(100)]
-    masker = Counting([("A", SECRET)])
+    redactor = Counting([("A", SECRET)])
     for _ in range(3):
-        masked_prompt(prompt(*messages), masker)
-    assert masker.scanned == 100
+        redacted_prompt(prompt(*messages), redactor)
+    assert redactor.scanned == 100
     other = Counting([("B", "two-value-2")])
-    masked_prompt(prompt(*messages), other)
+    redacted_prompt(prompt(*messages), other)
     assert other.scanned == 100
 
 
 def test_what_was_masked_with_the_same_secrets_when_it_was_appended_is_not_scanned():
-    masker = Counting([("A", SECRET)])
-    masked_prompt(prompt(Message(role="user", content="Hello.", masked_with=masker.version)), masker)
-    assert masker.scanned == 0
+    redactor = Counting([("A", SECRET)])
+    redacted_prompt(prompt(Message(role="user", content="Hello.", masked_with=redactor.version)), redactor)
+    assert redactor.scanned == 0
 
 
 def test_a_clean_message_keeps_its_bytes_when_the_secrets_change():
     message = Message(role="user", content="Hello.")
     adapter = OpenAINative()
-    adapter.encoded(masked_prompt(prompt(message), MASKER).prompt, ROUTE)
+    adapter.encoded(redacted_prompt(prompt(message), REDACTOR).prompt, ROUTE)
     encoded = message.encoded.copy()
-    again = masked_prompt(prompt(message), Masker([("B", "two-value-2")])).prompt
+    again = redacted_prompt(prompt(message), Redactor([("B", "two-value-2")])).prompt
     assert again.messages[0].encoded == encoded
 
 
-def test_masked_and_clear_bytes_are_never_mixed_up():
+def test_redacted_and_clear_bytes_are_never_mixed_up():
     message = Message(role="user", content=SECRET)
     adapter = OpenAINative()
     clear = adapter.encoded(prompt(message), ROUTE)
-    masked = adapter.encoded(masked_prompt(prompt(message), MASKER).prompt, ROUTE)
+    redacted = adapter.encoded(redacted_prompt(prompt(message), REDACTOR).prompt, ROUTE)
     assert SECRET.encode() in clear[0]
-    assert masked == [clear[0].replace(SECRET.encode(), b"[secret:A]")]
+    assert redacted == [clear[0].replace(SECRET.encode(), b"[secret:A]")]
 
 
 # --- answers ----------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_masked_before_anybody_sees_it():
+def test_an_answer_is_redacted_before_anybody_sees_it():
     turn = LLMTurnResult(
         content=SECRET,
         tool_calls=(ToolCall(id="c1", name="shell", arguments=f'{{"command": "{SECRET}"}}'),),
         thinking=Thinking(text=SECRET, blocks=SIGNED),
         finish_reason=SECRET,
     )
-    masked = masked_turn(turn, MASKER)
-    assert SECRET not in repr(masked)
-    assert masked.thinking == Thinking(text="[secret:A]")
+    redacted = redacted_turn(turn, REDACTOR)
+    assert SECRET not in repr(redacted)
+    assert redacted.thinking == Thinking(text="[secret:A]")
 
 
 @pytest.mark.parametrize("written", ["\\u006fne-value-1", "one\\u002Dvalue\\u002d1"])
-def test_arguments_are_masked_however_their_characters_are_written(written):
+def test_arguments_are_redacted_however_their_characters_are_written(written):
     call = ToolCall(id="c1", name="shell", arguments=f'{{"command": "echo {written} \\u00e9"}}')
-    (masked,) = masked_turn(LLMTurnResult(tool_calls=(call,)), MASKER).tool_calls
-    assert masked.arguments == '{"command": "echo [secret:A] é"}'
+    (redacted,) = redacted_turn(LLMTurnResult(tool_calls=(call,)), REDACTOR).tool_calls
+    assert redacted.arguments == '{"command": "echo [secret:A] é"}'
 
 
 @pytest.mark.parametrize("arguments", ['{"a": "\\u00e9"}', '{"a": "\\ud800"}', '{"a": "\\u00', "[" * 5000 + "\\u0041"])
 def test_arguments_without_a_secret_stay_as_they_came(arguments):
     call = ToolCall(id="c1", name="shell", arguments=arguments)
     turn = LLMTurnResult(tool_calls=(call,), thinking=Thinking(text="hm", blocks=SIGNED))
-    assert masked_turn(turn, MASKER) == turn == replace(turn)
+    assert redacted_turn(turn, REDACTOR) == turn == replace(turn)

@@ -1,0 +1,32 @@
+"""Pages of the admin that show what tasks have said and done: what became a secret since is redacted in them."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.template.response import TemplateResponse
+
+from llm_app.redaction import active_secrets
+
+
+class RedactedPages:
+    """For an admin whose pages are only looked at: a form with redacted values must never be saved."""
+
+    def changelist_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        return redacted(super().changelist_view(*args, **kwargs))  # type: ignore[misc]
+
+    def changeform_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        return redacted(super().changeform_view(*args, **kwargs))  # type: ignore[misc]
+
+    def history_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        return redacted(super().history_view(*args, **kwargs))  # type: ignore[misc]
+
+
+def redacted(response: HttpResponse) -> HttpResponse:
+    """With what is secret to anybody redacted in what is shown, escaped or not."""
+    if isinstance(response, TemplateResponse):
+        response.add_post_render_callback(_redact)
+    return response
+
+
+def _redact(response: TemplateResponse) -> None:
+    response.content = active_secrets.of_everyone().redactor.redacted(response.content.decode()).encode()
