@@ -1,4 +1,4 @@
-"""The tools that this server has. A tool registers when its file is imported by `tools/__init__.py`."""
+"""The tools that this server has. A tool registers itself when its module is imported."""
 
 from collections.abc import Callable
 from typing import Any
@@ -53,14 +53,10 @@ def tool(
 
 def get(name: str) -> ToolDefinition:
     """Raises UnknownTool."""
-    import tools_app.tools  # noqa: F401  registers them all
-
     if name not in _tools:
         raise UnknownTool(f"There is no tool called {name!r}.")
     return _tools[name]
 
 
 def all_tools() -> list[ToolDefinition]:
-    import tools_app.tools  # noqa: F401  registers them all
-
     return list(_tools.values())

@@ -1,4 +1,4 @@
-"""One file a tool. Importing it registers it."""
+"""The built-in tools, one module each. A tool registers itself when its module is imported: when the app starts."""
 
 from tools_app.tools import (
     browser,
