@@ -1,11 +1,11 @@
 from django.apps import AppConfig
 
+from llm_app.redaction import logs
+
 
 class LlmAppConfig(AppConfig):
     name = "llm_app"
     verbose_name = "Models"
 
     def ready(self) -> None:
-        from llm_app.redaction import uncaught
-
-        uncaught.to_the_log()
+        logs.log_uncaught_errors()

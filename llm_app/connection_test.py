@@ -1,11 +1,13 @@
-"""A trial: one tiny call with a fixed prompt, so that an administrator sees whether a provider works."""
+"""One tiny call with a fixed prompt, so that an administrator sees whether a provider works, or why it does not."""
 
 import asyncio
 from collections.abc import Collection, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from llm_app import connection_faults, errors, stored_prompt
+import aiohttp
+
+from llm_app import errors, stored_prompt
 from llm_app.call.attempt import Attempt
 from llm_app.call.llm_call import LLMCall, Recipient, StoredPrompt
 from llm_app.call.retry import Action
@@ -15,10 +17,10 @@ from llm_app.transport import wire
 from llm_app.types import Delta, Message, Prompt, Purpose, ToolSpec
 
 T = TypeVar("T")
-
 SILENCE = 20.0  # seconds; an administrator waits for the page
 TOTAL = 60.0  # seconds
 _MOST = 5  # models; more would only cost
+_QUOTED = 300  # characters of the provider's own words
 _WORD = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 _PROMPT = Prompt(
     system="You are asked whether you are there.",
@@ -45,7 +47,7 @@ def run_trial(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKind
         try:
             log = _call(route)
         except errors.LLMError as error:
-            yield Outcome(model=route.provider_model, ok=False, sentence=connection_faults.explain(error, route))
+            yield Outcome(model=route.provider_model, ok=False, sentence=explain(error, route))
             if not isinstance(error, errors.BadRequest | errors.ModelNotFound):
                 return
         else:
@@ -100,3 +102,54 @@ class _Nobody:
     def waiting(self, why: str) -> None: ...
 
     def used(self, log: LLMLog) -> None: ...
+
+
+def explain(error: errors.LLMError, route: Route) -> str:
+    """`error` is what a call on `route` raised; the wire's own error behind it tells more where there is one."""
+    provider = route.provider
+    if isinstance(error, errors.AuthenticationFailed):
+        return _key(error, has_key=bool(provider.api_key))
+    if isinstance(error, errors.ModelNotFound):
+        return _not_found(error, route.provider_model)
+    if isinstance(error, errors.ConnectionFailed):
+        return _connection(error.__cause__, provider.base_url)
+    if isinstance(error, errors.UnreadableReply):
+        return f"Something answers there, but not in the protocol {provider.protocol}. Is the address complete?"
+    if isinstance(error, errors.ProviderTimeout):
+        return "It was silent for too long. Is it the right address, and is the model loaded?"
+    if isinstance(error, errors.StreamCut):
+        return "The connection broke off. Does the address begin with the right one of http:// and https://?"
+    if isinstance(error, errors.Overloaded):
+        return f"It is within reach, but overloaded, or a limit of the account is reached (HTTP {error.status})."
+    if isinstance(error, errors.ServerError):
+        return f"It reports a fault of its own: {error.detail[:_QUOTED]}"
+    return f"It refuses the request: {error.detail[:_QUOTED]}"
+
+
+def _key(error: errors.LLMError, *, has_key: bool) -> str:
+    if error.status == 402:
+        return "The account behind the key has no credit left (HTTP 402)."
+    if not has_key:
+        return f"It wants a key, and none is stored (HTTP {error.status})."
+    if error.status == 403:
+        return "The key may not do this (HTTP 403): it belongs to another account, region or model."
+    return f"The key is wrong (HTTP {error.status})."
+
+
+def _not_found(error: errors.LLMError, model: str) -> str:
+    """A provider that knows its own API speaks of the model; anybody else has no such page."""
+    if "model" in error.detail.lower():
+        return f"It does not know the model {model} (HTTP 404)."
+    return "There is no such API at this address (HTTP 404). Does a part such as /v1 lack?"
+
+
+def _connection(cause: BaseException | None, address: str) -> str:
+    if isinstance(cause, aiohttp.InvalidURL):
+        return f"The address is not valid: {address}"
+    if isinstance(cause, aiohttp.ClientConnectorDNSError):
+        return f"The host {cause.host} is not known."
+    if isinstance(cause, aiohttp.ClientConnectorCertificateError):
+        return f"The certificate of {cause.host} is not valid."
+    if isinstance(cause, aiohttp.ClientSSLError):
+        return "A secure connection fails. Does the address begin with the right one of http:// and https://?"
+    return f"Nobody answers at {address}"

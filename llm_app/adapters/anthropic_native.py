@@ -6,7 +6,6 @@ import orjson
 
 from llm_app.adapters import extra_body
 from llm_app.adapters.anthropic_parser import AnthropicParser
-from llm_app.adapters.anthropic_pictures import picture_blocks, result_content
 from llm_app.adapters.anthropic_thinking import signed_blocks, thinking_fits
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.adapters.strict_schema import strict_form
@@ -115,3 +114,20 @@ def _has_cache_points(parameters: RouteParameters) -> bool:
 def _with_cache_point(message: bytes) -> bytes:
     """Marks the last block of an encoded message, whose bytes end in '}]}'."""
     return message[:-3] + b',"cache_control":{"type":"ephemeral"}}]}'
+
+
+def picture_blocks(message: Message) -> list[dict[str, Any]]:
+    """Each picture after a line that names it."""
+    blocks: list[dict[str, Any]] = []
+    for picture in message.pictures:
+        source = {"type": "base64", "media_type": picture.media_type, "data": picture.data}
+        blocks += [{"type": "text", "text": picture.label}, {"type": "image", "source": source}]
+    return blocks
+
+
+def result_content(message: Message) -> str | list[dict[str, Any]]:
+    """What stands in a result: its words alone, or with pictures; the protocol refuses empty words among these."""
+    if not message.pictures:
+        return message.content
+    words = [{"type": "text", "text": message.content}] if message.content.strip() else []
+    return [*words, *picture_blocks(message)]

@@ -3,13 +3,12 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from llm_app.adapters.anthropic_usage import AnthropicUsage
 from llm_app.adapters.reading import count, dictionary, error_in_stream, json_text, objects, parse_object, text
 from llm_app.adapters.turn import TurnParser
 from llm_app.text_calls.pieces import whole
 from llm_app.text_calls.streams import PlainWords
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import Delta
+from llm_app.types import Delta, Usage
 
 
 class AnthropicParser(TurnParser):
@@ -83,3 +82,25 @@ class AnthropicParser(TurnParser):
         texts = ({name: whole(value) for name, value in block.items()} for block in self._blocks.values())
         empty = {"thinking": {"thinking": ""}}
         return tuple(empty.get(b["type"], {}) | b for b in texts if b.get("signature") or b.get("data"))
+
+
+class AnthropicUsage:
+    """Later figures replace earlier ones: they are cumulative, and come in two events."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def add(self, usage: object) -> Usage:
+        """Takes what one event says; returns the whole so far.
+
+        The protocol counts cached tokens beside the others; we count them as a part of the input.
+        """
+        self._counts |= {name: count(value) for name, value in dictionary(usage).items() if isinstance(value, int)}
+        cached = self._counts.get("cache_read_input_tokens", 0)
+        written = self._counts.get("cache_creation_input_tokens", 0)
+        return Usage(
+            input_tokens=count(self._counts.get("input_tokens", 0) + cached + written),
+            cached_tokens=cached,
+            cache_write_tokens=written,
+            output_tokens=self._counts.get("output_tokens", 0),
+        )

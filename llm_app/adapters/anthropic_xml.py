@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from llm_app.adapters.anthropic_native import AnthropicNative
+from llm_app.adapters.anthropic_native import AnthropicNative, picture_blocks
 from llm_app.adapters.anthropic_parser import AnthropicParser
-from llm_app.adapters.anthropic_pictures import picture_blocks
 from llm_app.adapters.base import RouteParameters
 from llm_app.text_calls import writing
 from llm_app.text_calls.streams import XMLWords

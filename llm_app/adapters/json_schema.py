@@ -1,15 +1,17 @@
 """OpenAI chat completions whose reply is constrained to one call: even a small model then gives a valid one."""
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 from llm_app.adapters import extra_body
 from llm_app.adapters.base import RouteParameters
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.openai_parser import OpenAIParser
-from llm_app.adapters.reply_schema import schema_of
 from llm_app.text_calls import writing
 from llm_app.text_calls.streams import JSONWords
-from llm_app.types import Message, Prompt, ToolMode
+from llm_app.types import Message, Prompt, ToolMode, ToolSpec
+
+_KEYWORDS = frozenset({"type", "enum", "const"})
 
 
 class JSONSchema(OpenAINative):
@@ -35,7 +37,7 @@ class JSONSchema(OpenAINative):
         """The constraint. The tools themselves are described in the prompt."""
         fields: dict[str, Any] = {}
         if prompt.tools:
-            schema = schema_of(prompt.tools, keywords=parameters.quirks.get("schema_keywords", ()))
+            schema = reply_schema(prompt.tools, keywords=parameters.quirks.get("schema_keywords", ()))
             if field := parameters.quirks.get("schema_field"):
                 extra_body.put(fields, field, schema)
             else:
@@ -46,3 +48,66 @@ class JSONSchema(OpenAINative):
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> OpenAIParser:
         open_with = parameters.quirks.get("thinking_end", "")
         return OpenAIParser(parameters.model, prompt.tool_names, JSONWords(), open_with)
+
+
+def reply_schema(tools: Sequence[ToolSpec], *, keywords: Collection[str] = ()) -> dict[str, Any]:
+    """The schema of a reply that calls one of the tools: `{"tool": name, "arguments": {…}}`, one alternative for each.
+
+    What llama.cpp, vLLM or Ollama may refuse (lengths, patterns, formats, ranges) is left out: the arguments are
+    checked by us in any case. `keywords` are to be kept beside the common ones.
+    """
+    definitions: dict[str, Any] = {}
+    alternatives = [_alternative(tool, definitions, _KEYWORDS.union(keywords)) for tool in tools]
+    return {"anyOf": alternatives} | ({"$defs": definitions} if definitions else {})
+
+
+def _alternative(tool: ToolSpec, definitions: dict[str, Any], keywords: frozenset[str]) -> dict[str, Any]:
+    """The tool's own definitions go to the root, under names that no other tool can have."""
+    own = [(key, name) for key in ("$defs", "definitions") for name in tool.parameters.get(key, {})]
+    references = {f"#/{key}/{name}": f"{tool.name}.{number}" for number, (key, name) in enumerate(own)}
+    plain = _Plain(references, keywords)
+    for key, name in own:
+        definitions[references[f"#/{key}/{name}"]] = plain.schema(tool.parameters[key][name])
+    properties = {"tool": {"const": tool.name}, "arguments": plain.schema(tool.parameters)}
+    return _object(properties, ["tool", "arguments"])
+
+
+def _object(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+class _Plain:
+    """Rewrites the schemas of one tool. What it cannot say in plain keywords allows any value."""
+
+    def __init__(self, references: Mapping[str, str], keywords: frozenset[str]) -> None:
+        self._references, self._keywords = references, keywords
+
+    def schema(self, given: Any) -> dict[str, Any]:
+        if not isinstance(given, Mapping):
+            return {}
+        if "$ref" in given:
+            name = self._references.get(given["$ref"])
+            return {"$ref": f"#/$defs/{name}"} if name else {}
+        for key in ("anyOf", "oneOf"):
+            if key in given:
+                return {"anyOf": [self.schema(item) for item in given[key]]}
+        if len(inner := given.get("allOf", [])) == 1:
+            return self.schema(inner[0])
+        if isinstance(kinds := given.get("type"), list):
+            return {"anyOf": [self.schema({**given, "type": kind}) for kind in kinds]}
+        return self._simple(given)
+
+    def _simple(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        out = {key: value for key, value in given.items() if key in self._keywords}
+        if given.get("type") == "array" and "items" in given:
+            out["items"] = self.schema(given["items"])
+        if given.get("type") == "object":
+            out |= self._members(given)
+        return out
+
+    def _members(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        properties = {name: self.schema(item) for name, item in given.get("properties", {}).items()}
+        others = given.get("additionalProperties", not properties)
+        if properties or others is False:
+            return _object(properties, [name for name in given.get("required", ()) if name in properties])
+        return {"additionalProperties": self.schema(others) or True}

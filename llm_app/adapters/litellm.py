@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from contextlib import aclosing
 from functools import cache
 from typing import Any
@@ -13,11 +13,12 @@ from multidict import CIMultiDict
 from llm_app import errors
 from llm_app.adapters.anthropic_thinking import signed_blocks, thinking_fits
 from llm_app.adapters.base import Endpoint, RouteParameters
-from llm_app.adapters.litellm_parser import LiteLLMParser
 from llm_app.adapters.openai_native import OpenAINative
+from llm_app.adapters.openai_parser import OpenAIParser
+from llm_app.adapters.reading import objects, text
 from llm_app.transport.sse import ServerEvent
 from llm_app.transport.wire import error_for
-from llm_app.types import Message, Prompt
+from llm_app.types import Delta, Message, Prompt
 
 # What a route may not say in `extra_body`, whose names are those of litellm's own function.
 _OURS = {"api_key", "api_base", "base_url", "extra_headers", "headers", "timeout", "num_retries", "max_retries"}
@@ -25,6 +26,36 @@ _OTHER_WAYS = {"model_list", "fallbacks", "context_window_fallback_dict", "mock_
 _HOOKS = {"callbacks", "success_callback", "failure_callback", "logger_fn", "cache", "caching"}
 _BEHIND_US = {"include_server_side_tool_invocations", "extra_body"}
 _REFUSED = _OURS | _OTHER_WAYS | _HOOKS | _BEHIND_US
+
+
+class LiteLLMParser(OpenAIParser):
+    """Chunks of openai_native, and the signed parts of a model's thinking in addition."""
+
+    protocol = "litellm"
+
+    def __init__(self, model: str, tools: Collection[str] = ()) -> None:
+        super().__init__(model, tools)
+        self._blocks: list[dict[str, Any]] = []
+
+    def _delta(self, delta: dict[str, Any]) -> Iterator[Delta]:
+        for piece in objects(delta.get("thinking_blocks")):
+            self._collect(piece)
+        yield from super()._delta(delta)
+
+    def _collect(self, piece: dict[str, Any]) -> None:
+        """A block comes in pieces; its signature ends it."""
+        last = self._blocks[-1] if self._blocks else {}
+        if piece.get("type") == last.get("type") == "thinking" and not last["signature"]:
+            last["thinking"] += text(piece.get("thinking"))
+            last["signature"] = text(piece.get("signature"))
+        elif piece.get("type") == "thinking":
+            fields = {name: text(piece.get(name)) for name in ("thinking", "signature")}
+            self._blocks.append({"type": "thinking", **fields})
+        else:
+            self._blocks.append(piece)
+
+    def _signed(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(block for block in self._blocks if block.get("signature") or block.get("data"))
 
 
 class LiteLLM(OpenAINative):

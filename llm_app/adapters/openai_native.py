@@ -1,20 +1,22 @@
 """OpenAI chat completions, native tool calls: the way of vLLM, Ollama, llama.cpp, DeepSeek and most gateways too."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import orjson
 
 from llm_app.adapters import extra_body
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
-from llm_app.adapters.openai_merging import merged
 from llm_app.adapters.openai_parser import OpenAIParser
-from llm_app.adapters.openai_pictures import with_pictures
 from llm_app.adapters.strict_schema import strict_form
 from llm_app.cache_boundary import without_marker
 from llm_app.text_calls.writing import object_in
 from llm_app.transport import wire
-from llm_app.types import Message, Prompt, ToolCall, ToolSpec
+from llm_app.types import Message, Picture, Prompt, ToolCall, ToolSpec
+
+_WORDS = b'{"role":"user","content":"'
+_PARTS = b'{"role":"user","content":['
 
 
 class OpenAINative(Adapter):
@@ -63,7 +65,7 @@ class OpenAINative(Adapter):
         system = orjson.dumps({"role": "system", "content": without_marker(prompt.system)})
         messages = self.encoded(prompt, parameters)
         if parameters.quirks.get("merge_user_messages"):
-            messages = merged(messages)
+            messages = merge_user_messages(messages)
         return head[:-1] + b',"messages":[' + b",".join([system, *messages]) + b"]}"
 
     def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
@@ -116,3 +118,53 @@ def _thinking(message: Message, parameters: RouteParameters) -> dict[str, Any]:
 def _call_id(call_id: str, parameters: RouteParameters) -> str:
     length = parameters.quirks.get("call_id_length")
     return hashlib.sha256(call_id.encode()).hexdigest()[:length] if length else call_id
+
+
+def with_pictures(message: dict[str, Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    """The message with its pictures. A result is text only: its pictures follow it, as a message of the role user."""
+    if not pictures:
+        return [message]
+    parts = [part for picture in pictures for part in _picture_parts(picture)]
+    if message["role"] == "tool":
+        return [message, {"role": "user", "content": parts}]
+    words = [_text_part(message["content"])] if message["content"].strip() else []
+    return [message | {"content": [*words, *parts]}]
+
+
+def _picture_parts(picture: Picture) -> list[dict[str, Any]]:
+    url = f"data:{picture.media_type};base64,{picture.data}"
+    return [_text_part(picture.label), {"type": "image_url", "image_url": {"url": url}}]
+
+
+def _text_part(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def merge_user_messages(messages: Sequence[bytes]) -> list[bytes]:
+    """Joins consecutive messages of the role user, for chat templates in which roles must alternate.
+
+    Works on encoded messages. One that ends in a user's words or parts takes up what follows of the same role."""
+    out: list[bytes] = []
+    for message in messages:
+        if out and message.startswith((_WORDS, _PARTS)) and _ends_as_user(out[-1]):
+            out[-1] = _joined(out[-1], message)
+        else:
+            out.append(message)
+    return out
+
+
+def _ends_as_user(message: bytes) -> bool:
+    """A result with pictures is encoded as two messages, of which the second is a user's."""
+    return message.startswith(_WORDS) or _PARTS in message
+
+
+def _joined(first: bytes, second: bytes) -> bytes:
+    if first.startswith(_WORDS) and second.startswith(_WORDS):
+        return first[:-2] + b"\\n\\n" + second[len(_WORDS) :]
+    return _as_parts(first)[:-2] + b"," + _as_parts(second)[len(_PARTS) :]
+
+
+def _as_parts(message: bytes) -> bytes:
+    if not message.startswith(_WORDS):
+        return message
+    return _PARTS + b'{"type":"text","text":"' + message[len(_WORDS) :] + b"]}"

@@ -1,15 +1,14 @@
-"""Chat completion chunks, folded into a turn."""
+"""OpenAI chat completion chunks, folded into a turn: words, thinking, tool calls and the tokens that were counted."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from llm_app.adapters.openai_usage import usage_of
-from llm_app.adapters.reading import dictionary, error_in_stream, json_text, objects, parse_object, strings, text
-from llm_app.adapters.reasoning_details import ReasoningDetails
+from llm_app.adapters.reading import count, dictionary, error_in_stream, json_text, objects, parse_object, strings, text
 from llm_app.adapters.turn import TurnParser
+from llm_app.text_calls.pieces import whole
 from llm_app.text_calls.streams import PlainWords
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import Delta
+from llm_app.types import Delta, Usage
 
 
 class OpenAIParser(TurnParser):
@@ -78,3 +77,56 @@ class OpenAIParser(TurnParser):
 def _error(chunk: dict[str, Any], event_name: str) -> object:
     """An error has a field of its own; some servers send its fields bare."""
     return chunk.get("error") or (chunk if event_name == "error" or chunk.get("object") == "error" else None)
+
+
+def usage_of(fields: dict[str, Any]) -> Usage:
+    """Tokens as OpenAI and compatible servers count them.
+
+    Cached tokens: `prompt_tokens_details` (OpenAI), `prompt_cache_hit_tokens` (DeepSeek), `cached_tokens` (Kimi).
+
+    Some (xAI, Gemini) leave thinking out of `completion_tokens`; then `total_tokens` is more than the sum.
+    """
+    prompt, completion = count(fields.get("prompt_tokens")), count(fields.get("completion_tokens"))
+    sent = dictionary(fields.get("prompt_tokens_details"))
+    received = dictionary(fields.get("completion_tokens_details"))
+    cached = sent.get("cached_tokens") or fields.get("prompt_cache_hit_tokens") or fields.get("cached_tokens")
+    output = max(completion, count(fields.get("total_tokens")) - prompt)
+    return Usage(
+        input_tokens=prompt,
+        cached_tokens=min(count(cached), prompt),
+        cache_write_tokens=min(count(sent.get("cache_write_tokens")), prompt),
+        output_tokens=output,
+        thinking_tokens=min(count(received.get("reasoning_tokens")), output),
+    )
+
+
+_GROWING = ("text", "summary", "data")  # come in pieces; of all other fields the last one counts
+
+
+class ReasoningDetails:
+    """`reasoning_details`: thinking in parts with signatures, as OpenRouter streams them and expects them back.
+
+    Joins the pieces of each part; parts differ by index and type.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[int, str], dict[str, Any]] = {}
+
+    def add(self, value: object) -> str:
+        """Takes the details of one chunk; returns what is readable of them."""
+        readable = []
+        for piece in objects(value):
+            part = self._parts.setdefault((count(piece.get("index")), text(piece.get("type"))), {})
+            for name, field in piece.items():
+                if name in _GROWING:
+                    part[name] = text(part.get(name)) + text(field)
+                elif field is not None or name not in part:
+                    part[name] = field
+            readable += [text(piece.get("text")), text(piece.get("summary"))]
+        return "".join(readable)
+
+    def parts(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(
+            {name: whole(field) if isinstance(field, str) else field for name, field in part.items()}
+            for part in self._parts.values()
+        )

@@ -1,17 +1,97 @@
+"""Providers and their circuit breakers in the admin: settings, connection test, state, history and actions."""
+
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import action, display
 
-from llm_app.admin.breakers import BreakerActions, BreakerChangeInline
+from llm_app.admin.read_only import Untouched
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import Thresholds
+from llm_app.breaker.decisions import State, Thresholds
 from llm_app.connection_test import run_trial
-from llm_app.models import Provider
+from llm_app.models import BreakerChange, Provider
+
+COLOURS = {State.CLOSED: "success", State.HALF_OPEN: "warning", State.OPEN: "danger"}
+
+
+class BreakerActions(ModelAdmin):
+    """For the admin of providers."""
+
+    actions = ["force_open", "force_closed", "reset_breaker"]
+
+    @display(description="breaker", ordering="circuit_breaker__state", label=COLOURS)
+    def breaker_state(self, provider: Provider) -> tuple[str, str]:
+        breaker = changes.current(provider)
+        return breaker.state, str(breaker)
+
+    @display(description="breaker at the moment")
+    def breaker_now(self, provider: Provider) -> str:
+        breaker = changes.current(provider)
+        return f"{breaker}. {breaker.reason}".capitalize()
+
+    @action(description="Force the breaker open: nobody calls", permissions=["change"])
+    def force_open(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
+        self._force(request, chosen, State.OPEN)
+
+    @action(description="Force the breaker closed: everybody calls", permissions=["change"])
+    def force_closed(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
+        self._force(request, chosen, State.CLOSED)
+
+    def _force(self, request: HttpRequest, chosen: QuerySet[Provider], state: State) -> None:
+        for provider in chosen:
+            changes.force(provider, state, request.user)
+            self._say(request, provider, f"Its breaker is forced {state.label} until somebody resets it.")
+
+    @action(description="Reset the breaker", permissions=["change"])
+    def reset_breaker(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
+        for provider in chosen:
+            changes.reset(provider, request.user)
+            self._say(request, provider, "Its breaker is closed and left to itself again.")
+
+    def _say(self, request: HttpRequest, provider: Provider, sentence: str) -> None:
+        self.log_change(request, provider, sentence)
+        messages.success(request, f"{provider}: {sentence}")
+
+
+class BreakerChangeInline(Untouched, TabularInline):
+    """On the page of a provider."""
+
+    model = BreakerChange
+    verbose_name_plural = "history of its breaker"
+    fields = ["at", "before", "after", "reason", "by"]
+    readonly_fields = fields
+    ordering = ["-pk"]
+    extra = 0
+    per_page = 10
+    hide_title = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[BreakerChange]:
+        rows: QuerySet[BreakerChange] = super().get_queryset(request)
+        return rows.select_related("by", "provider")
+
+
+@admin.register(BreakerChange)
+class BreakerChangeAdmin(Untouched, ModelAdmin):
+    list_display = ["at", "provider", "was", "became", "reason", "by"]
+    list_filter = ["after", "provider"]
+    list_select_related = ["provider", "by"]
+    search_fields = ["provider__name", "reason"]
+    date_hierarchy = "at"
+    ordering = ["-pk"]
+    show_full_result_count = False
+
+    @display(description="was", label=COLOURS)
+    def was(self, change: BreakerChange) -> tuple[str, str]:
+        return change.before, change.get_before_display()
+
+    @display(description="became", ordering="after", label=COLOURS)
+    def became(self, change: BreakerChange) -> tuple[str, str]:
+        return change.after, change.get_after_display()
 
 
 class ProviderForm(WriteOnlyForm):

@@ -1,8 +1,11 @@
-"""What administrators look at and do not touch."""
+"""Pages of the admin that are only read, and redacted."""
 
 from typing import Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from llm_app.redaction import active_secrets
 
 
 class Untouched:
@@ -16,3 +19,27 @@ class Untouched:
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class RedactedPages:
+    """For an admin whose pages are only looked at: a form with redacted values must never be saved."""
+
+    def changelist_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        return redacted(super().changelist_view(*args, **kwargs))  # type: ignore[misc]
+
+    def changeform_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        return redacted(super().changeform_view(*args, **kwargs))  # type: ignore[misc]
+
+    def history_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        return redacted(super().history_view(*args, **kwargs))  # type: ignore[misc]
+
+
+def redacted(response: HttpResponse) -> HttpResponse:
+    """With what is secret to anybody redacted in what is shown, escaped or not."""
+    if isinstance(response, TemplateResponse):
+        response.add_post_render_callback(_redact)
+    return response
+
+
+def _redact(response: TemplateResponse) -> None:
+    response.content = active_secrets.of_everyone().redactor.redacted(response.content.decode()).encode()

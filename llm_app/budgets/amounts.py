@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from llm_app.pricing import prices
-from llm_app.types import Usage
+from llm_app.transport.sse import ServerEvent
+from llm_app.types import Delta, Usage
 
 BYTES_PER_TOKEN = 3  # before a provider has counted: high for prose, about right for code and other scripts
 
@@ -50,3 +51,32 @@ class CallSize:
         """The most that the call is expected to cost."""
         usage = Usage(input_tokens=self.request_bytes // BYTES_PER_TOKEN, output_tokens=self.max_tokens)
         return Amount(tokens=usage.input_tokens + usage.output_tokens, usd=prices.cost(usage, self.price))
+
+
+class AnswerMeter:
+    """Counts an answer while it arrives, for streams that break off and for providers that report no usage."""
+
+    def __init__(self, request_bytes: int) -> None:
+        self._request_bytes = request_bytes
+        self._events = 0
+        self._shown = 0  # bytes
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything of an answer came: the request was read then."""
+        return self._events > 0
+
+    def event(self, event: ServerEvent) -> None:
+        self._events += 1
+
+    def delta(self, delta: Delta) -> None:
+        self._shown += len(delta.text.encode(errors="replace"))
+
+    def usage(self, known: Usage) -> Usage:
+        """`known`, made whole by an estimate: a token an event, or a token for three bytes, whichever is more."""
+        return Usage(
+            input_tokens=known.input_tokens or self._request_bytes // BYTES_PER_TOKEN,
+            cached_tokens=known.cached_tokens,
+            output_tokens=max(known.output_tokens, self._events, self._shown // BYTES_PER_TOKEN),
+            thinking_tokens=known.thinking_tokens,
+        )

@@ -1,6 +1,8 @@
 """One request to one provider: its bytes, its stream, its log."""
 
+import asyncio
 import hashlib
+import random
 import time
 from contextlib import aclosing
 from typing import Any
@@ -8,11 +10,9 @@ from typing import Any
 from django.db import transaction
 
 from llm_app.adapters.base import RouteParameters
-from llm_app.budgets import waiting
 from llm_app.budgets.allowance import Allowance
-from llm_app.budgets.amounts import CallSize
+from llm_app.budgets.amounts import AnswerMeter, CallSize
 from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
-from llm_app.call.meter import Meter
 from llm_app.call.routing import endpoint_of, parameters_of, recipient_of
 from llm_app.errors import LLMError, ProviderTimeout
 from llm_app.models import LLMLog, Route
@@ -23,6 +23,8 @@ from llm_app.redaction import active_secrets
 from llm_app.redaction.prompt import redacted_prompt
 from llm_app.redaction.turn import redacted_turn
 from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
+
+SHORTEST_WAIT, LONGEST_WAIT = 0.5, 4.0  # seconds between two looks: they grow, because hundreds may wait
 
 
 class Attempt:
@@ -39,8 +41,8 @@ class Attempt:
         self._endpoint = endpoint_of(route)
         self._parser = self._adapter.parser(self._parameters, self._redacted.prompt)
         self._allowance = call.allowance or Allowance(call.user_id, call.task_id)
-        self._price = prices.of(route)
-        self._meter = Meter(len(self._body))
+        self._price = prices.price_of(route)
+        self._meter = AnswerMeter(len(self._body))
         self._started = time.monotonic()
         self._log = self._new_log(call, number)
 
@@ -65,7 +67,7 @@ class Attempt:
         """An administrator's test of a provider is for no budget to refuse."""
         if self._log.purpose != Purpose.TEST:
             size = CallSize(request_bytes=len(self._body), max_tokens=self._parameters.max_tokens, price=self._price)
-            waiting.reserve(self._allowance, size, self._observer, run)
+            _reserve_or_wait(self._allowance, size, self._observer, run)
 
     async def _stream(self) -> LLMTurnResult:
         async with aclosing(self._adapter.events(self._body, self._endpoint)) as events:
@@ -161,3 +163,16 @@ class Attempt:
 
     def _elapsed_ms(self) -> int:
         return round((time.monotonic() - self._started) * 1000)
+
+
+def _reserve_or_wait(allowance: Allowance, size: CallSize, observer: Observer, run: Runner) -> None:
+    """Raises BudgetExceeded, or whatever `run` raises when the wait is interrupted."""
+    full = allowance.take(size)
+    if full is None:
+        return
+    observer.waiting(full.sentence_when_reserved)
+    pause = SHORTEST_WAIT
+    while full is not None:
+        run(asyncio.sleep(pause * (0.5 + random.random())))  # noqa: S311  only so that they do not come all at once
+        pause = min(2 * pause, LONGEST_WAIT)
+        full = allowance.still_full(size) or allowance.take(size)

@@ -1,10 +1,16 @@
-"""The last thing that happens to each line of the log: what is secret in it is redacted, tracebacks included."""
+"""Nothing secret gets into the log or onto the terminal: each line is redacted last, tracebacks included."""
 
 import json
 import logging
+import sys
+import threading
+from types import TracebackType
+from typing import Any
 
 from llm_app.redaction import seen_values
 from llm_app.redaction.redactor import WITHHELD, replaced
+
+logger = logging.getLogger(__name__)
 
 
 class RedactingFormatter(logging.Formatter):
@@ -34,3 +40,30 @@ class JSONFormatter(RedactingFormatter):
         except Exception:  # noqa: BLE001  as above
             row["message"] = WITHHELD
         return json.dumps(row, ensure_ascii=False)
+
+
+def log_uncaught_errors() -> None:
+    """Errors that nobody catches go through the redacted log; by default, Python prints them as they are.
+
+    These are errors of threads, of finalizers, and of the program itself.
+    """
+    threading.excepthook = _of_thread
+    sys.unraisablehook = _while_clearing_up
+    sys.excepthook = _of_program
+    logging.raiseExceptions = False  # a line that cannot be written would be printed with its arguments
+
+
+def _of_thread(failed: Any) -> None:
+    if failed.exc_type is not SystemExit:
+        logger.critical("a thread failed", exc_info=(failed.exc_type, failed.exc_value, failed.exc_traceback))
+
+
+def _while_clearing_up(failed: Any) -> None:
+    logger.error("an error was ignored", exc_info=(failed.exc_type, failed.exc_value, failed.exc_traceback))
+
+
+def _of_program(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, traceback)
+    else:
+        logger.critical("the program failed", exc_info=(kind, error, traceback))

@@ -6,11 +6,12 @@ import weakref
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 import aiohttp
 
 from llm_app import errors
-from llm_app.transport import retry_after
 from llm_app.transport.sse import ServerEvent, SSEDecoder
 
 BINARY = "binary"  # the event that is a whole body, in base64
@@ -133,7 +134,7 @@ def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) 
     if status in (401, 402, 403):  # 402: the account behind the key has no credit left
         return errors.AuthenticationFailed(detail, status=status)
     if status in (429, 529, 503):
-        return errors.Overloaded(detail, status=status, retry_after=retry_after.seconds(headers or {}))
+        return errors.Overloaded(detail, status=status, retry_after=retry_after_seconds(headers or {}))
     if status == 404:
         return errors.ModelNotFound(detail, status=status)
     if status == 408:
@@ -143,3 +144,15 @@ def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) 
     if any(sign in body.lower() for sign in _TOO_LONG):
         return errors.ContextTooLong(detail, status=status)
     return errors.BadRequest(detail, status=status)
+
+
+def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """`Retry-After`, in seconds or as a date; None where it is missing or makes no sense. Source: RFC 9110, 10.2.3."""
+    value = headers.get("Retry-After", "").strip()
+    if value.replace(".", "", 1).isdecimal() and value.isascii():
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - (now or datetime.now(UTC))).total_seconds())

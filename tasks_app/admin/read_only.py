@@ -2,8 +2,7 @@
 
 from unfold.admin import ModelAdmin, TabularInline
 
-from llm_app.admin.read_only import Untouched
-from llm_app.admin.redacted import RedactedPages
+from llm_app.admin.read_only import RedactedPages, Untouched
 
 
 class ReadOnlyAdmin(RedactedPages, Untouched, ModelAdmin):

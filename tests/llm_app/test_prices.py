@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from llm_app.models import LLMLog, Provider, Route
-from llm_app.pricing import price_table, prices
+from llm_app.pricing import prices
 from llm_app.types import Usage
 from tests.llm_app.conftest import complete, routed
 from tests.provider import openai_result
@@ -39,8 +39,8 @@ def test_a_usage_at_a_price(usage, price, expected):
 
 def test_a_routes_own_price_wins():
     own = {"input": 1, "output": 2}
-    assert prices.of(Route(provider=OPENAI, provider_model="gpt-5", price=own)) == own
-    assert prices.of(Route(provider=OPENAI, provider_model="gpt-5"))["output"] == 10
+    assert prices.price_of(Route(provider=OPENAI, provider_model="gpt-5", price=own)) == own
+    assert prices.price_of(Route(provider=OPENAI, provider_model="gpt-5"))["output"] == 10
 
 
 @pytest.mark.parametrize(
@@ -58,20 +58,20 @@ def test_a_routes_own_price_wins():
     ],
 )
 def test_a_price_is_known_for_a_provider_and_its_model_together(provider, model, output):
-    assert price_table.look_up(provider, model).get("output") == output
+    assert prices.listed_price(provider, model).get("output") == output
 
 
 def test_longer_requests_may_cost_more():
-    price = price_table.look_up(GEMINI, "gemini-2.5-pro")
+    price = prices.listed_price(GEMINI, "gemini-2.5-pro")
     assert price["above"]["tokens"] == 200_000
     assert price["above"]["input"] > price["input"]
 
 
 def test_what_ships_says_what_litellms_table_says():
     """Two sources that were written down apart: where they part, one of them is out of date."""
-    for host, models in yaml.safe_load(price_table._TABLE.read_text()).items():
+    for host, models in yaml.safe_load(prices._TABLE.read_text()).items():
         for model, price in models.items():
-            assert price_table._of_litellm(price_table._HOSTS[host], model) == price, model
+            assert prices._of_litellm(prices._HOSTS[host], model) == price, model
 
 
 def test_the_cost_of_a_call_is_in_its_log(db, servers):

@@ -10,7 +10,7 @@ import pytest
 from celery.app.log import Logging
 
 from agentsite.celery import app
-from llm_app.redaction import seen_values, uncaught
+from llm_app.redaction import logs, seen_values
 from llm_app.redaction.logs import JSONFormatter, RedactingFormatter
 
 SECRET = "log-secret-0a1B2c3D"
@@ -70,7 +70,7 @@ def test_every_handler_redacts_also_those_that_celery_would_bring() -> None:
 def test_what_nobody_caught_goes_through_the_log(caplog: pytest.LogCaptureFixture, capsys: object) -> None:
     caplog.handler.setFormatter(RedactingFormatter())
     error = ValueError(SECRET)
-    uncaught._of_program(ValueError, error, None)
-    uncaught._of_thread(threading.ExceptHookArgs((ValueError, error, None, None)))
+    logs._of_program(ValueError, error, None)
+    logs._of_thread(threading.ExceptHookArgs((ValueError, error, None, None)))
     assert caplog.text.count("[secret:LOGGED]") == 2
     assert SECRET not in caplog.text

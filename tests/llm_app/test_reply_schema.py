@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_app.adapters.reply_schema import schema_of
+from llm_app.adapters.json_schema import reply_schema
 from llm_app.types import ToolSpec
 from tools_app.contract import registry
 
@@ -34,7 +34,7 @@ def spec(name: str, **parameters: Any) -> ToolSpec:
 
 
 def arguments_schema(**parameters: Any) -> Any:
-    return schema_of([spec("t", **parameters)])["anyOf"][0]["properties"]["arguments"]
+    return reply_schema([spec("t", **parameters)])["anyOf"][0]["properties"]["arguments"]
 
 
 def accepts(schema: Any, tool: str, arguments: Any) -> bool:
@@ -53,7 +53,7 @@ def keywords(schema: Any) -> set[str]:
 
 
 def test_the_real_tools_need_only_keywords_that_every_server_knows():
-    schema = schema_of(REAL)
+    schema = reply_schema(REAL)
     jsonschema.Draft202012Validator.check_schema(schema)
     assert keywords(schema) <= UNDERSTOOD
 
@@ -74,14 +74,14 @@ def test_the_real_tools_need_only_keywords_that_every_server_knows():
     ],
 )
 def test_it_takes_the_calls_of_the_real_tools_and_no_others(tool, arguments, fits):
-    assert accepts(schema_of(REAL), tool, arguments) is fits
+    assert accepts(reply_schema(REAL), tool, arguments) is fits
 
 
 def test_definitions_of_two_tools_with_the_same_name_stay_apart():
     def tool(name: str, kind: str) -> ToolSpec:
         return spec(name, **{"$defs": {"Step": {"type": kind}}, "properties": {"step": {"$ref": "#/$defs/Step"}}})
 
-    schema = schema_of([tool("a", "string"), tool("b", "integer")])
+    schema = reply_schema([tool("a", "string"), tool("b", "integer")])
     assert len(schema["$defs"]) == 2
     assert accepts(schema, "a", {"step": "x"})
     assert not accepts(schema, "a", {"step": 1})
@@ -118,13 +118,13 @@ def test_a_property_may_be_called_like_a_keyword():
 
 
 def test_further_keywords_are_kept_where_the_route_says_so():
-    schema = schema_of([spec("t", properties={"a": {"type": "string", "minLength": 1}})], keywords=["minLength"])
+    schema = reply_schema([spec("t", properties={"a": {"type": "string", "minLength": 1}})], keywords=["minLength"])
     assert schema["anyOf"][0]["properties"]["arguments"]["properties"]["a"] == {"type": "string", "minLength": 1}
 
 
 def test_the_tool_comes_before_its_arguments():
     """So that a model chooses first, and the text of a message can stream."""
-    assert list(schema_of(REAL)["anyOf"][0]["properties"]) == ["tool", "arguments"]
+    assert list(reply_schema(REAL)["anyOf"][0]["properties"]) == ["tool", "arguments"]
 
 
 simple = st.sampled_from([{"type": kind} for kind in ("string", "integer", "number", "boolean", "null")])
@@ -142,7 +142,7 @@ schemas = st.recursive(
 @given(st.dictionaries(st.text(max_size=4), schemas, max_size=3))
 @settings(deadline=None)
 def test_any_schema_becomes_one_that_every_server_knows(properties):
-    schema = schema_of([spec("t", properties=properties)])
+    schema = reply_schema([spec("t", properties=properties)])
     jsonschema.Draft202012Validator.check_schema(schema)
     assert keywords(schema) <= UNDERSTOOD
     json.dumps(schema)

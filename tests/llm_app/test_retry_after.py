@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_app.transport import retry_after
+from llm_app.transport import wire
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 
@@ -32,14 +32,14 @@ NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
     ],
 )
 def test_it_is_read_in_seconds_and_as_a_date(value, seconds):
-    assert retry_after.seconds({"Retry-After": value}, NOW) == seconds
+    assert wire.retry_after_seconds({"Retry-After": value}, NOW) == seconds
 
 
 def test_without_the_header_there_is_no_advice():
-    assert retry_after.seconds({}) is None
+    assert wire.retry_after_seconds({}) is None
 
 
 @given(st.text())
 def test_no_text_whatever_is_an_error(value):
-    found = retry_after.seconds({"Retry-After": value}, NOW)
+    found = wire.retry_after_seconds({"Retry-After": value}, NOW)
     assert found is None or found >= 0

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from referencing import Registry
 
-from llm_app.adapters.reply_schema import schema_of
+from llm_app.adapters.json_schema import reply_schema
 from llm_app.adapters.strict_schema import strict_form
 from llm_app.types import ToolSpec
 from tools_app.contract import coerce
@@ -106,7 +106,7 @@ def test_what_is_sent_fits_the_schema_or_is_refused(schema, arguments):
     if definition is None:
         return
     spec = ToolSpec(name="t", description="", parameters=definition.parameters)
-    schema_of([spec]), strict_form(spec.parameters)  # in each protocol, a model can be told of it
+    reply_schema([spec]), strict_form(spec.parameters)  # in each protocol, a model can be told of it
     try:
         given = sent(definition, json.dumps(arguments))
     except InvalidArguments:

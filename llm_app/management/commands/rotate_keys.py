@@ -1,11 +1,14 @@
 """Encrypts anew what is encrypted, after a key was put in front of FIELD_ENCRYPTION_KEY."""
 
+from collections.abc import Iterator
 from typing import Any
 
+from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
+from django.db import models, transaction
 
-from llm_app.rotation import rotate
+from llm_app.encryption import EncryptedTextField
 
 
 class Command(BaseCommand):
@@ -13,7 +16,26 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            for column, count in rotate():
+            for column, count in reencrypt_columns():
                 self.stdout.write(f"{column}: {count} encrypted anew")
         except ImproperlyConfigured as error:
             raise CommandError(f"{error} Nothing is lost: add the missing key and run this again.") from error
+
+
+def reencrypt_columns() -> Iterator[tuple[str, int]]:
+    """(name of a column, rows encrypted anew) for each encrypted column. Raises ImproperlyConfigured."""
+    for model in apps.get_models():
+        for field in model._meta.fields:
+            if isinstance(field, EncryptedTextField):
+                yield f"{model._meta.db_table}.{field.column}", _rotate(model, field.attname)
+
+
+def _rotate(model: type[models.Model], name: str) -> int:
+    """Row by row, each read under a lock: a value that is saved in the meantime is not written back."""
+    count = 0
+    for pk in model._base_manager.exclude(**{name: ""}).values_list("pk", flat=True):
+        with transaction.atomic():
+            row = model._base_manager.select_for_update().filter(pk=pk).values_list(name, flat=True).first()
+            if row:
+                count += model._base_manager.filter(pk=pk).update(**{name: row})
+    return count

@@ -7,9 +7,9 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from llm_app.budgets import waiting
 from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import CallSize
+from llm_app.call import attempt
 from llm_app.models import Budget, LLMLog, Reservation, Route, Spending
 from tasks_app import services
 from tasks_app.engine import run_tool
@@ -26,8 +26,8 @@ LARGE = CallSize(request_bytes=3_000_000, max_tokens=0, price={})
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
-    monkeypatch.setattr(waiting, "SHORTEST", 0.05)
-    monkeypatch.setattr(waiting, "LONGEST", 0.05)
+    monkeypatch.setattr(attempt, "SHORTEST_WAIT", 0.05)
+    monkeypatch.setattr(attempt, "LONGEST_WAIT", 0.05)
 
 
 @pytest.fixture

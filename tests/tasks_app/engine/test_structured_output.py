@@ -5,7 +5,7 @@ import json
 import pytest
 
 from llm_app.models import LLMLog, Secret
-from llm_app.models.blob import Blob
+from llm_app.models.log import Blob
 from tasks_app import services
 from tasks_app.errors import InvalidMessage, SchemaTooLate
 from tests import factories

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from llm_app.models import LLMLog
-from llm_app.models.blob import Blob
+from llm_app.models.log import Blob
 from tasks_app import services
 from tasks_app.events import event_loop, stream_buffer
 from tests import factories
