@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from llm_app.models import LogicalModel, Route
-from llm_app.models.provider import ModelKind
+from llm_app.models import LogicalModel, ModelKind, Route
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,7 @@ from llm_app import errors, stored_prompt
 from llm_app.call.attempt import Attempt
 from llm_app.call.llm_call import LLMCall, Recipient, StoredPrompt
 from llm_app.call.retry import Action
-from llm_app.models import LLMLog, Provider, Route
-from llm_app.models.provider import ModelKind
+from llm_app.models import LLMLog, ModelKind, Provider, Route
 from llm_app.transport import wire
 from llm_app.types import Delta, Message, Prompt, Purpose, ToolSpec
 

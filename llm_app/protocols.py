@@ -1,17 +1,43 @@
 """The protocols that a provider may speak, by name."""
 
+from typing import ClassVar
+
 from llm_app.adapters.anthropic_native import AnthropicNative
 from llm_app.adapters.anthropic_xml import AnthropicXML
 from llm_app.adapters.base import Adapter
-from llm_app.adapters.earlier import LiteLLM1, OpenAINative1, Scripted1
 from llm_app.adapters.json_schema import JSONSchema
 from llm_app.adapters.litellm import LiteLLM
 from llm_app.adapters.openai_embeddings import OpenAIEmbeddings
 from llm_app.adapters.openai_media import OpenAIImages, OpenAISpeech
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.errors import BadRequest
-from llm_app.models.provider import ModelKind, Protocol
-from llm_app.scripted import Scripted
+from llm_app.models import ModelKind, Protocol
+from llm_app.scripted.adapter import Scripted
+from llm_app.types import ToolCall
+
+# --- versions in which no request is made any more; they stay as long as there are logs to rebuild by them -----------
+
+
+class _ArgumentsAsWritten:
+    """Version 1: the arguments of a call went back as they came, also where they were no JSON."""
+
+    version: ClassVar[int] = 1
+
+    def _arguments(self, call: ToolCall) -> str:
+        return call.arguments
+
+
+class OpenAINative1(_ArgumentsAsWritten, OpenAINative):
+    pass
+
+
+class LiteLLM1(_ArgumentsAsWritten, LiteLLM):
+    pass
+
+
+class Scripted1(_ArgumentsAsWritten, Scripted):
+    pass
+
 
 _ADAPTERS: dict[str, Adapter] = {
     adapter.name: adapter

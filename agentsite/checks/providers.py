@@ -6,8 +6,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from agentsite.checks.finding import Finding, broken, fine, note
 from llm_app.connection_test import run_trial
-from llm_app.models import Provider, Route
-from llm_app.models.provider import ModelKind, Protocol
+from llm_app.models import ModelKind, Protocol, Provider, Route
 
 _CHEAP = (ModelKind.TEXT, ModelKind.EMBEDDING)  # a picture or a sound costs more than a word
 

@@ -10,8 +10,7 @@ from django.db import transaction
 
 from agentsite.accounts.models import ApiToken, User
 from agentsite.environment import env
-from llm_app.models import LogicalModel, Provider, Route
-from llm_app.models.provider import Protocol
+from llm_app.models import LogicalModel, Protocol, Provider, Route
 
 
 @dataclass(frozen=True, kw_only=True)

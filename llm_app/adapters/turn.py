@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from llm_app.adapters.base import Parser
 from llm_app.adapters.think_tags import ThinkTags
 from llm_app.errors import StreamCut
-from llm_app.text_calls import Reading, read
 from llm_app.text_calls.argument_stream import ArgumentStream
 from llm_app.text_calls.pieces import Pieces
+from llm_app.text_calls.reading import Reading, read
 from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, PlainWords
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import CUT, Delta, DeltaKind, LLMTurnResult, Thinking, ToolCall

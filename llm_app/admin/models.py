@@ -8,8 +8,7 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 
 from llm_app.admin.routes import RouteInline, number
-from llm_app.models import LogicalModel, Route
-from llm_app.models.provider import ModelKind, Protocol
+from llm_app.models import LogicalModel, ModelKind, Protocol, Route
 
 
 @admin.register(LogicalModel)

@@ -12,11 +12,11 @@ from unfold.decorators import action, display
 from llm_app.admin.read_only import Untouched
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import State, Thresholds
+from llm_app.breaker.decisions import Thresholds
 from llm_app.connection_test import run_trial
-from llm_app.models import BreakerChange, Provider
+from llm_app.models import BreakerChange, BreakerState, Provider
 
-COLOURS = {State.CLOSED: "success", State.HALF_OPEN: "warning", State.OPEN: "danger"}
+COLOURS = {BreakerState.CLOSED: "success", BreakerState.HALF_OPEN: "warning", BreakerState.OPEN: "danger"}
 
 
 class BreakerActions(ModelAdmin):
@@ -36,13 +36,13 @@ class BreakerActions(ModelAdmin):
 
     @action(description="Force the breaker open: nobody calls", permissions=["change"])
     def force_open(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
-        self._force(request, chosen, State.OPEN)
+        self._force(request, chosen, BreakerState.OPEN)
 
     @action(description="Force the breaker closed: everybody calls", permissions=["change"])
     def force_closed(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
-        self._force(request, chosen, State.CLOSED)
+        self._force(request, chosen, BreakerState.CLOSED)
 
-    def _force(self, request: HttpRequest, chosen: QuerySet[Provider], state: State) -> None:
+    def _force(self, request: HttpRequest, chosen: QuerySet[Provider], state: BreakerState) -> None:
         for provider in chosen:
             changes.force(provider, state, request.user)
             self._say(request, provider, f"Its breaker is forced {state.label} until somebody resets it.")

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
-from llm_app.redaction import active_secrets
+from llm_app import active_secrets
 
 
 class Untouched:

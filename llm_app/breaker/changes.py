@@ -9,8 +9,8 @@ from django.db.models import DateTimeField, ExpressionWrapper, F, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
-from llm_app.breaker.decisions import State, Thresholds
-from llm_app.models import BreakerChange, CircuitBreaker, Provider
+from llm_app.breaker.decisions import Thresholds
+from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, Provider
 
 logger = logging.getLogger(__name__)
 
@@ -23,43 +23,43 @@ def current(provider: Provider) -> CircuitBreaker:
 def open_(seen: CircuitBreaker, reason: str, *, key_refused: bool = False) -> bool:
     """Nobody calls until the cooldown is over. False, here and below: the breaker has changed since it was seen."""
     cooldown = Thresholds.of(seen.provider.breaker).cooldown_s
-    return _change(seen, State.OPEN, reason, probe_at=_in(cooldown), key_refused=key_refused)
+    return _change(seen, BreakerState.OPEN, reason, probe_at=_in(cooldown), key_refused=key_refused)
 
 
 def take_probe(seen: CircuitBreaker) -> bool:
     """Whether we are the one call that probes. If we die, another one may when our attempt would have timed out."""
-    reason = "The cooldown is over." if seen.state == State.OPEN else "The last probe never came back."
+    reason = "The cooldown is over." if seen.state == BreakerState.OPEN else "The last probe never came back."
     is_due, end = Q(probe_at__lte=Now()), _in(seen.provider.total_timeout_s)
-    return _change(seen, State.HALF_OPEN, reason, is_due, probe_at=end, key_refused=seen.key_refused)
+    return _change(seen, BreakerState.HALF_OPEN, reason, is_due, probe_at=end, key_refused=seen.key_refused)
 
 
 def give_probe_back(seen: CircuitBreaker) -> bool:
     """The next call may probe at once."""
     reason = "The probe was interrupted."
-    return _change(seen, State.OPEN, reason, probe_at=Now(), key_refused=seen.key_refused)
+    return _change(seen, BreakerState.OPEN, reason, probe_at=Now(), key_refused=seen.key_refused)
 
 
 def close(seen: CircuitBreaker, reason: str) -> bool:
-    return _change(seen, State.CLOSED, reason)
+    return _change(seen, BreakerState.CLOSED, reason)
 
 
-def force(provider: Provider, state: State, by: Any) -> None:
+def force(provider: Provider, state: BreakerState, by: Any) -> None:
     """An administrator's word: it stays so until somebody resets it."""
     _order(provider, state, f"Forced {state.label}.", by, forced=True)
 
 
 def reset(provider: Provider, by: Any = None, reason: str = "Reset.") -> None:
     """Closes it, forgets the calls so far, and leaves it to itself."""
-    _order(provider, State.CLOSED, reason, by)
+    _order(provider, BreakerState.CLOSED, reason, by)
 
 
 def give_new_chance(provider: Provider, by: Any = None) -> None:
     """Its settings were changed, so what they led to no longer counts; what an administrator forced stays."""
-    if CircuitBreaker.objects.filter(provider=provider, forced=False).exclude(state=State.CLOSED).exists():
+    if CircuitBreaker.objects.filter(provider=provider, forced=False).exclude(state=BreakerState.CLOSED).exists():
         reset(provider, by, "Its settings were changed.")
 
 
-def _order(provider: Provider, state: State, reason: str, by: Any, **fields: Any) -> None:
+def _order(provider: Provider, state: BreakerState, reason: str, by: Any, **fields: Any) -> None:
     """Whatever its state is now: the calls that would change it meanwhile wait for the lock, and come too late."""
     with transaction.atomic():
         CircuitBreaker.objects.get_or_create(provider=provider)
@@ -67,7 +67,7 @@ def _order(provider: Provider, state: State, reason: str, by: Any, **fields: Any
         _change(seen, state, reason, by=by, **fields)
 
 
-def _change(seen: CircuitBreaker, to: State, reason: str, *conditions: Q, by: Any = None, **fields: Any) -> bool:
+def _change(seen: CircuitBreaker, to: BreakerState, reason: str, *conditions: Q, by: Any = None, **fields: Any) -> bool:
     """One guarded update, and its line in the history."""
     unset: dict[str, Any] = {"forced": False, "key_refused": False, "probe_at": None}
     with transaction.atomic():

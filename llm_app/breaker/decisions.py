@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from django.db.models import TextChoices
-
 from llm_app import errors
+from llm_app.models import BreakerState
 
 # What counts against a provider. A refused request (400) does not: it was answered.
 _FAULTS = (
@@ -19,12 +18,6 @@ _FAULTS = (
     errors.Overloaded,
 )
 _FAULT_NAMES = frozenset(fault.__name__ for fault in _FAULTS)
-
-
-class State(TextChoices):
-    CLOSED = "closed", "closed"  # calls go through
-    OPEN = "open", "open"  # nobody calls
-    HALF_OPEN = "half_open", "half-open"  # one call probes, the others stay away
 
 
 class Entrance(Enum):
@@ -55,7 +48,7 @@ class Thresholds:
 
 def entrance(state: str, *, forced: bool, is_due: bool) -> Entrance:
     """`is_due`: the cooldown is over, or the worker that probes is taken for dead."""
-    if state == State.CLOSED:
+    if state == BreakerState.CLOSED:
         return Entrance.FREE
     return Entrance.PROBE if is_due and not forced else Entrance.SHUT
 

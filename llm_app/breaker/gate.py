@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import Entrance, State, Thresholds, counts, entrance, trips
+from llm_app.breaker.decisions import Entrance, Thresholds, counts, entrance, trips
 from llm_app.errors import AuthenticationFailed, CircuitOpen, LLMError
-from llm_app.models import LLMLog, Route
-from llm_app.models.log import CallStatus
+from llm_app.models import BreakerState, CallStatus, LLMLog, Route
 from llm_app.types import Purpose
 
 
@@ -27,7 +26,7 @@ class Gate:
     @property
     def has_opened(self) -> bool:
         """After a failed attempt: it was open, or this failure opened it."""
-        return self._breaker.state == State.OPEN
+        return self._breaker.state == BreakerState.OPEN
 
     @contextmanager
     def passage(self) -> Iterator[None]:

@@ -9,17 +9,16 @@ from typing import Any
 
 from django.db import transaction
 
+from llm_app import active_secrets
 from llm_app.adapters.base import RouteParameters
 from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import AnswerMeter, CallSize
 from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
 from llm_app.call.routing import endpoint_of, parameters_of, recipient_of
 from llm_app.errors import LLMError, ProviderTimeout
-from llm_app.models import LLMLog, Route
-from llm_app.models.log import CallStatus
+from llm_app.models import CallStatus, LLMLog, Route
 from llm_app.pricing import prices
 from llm_app.protocols import adapter_for
-from llm_app.redaction import active_secrets
 from llm_app.redaction.prompt import redacted_prompt
 from llm_app.redaction.turn import redacted_turn
 from llm_app.types import Delta, LLMTurnResult, Purpose, Usage

@@ -6,8 +6,7 @@ from typing import Any
 
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.call.llm_call import Recipient
-from llm_app.models import Route
-from llm_app.models.provider import ModelKind, Protocol
+from llm_app.models import ModelKind, Protocol, Route
 from llm_app.protocols import adapter_for
 
 # Quirks of model families at OpenAI and whoever passes its requests on, by the beginning of the model's name.

@@ -1,18 +1,22 @@
 """Rows of the LLM layer. They know tasks and sessions by id only, so that migrations have no circle."""
 
-from llm_app.models.breaker import BreakerChange, CircuitBreaker
+from llm_app.models.breaker import BreakerChange, BreakerState, CircuitBreaker
 from llm_app.models.budget import Budget, Reservation, Spending
-from llm_app.models.log import Blob, LLMLog
-from llm_app.models.provider import LogicalModel, Provider, Route
+from llm_app.models.log import Blob, CallStatus, LLMLog
+from llm_app.models.provider import LogicalModel, ModelKind, Protocol, Provider, Route
 from llm_app.models.secret import Secret, ServiceKey
 
 __all__ = [
     "Blob",
     "BreakerChange",
+    "BreakerState",
     "Budget",
+    "CallStatus",
     "CircuitBreaker",
     "LLMLog",
     "LogicalModel",
+    "ModelKind",
+    "Protocol",
     "Provider",
     "Reservation",
     "Route",

@@ -4,8 +4,13 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from llm_app.breaker.decisions import State
 from llm_app.models.provider import Provider
+
+
+class BreakerState(models.TextChoices):
+    CLOSED = "closed", "closed"  # calls go through
+    OPEN = "open", "open"  # nobody calls
+    HALF_OPEN = "half_open", "half-open"  # one call probes, the others stay away
 
 
 class CircuitBreaker(models.Model):
@@ -15,7 +20,7 @@ class CircuitBreaker(models.Model):
     """
 
     provider = models.OneToOneField(Provider, models.CASCADE, primary_key=True, related_name="circuit_breaker")
-    state = models.CharField(max_length=9, choices=State, default=State.CLOSED)
+    state = models.CharField(max_length=9, choices=BreakerState, default=BreakerState.CLOSED)
     forced = models.BooleanField(default=False, help_text="Stays as it is until an administrator resets it.")
     key_refused = models.BooleanField(default=False, help_text="It opened because the provider refused its key.")
     reason = models.TextField(blank=True)
@@ -30,7 +35,7 @@ class CircuitBreaker(models.Model):
     class Meta:
         db_table = "circuit_breakers"
         constraints = [
-            models.CheckConstraint(condition=Q(state__in=State.values), name="breaker_state_known"),
+            models.CheckConstraint(condition=Q(state__in=BreakerState.values), name="breaker_state_known"),
         ]
 
     def __str__(self) -> str:
@@ -41,8 +46,8 @@ class BreakerChange(models.Model):
     """One change of a breaker's state. `by` is the person who ordered it; empty: the calls did."""
 
     provider = models.ForeignKey(Provider, models.CASCADE, related_name="breaker_changes")
-    before = models.CharField(max_length=9, choices=State)
-    after = models.CharField(max_length=9, choices=State)
+    before = models.CharField(max_length=9, choices=BreakerState)
+    after = models.CharField(max_length=9, choices=BreakerState)
     reason = models.TextField()
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
     at = models.DateTimeField(auto_now_add=True)

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 import yaml
 
-from llm_app.models import Provider, Route
-from llm_app.models.provider import Protocol
+from llm_app.models import Protocol, Provider, Route
 from llm_app.types import Usage
 
 Price = Mapping[str, Any]

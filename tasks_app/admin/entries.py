@@ -5,7 +5,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from llm_app.redaction import active_secrets, seen_values
+from llm_app import active_secrets
+from llm_app.redaction import seen_values
 from tasks_app.admin import links
 from tasks_app.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
 from tasks_app.models import ContextEntry, Session, Task

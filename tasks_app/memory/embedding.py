@@ -10,13 +10,12 @@ from typing import Any, TypeVar
 
 from django.db import transaction
 
-from llm_app import errors, stored_prompt
+from llm_app import active_secrets, errors, stored_prompt
 from llm_app.adapters.openai_embeddings import vectors
 from llm_app.call import client
 from llm_app.call.llm_call import Completion, LLMCall, Runner
 from llm_app.call.retry import Action
 from llm_app.models import LLMLog
-from llm_app.redaction import active_secrets
 from llm_app.redaction.redactor import Redactor
 from llm_app.types import Delta, Message, Prompt, Purpose
 from tasks_app.run.context import TaskContext

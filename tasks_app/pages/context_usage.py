@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from llm_app.models import LLMLog, LogicalModel
-from llm_app.models.log import CallStatus
+from llm_app.models import CallStatus, LLMLog, LogicalModel
 from llm_app.types import Purpose
 from tasks_app.models import Session
 

@@ -6,8 +6,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from llm_app.models import Route
-from llm_app.models.provider import Protocol
+from llm_app.models import Protocol, Route
 from tasks_app import services
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal

@@ -8,8 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 from knox.models import get_token_model
 
+from llm_app import active_secrets
 from llm_app.models import Secret
-from llm_app.redaction import active_secrets
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.pages.answers import done

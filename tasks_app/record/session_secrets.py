@@ -4,9 +4,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from llm_app import active_secrets
+from llm_app.active_secrets import ActiveSecrets
 from llm_app.models import Secret
-from llm_app.redaction import active_secrets
-from llm_app.redaction.active_secrets import InForce
 from llm_app.redaction.redactor import Redactor
 from tasks_app.models import Session, SessionMember, Task
 
@@ -16,11 +16,11 @@ class SessionSecrets:
 
     def __init__(self, session: Session) -> None:
         self._writers = _writers(Session.objects.filter(pk=session.pk))
-        self.in_force = self.refresh()
+        self.active = self.refresh()
 
-    def refresh(self) -> InForce:
-        self.in_force = active_secrets.of_people(self._writers)
-        return self.in_force
+    def refresh(self) -> ActiveSecrets:
+        self.active = active_secrets.of_people(self._writers)
+        return self.active
 
     def usable_in(self, task: Task) -> dict[str, str]:
         """Value by name of what a call of `task`, held by this worker, may be given at this moment.
@@ -28,17 +28,17 @@ class SessionSecrets:
         The agent does what anyone tells it who may write in the session or has written in the task: so it has what
         each of them may use. A person's own goes before the team's.
         """
-        if not self.in_force.secrets:
+        if not self.active.secrets:
             return {}
         people = {task.started_by_id, *task.other_authors, *_writers(Session.objects.filter(pk=task.session_id))}
         usable = set(Secret.objects.usable_by_all(people).values_list("name", "owner"))
-        found = {(name, owner): value for name, owner, value in self.in_force.secrets if (name, owner) in usable}
+        found = {(name, owner): value for name, owner, value in self.active.secrets if (name, owner) in usable}
         return {name: found[name, owner] for name, owner in sorted(found, key=lambda key: key[1] is not None)}
 
     @property
     def redactor(self) -> Redactor:
         """As of the last refresh."""
-        return self.in_force.redactor
+        return self.active.redactor
 
 
 def redactor_of(session: Session) -> Redactor:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from llm_app import active_secrets
 from llm_app.models import LLMLog
-from llm_app.redaction import active_secrets
 from llm_app.redaction.redactor import Redactor
 from tasks_app.errors import Refusal
 from tasks_app.models import Session

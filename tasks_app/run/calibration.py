@@ -2,8 +2,7 @@
 
 from uuid import UUID
 
-from llm_app.models import LLMLog
-from llm_app.models.log import CallStatus
+from llm_app.models import CallStatus, LLMLog
 from llm_app.types import Purpose
 
 LEAST, MOST = 0.5, 2.0  # a provider that says it is further off does not count what we sent

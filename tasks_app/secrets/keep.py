@@ -7,8 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
+from llm_app import active_secrets
 from llm_app.models import Secret
-from llm_app.redaction import active_secrets
 from llm_app.redaction.placeholder import NAME, placeholder
 from llm_app.redaction.redactor import Redactor
 from llm_app.redaction.refusal import why_refused

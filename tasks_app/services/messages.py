@@ -9,7 +9,7 @@ from typing import Any, Literal
 from django.db import transaction
 from django.utils import timezone
 
-from llm_app.redaction import active_secrets
+from llm_app import active_secrets
 from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall, SchemaTooLate, TaskRunning, WorkflowTooLate
 from tasks_app.events import broadcast
 from tasks_app.interaction import approver, message_text, next_task, resume

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from llm_app.redaction import active_secrets
+from llm_app import active_secrets
 from tasks_app.engine.capabilities.mcp_targets import target_of
 from tasks_app.events import event_loop
 from tasks_app.runtime import process

@@ -6,8 +6,7 @@ from django.utils import timezone
 from agentsite.accounts.models import ApiToken
 from agentsite.models import AppliedValue
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import State
-from llm_app.models import Blob, Budget, LLMLog, Secret
+from llm_app.models import Blob, BreakerState, Budget, LLMLog, Secret
 from llm_app.types import ToolCall
 from tasks_app.models import (
     Agent,
@@ -51,7 +50,7 @@ def add_more(number: int = 1) -> Task:
     Budget.objects.create(user=member, usd_per_day=number)
     Secret.objects.create(name=f"SECRET{number}", value="a secret value", owner=member)
     route = factories.RouteFactory(provider__api_key="sk-stored")
-    changes.force(route.provider, State.OPEN, member)
+    changes.force(route.provider, BreakerState.OPEN, member)
     model = route.model
     model.roles.add(role)
     EngineProcess.objects.beat(f"host:{number}")

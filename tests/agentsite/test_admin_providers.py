@@ -9,8 +9,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import State
-from llm_app.models import BreakerChange, CircuitBreaker, LLMLog, Provider, Route
+from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, LLMLog, Provider, Route
 from tests import factories
 from tests.provider import FakeProvider, Reply, openai_call, openai_embeddings, openai_text, running
 from tests.server import free_port
@@ -155,7 +154,7 @@ def test_a_provider_without_a_route_says_what_is_missing(browser: Client) -> Non
 def test_a_test_goes_past_an_open_breaker_and_leaves_it_as_it_is(
     main: Provider, server: FakeProvider, browser: Client, root: Any
 ) -> None:
-    changes.force(main, State.OPEN, root)
+    changes.force(main, BreakerState.OPEN, root)
     assert "It works" in act(browser, "test", main)[0]
     server.replies = [Reply(status=401)]
     act(browser, "test", main)
@@ -207,7 +206,7 @@ def save(browser: Client, provider: Provider, **fields: Any) -> Any:
     (history,) = page.context["inline_admin_formsets"]
     management = history.formset.management_form
     hidden = {management.add_prefix(name): management[name].value() for name in management.fields}
-    changes.force(provider, State.CLOSED, None)  # the history grows while the form is open
+    changes.force(provider, BreakerState.CLOSED, None)  # the history grows while the form is open
     return browser.post(f"{LIST}{provider.pk}/change/", filled | hidden | fields)
 
 
@@ -231,7 +230,7 @@ def test_a_new_key_closes_what_the_old_one_opened(main: Provider, browser: Clien
 
 
 def test_an_administrators_word_on_a_breaker_outlives_a_new_key(main: Provider, root: Any) -> None:
-    changes.force(main, State.OPEN, root)
+    changes.force(main, BreakerState.OPEN, root)
     changes.give_new_chance(main, root)
     assert CircuitBreaker.objects.get().state == "open"
 

@@ -7,8 +7,7 @@ from django.contrib.auth.models import Group
 
 from agentsite.configuration.mistakes import ConfigurationError
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import State
-from llm_app.models import CircuitBreaker, LogicalModel, Provider
+from llm_app.models import BreakerState, CircuitBreaker, LogicalModel, Provider
 
 pytestmark = pytest.mark.django_db
 PROVIDER = "providers:\n  - {name: p, protocol: openai_native, base_url: http://127.0.0.1:1, api_key: KEY}\n"
@@ -44,6 +43,6 @@ def test_a_new_key_closes_the_breaker_that_the_old_one_opened(configure: Any) ->
     configure(PROVIDER.replace("KEY", "wrong"))
     changes.open_(changes.current(Provider.objects.get()), "It does not accept its key.", key_refused=True)
     configure(PROVIDER.replace("KEY", "wrong"))
-    assert CircuitBreaker.objects.get().state == State.OPEN
+    assert CircuitBreaker.objects.get().state == BreakerState.OPEN
     configure(PROVIDER.replace("KEY", "right"))
-    assert CircuitBreaker.objects.get().state == State.CLOSED
+    assert CircuitBreaker.objects.get().state == BreakerState.CLOSED

@@ -16,8 +16,7 @@ from django.urls import reverse
 from agentsite.environment import VAR_DIR
 from agentsite.serving.server_lock import ServerLock
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import State
-from llm_app.models import LLMLog, Provider
+from llm_app.models import BreakerState, LLMLog, Provider
 from tasks_app.models import EngineProcess
 from tests import factories
 from tests.provider import FakeProvider, Reply, openai_call, running
@@ -179,8 +178,10 @@ def test_a_refused_key_is_for_the_administrator_to_mend(model: Any) -> None:
     assert doctor()[f"breaker {provider}"]["mend"] == "Set the right key in the admin."
 
 
-@pytest.mark.parametrize(("state", "words"), [(State.OPEN, "forced open"), (State.CLOSED, "forced closed")])
-def test_a_breaker_that_somebody_forced_is_a_note(state: State, words: str, model: Any, root: Any) -> None:
+@pytest.mark.parametrize(
+    ("state", "words"), [(BreakerState.OPEN, "forced open"), (BreakerState.CLOSED, "forced closed")]
+)
+def test_a_breaker_that_somebody_forced_is_a_note(state: BreakerState, words: str, model: Any, root: Any) -> None:
     provider = Provider.objects.get()
     changes.force(provider, state, root)
     found = doctor()[f"breaker {provider}"]

@@ -9,9 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from llm_app import errors
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import State
 from llm_app.call.retry import Action
-from llm_app.models import BreakerChange, CircuitBreaker, LLMLog, Provider
+from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, LLMLog, Provider
 from tests.llm_app.conftest import Watcher, complete, cooldown_is_over, routed, run
 from tests.provider import Reply, openai_text
 
@@ -217,7 +216,7 @@ def test_the_lease_of_a_probe_is_the_time_that_one_attempt_may_take(opened):
 
 def test_forced_open_it_stays_open_beyond_every_cooldown(model, server, alice):
     server.replies = [FINE]
-    changes.force(Provider.objects.get(), State.OPEN, alice)
+    changes.force(Provider.objects.get(), BreakerState.OPEN, alice)
     cooldown_is_over()
     with pytest.raises(errors.ProviderUnavailable):
         complete(model)
@@ -226,7 +225,7 @@ def test_forced_open_it_stays_open_beyond_every_cooldown(model, server, alice):
 
 def test_forced_closed_it_lets_every_call_through(model, server, alice):
     server.replies = [DOWN]
-    changes.force(Provider.objects.get(), State.CLOSED, alice)
+    changes.force(Provider.objects.get(), BreakerState.CLOSED, alice)
     for _ in range(2):
         with pytest.raises(errors.ProviderUnavailable):
             complete(model)
@@ -243,8 +242,8 @@ def test_reset_gives_it_back_to_itself_with_an_empty_window(opened, server, alic
 
 def test_every_order_stands_in_the_history_with_who_gave_it(model, alice):
     provider = Provider.objects.get()
-    changes.force(provider, State.OPEN, alice)
-    changes.force(provider, State.CLOSED, alice)
+    changes.force(provider, BreakerState.OPEN, alice)
+    changes.force(provider, BreakerState.CLOSED, alice)
     changes.reset(provider, alice)
     assert list(BreakerChange.objects.order_by("pk").values_list("before", "after", "reason", "by")) == [
         ("closed", "open", "Forced open.", alice.pk),
@@ -257,7 +256,7 @@ def test_an_order_that_comes_while_a_call_runs_wins(model, server, alice):
     server.replies = [Reply(status=401)]
 
     def meanwhile(work):
-        changes.force(Provider.objects.get(), State.CLOSED, alice)
+        changes.force(Provider.objects.get(), BreakerState.CLOSED, alice)
         return run(work)
 
     with pytest.raises(errors.AuthenticationFailed):

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_app import errors
-from llm_app.breaker.decisions import Entrance, State, Thresholds, counts, entrance, trips
+from llm_app.breaker.decisions import Entrance, Thresholds, counts, entrance, trips
+from llm_app.models import BreakerState
 
 OK, BAD, REFUSED = "", "ServerError", "BadRequest"
 
@@ -13,13 +14,13 @@ OK, BAD, REFUSED = "", "ServerError", "BadRequest"
 @pytest.mark.parametrize(
     ("state", "forced", "is_due", "expected"),
     [
-        (State.CLOSED, False, False, Entrance.FREE),
-        (State.CLOSED, True, False, Entrance.FREE),
-        (State.OPEN, False, False, Entrance.SHUT),
-        (State.OPEN, False, True, Entrance.PROBE),
-        (State.OPEN, True, True, Entrance.SHUT),
-        (State.HALF_OPEN, False, False, Entrance.SHUT),
-        (State.HALF_OPEN, False, True, Entrance.PROBE),
+        (BreakerState.CLOSED, False, False, Entrance.FREE),
+        (BreakerState.CLOSED, True, False, Entrance.FREE),
+        (BreakerState.OPEN, False, False, Entrance.SHUT),
+        (BreakerState.OPEN, False, True, Entrance.PROBE),
+        (BreakerState.OPEN, True, True, Entrance.SHUT),
+        (BreakerState.HALF_OPEN, False, False, Entrance.SHUT),
+        (BreakerState.HALF_OPEN, False, True, Entrance.PROBE),
     ],
 )
 def test_who_may_pass(state, forced, is_due, expected):

@@ -5,9 +5,8 @@ from django.contrib.auth.models import Group
 
 from llm_app import errors
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import State
 from llm_app.call.retry import Action
-from llm_app.models import LLMLog, Provider, Route
+from llm_app.models import BreakerState, LLMLog, Provider, Route
 from tests.llm_app.conftest import Watcher, complete, routed, run
 from tests.provider import Reply, openai_text
 
@@ -71,7 +70,7 @@ def test_retry_after_reaches_the_schedule(servers):
 
 
 def test_a_route_behind_an_open_breaker_is_no_next_route(two, servers, alice):
-    changes.force(Provider.objects.get(routes__priority=2), State.OPEN, alice)
+    changes.force(Provider.objects.get(routes__priority=2), BreakerState.OPEN, alice)
     servers[0].replies = [BUSY, BUSY, FINE]
     assert complete(two) == "fine"
     assert sent(servers) == [3, 0, 0]
@@ -85,7 +84,7 @@ def test_who_waits_out_an_overload_sends_nothing_while_the_breaker_is_open(serve
     def meanwhile(work):
         if work.__name__ == "sleep":
             waits.append(len(servers[0].received))
-            changes.force(provider, State.OPEN if len(waits) < 3 else State.CLOSED, alice)
+            changes.force(provider, BreakerState.OPEN if len(waits) < 3 else BreakerState.CLOSED, alice)
         return run(work)
 
     watcher = Watcher()

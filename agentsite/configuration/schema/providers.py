@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, JsonValue, SecretStr, StringConstraints, model_validator
 
 from agentsite.configuration.values import Amount, Count, CountOrNone, Name, Number, Seconds, Section, WebAddress
-from llm_app.models.provider import ModelKind, Protocol
+from llm_app.models import ModelKind, Protocol
 
 
 class Breaker(Section):

@@ -5,8 +5,7 @@ from django.contrib.auth.models import Group
 from agentsite.configuration import schema
 from agentsite.configuration.rows import put
 from agentsite.configuration.sections import routes
-from llm_app.models import LogicalModel
-from llm_app.models.provider import ModelKind
+from llm_app.models import LogicalModel, ModelKind
 
 _DEFAULT = "default"
 

@@ -5,8 +5,7 @@ from django.db.models import Q
 
 from agentsite.configuration import schema
 from agentsite.configuration.rows import put
-from llm_app.models import LogicalModel, Provider, Route
-from llm_app.models.provider import Protocol
+from llm_app.models import LogicalModel, Protocol, Provider, Route
 
 # The demo only stands in until there is a model.
 DEMO = Q(provider__protocol=Protocol.SCRIPTED, provider_model="demo")

@@ -31,7 +31,7 @@ class McpTargets:
     def _credential(self, secret: str) -> str:
         """The team's was chosen for the server by an administrator: whoever has its tools may use it."""
         secrets = self._context.secrets
-        usable = secrets.in_force.of_team | secrets.usable_in(self._context.task)
+        usable = secrets.active.of_team | secrets.usable_in(self._context.task)
         return usable.get(secret, "")
 
 

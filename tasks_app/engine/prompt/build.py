@@ -65,7 +65,7 @@ def _secrets(context: TaskContext, visible: Iterable[ToolDefinition]) -> dict[st
     """The inputs that say which placeholders may be used where; nothing without a tool that takes secrets."""
     tools = ", ".join(f"`{tool.name}`" for tool in visible if tool.takes_secrets)
     usable = context.secrets.usable_in(context.task) if tools else {}
-    own = {name for name, owner, _ in context.secrets.in_force.secrets if owner == context.task.started_by_id}
+    own = {name for name, owner, _ in context.secrets.active.secrets if owner == context.task.started_by_id}
     return {
         "secrets": tuple(map(placeholder, sorted(usable))),
         "tools_with_secrets": tools,

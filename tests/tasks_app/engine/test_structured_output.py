@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from llm_app.models import LLMLog, Secret
-from llm_app.models.log import Blob
+from llm_app.models import Blob, LLMLog, Secret
 from tasks_app import services
 from tasks_app.errors import InvalidMessage, SchemaTooLate
 from tests import factories

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from llm_app.models import LLMLog
-from llm_app.models.log import Blob
+from llm_app.models import Blob, LLMLog
 from tasks_app import services
 from tasks_app.events import event_loop, stream_buffer
 from tests import factories
