@@ -9,11 +9,10 @@ import aiohttp
 
 from llm_app import errors, stored_prompt
 from llm_app.call.attempt import Attempt
-from llm_app.call.llm_call import LLMCall, Recipient, StoredPrompt
-from llm_app.call.retry import Action
+from llm_app.call.llm_call import LLMCall, Observer, Recipient, StoredPrompt
 from llm_app.models import LLMLog, ModelKind, Provider, Route
 from llm_app.transport import wire
-from llm_app.types import Delta, Message, Prompt, Purpose, ToolSpec
+from llm_app.types import Message, Prompt, Purpose, ToolSpec
 
 T = TypeVar("T")
 SILENCE = 20.0  # seconds; an administrator waits for the page
@@ -68,7 +67,7 @@ def _targets(provider: Provider, kinds: Collection[ModelKind]) -> list[Route]:
 
 def _call(route: Route) -> LLMLog:
     call = LLMCall(purpose=Purpose.TEST, prompt_for=_prompt_for, model=route.model.name)
-    completion = Attempt(call, route, 1, _Nobody()).run(_run)
+    completion = Attempt(call, route, 1, Observer()).run(_run)
     completion.log.save()
     return completion.log
 
@@ -87,20 +86,6 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 def _prompt_for(recipient: Recipient) -> StoredPrompt:
     return stored_prompt.keep(_PROMPT)
-
-
-class _Nobody:
-    """Nobody watches a trial."""
-
-    def attempt(self) -> None: ...
-
-    def delta(self, delta: Delta) -> None: ...
-
-    def failed(self, error: errors.LLMError, then: Action, delay: float) -> None: ...
-
-    def waiting(self, why: str) -> None: ...
-
-    def used(self, log: LLMLog) -> None: ...
 
 
 def explain(error: errors.LLMError, route: Route) -> str:

@@ -73,8 +73,8 @@ class LLMCall:
     needs_sight: bool = False
 
 
-class Observer(Protocol):
-    """Who watches a call. `delta` comes on the event loop, the others on the caller's thread."""
+class Observer:
+    """Watches a call; the base ignores everything. `delta` comes on the event loop, the rest on the caller's thread."""
 
     def attempt(self) -> None:
         """A new attempt begins; what was streamed before is void."""

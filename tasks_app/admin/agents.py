@@ -12,7 +12,7 @@ from unfold.decorators import action
 from llm_app.types import ToolMode
 from tasks_app.admin.agent_form import FIELDSETS, AgentForm
 from tasks_app.admin.prompt_sections import PromptSectionInline
-from tasks_app.engine.prompt.preview import preview
+from tasks_app.engine.prompt.build import preview
 from tasks_app.models import Agent, PromptSection
 
 

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from tasks_app.api.access import visible_task
 from tasks_app.api.entries import ToolCallSerializer
-from tasks_app.interaction.pending import pending_of
+from tasks_app.interaction.open_call import pending_json
 from tasks_app.models import Task, TaskState
 from tasks_app.models.task import FailureCode, WaitingFor
 
@@ -87,7 +87,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
 
     @extend_schema_field(PendingSerializer(allow_null=True))
     def get_pending(self, task: Task) -> dict[str, Any] | None:
-        return pending_of(task)
+        return pending_json(task)
 
 
 class TaskQuery(serializers.Serializer[Any]):

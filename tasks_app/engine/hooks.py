@@ -1,18 +1,19 @@
 """The hooks of a step: the plugins of this installation, and those that the session's agent asks for."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from django.conf import settings
 
-from tasks_app.engine.surroundings import surroundings
-from tasks_app.models import Agent
+from tasks_app.engine.capabilities.model_access import ModelAccess
+from tasks_app.models import Agent, ContextEntry, ContextType
 from tasks_app.record.draft import notice
 from tasks_app.run.context import TaskContext
 from tools_app.hooks import asking, builtin
-from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, Refuse
+from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, HookContext, PastCall, Refuse
 from tools_app.hooks.loading import plugins
 
 logger = logging.getLogger(__name__)
@@ -92,3 +93,48 @@ async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
             case AskApproval():
                 opinion.ask = opinion.ask or f"{hook.name}: {said.reason}"
     return opinion
+
+
+def surroundings(context: TaskContext) -> HookContext:
+    reviewer = context.agent.review_model if context.agent else None
+    ask = ModelAccess(context, lambda words: None, model=reviewer.name if reviewer else "").ask
+    return HookContext(
+        session=str(context.session.pk),
+        task=str(context.task.pk),
+        person=context.task.started_by.get_username(),
+        request=lambda: _request(context),
+        past=lambda: _past(context),
+        ask_model=ask,
+    )
+
+
+def _request(context: TaskContext) -> str:
+    """All that its person wrote in this task, oldest first."""
+    words = [entry.content for entry in _newest_first(context) if entry.context_type == ContextType.USER_MESSAGE]
+    return "\n\n".join(reversed(words))
+
+
+def _past(context: TaskContext) -> Sequence[PastCall]:
+    """The calls that have their result, oldest first."""
+    made, result = [], None
+    for entry in _newest_first(context):
+        if entry.tool_call_id:
+            result = entry
+        elif entry.call and result is not None and result.tool_call_id == entry.call["id"]:
+            made.append(_past_call(entry, result))
+    return made[::-1]
+
+
+def _past_call(entry: ContextEntry, result: ContextEntry) -> PastCall:
+    return PastCall(
+        tool=(entry.call or {})["name"],
+        arguments=entry.arguments if isinstance(entry.arguments, dict) else {},
+        status=str(result.metadata.get("status", "")),
+        content=result.content,
+        refused_by=str(result.metadata.get("refused_by", "")),
+    )
+
+
+def _newest_first(context: TaskContext) -> Iterator[ContextEntry]:
+    """The entries of this task: a session's tasks stand one after the other."""
+    return takewhile(lambda entry: entry.task_id == context.task.pk, reversed(context.history.entries))

@@ -1,5 +1,6 @@
 """Watches an LLM call: streams what a person may see, and keeps in the record what came of failed attempts."""
 
+from llm_app.call.llm_call import Observer
 from llm_app.call.retry import Action
 from llm_app.errors import LLMError, Overloaded
 from llm_app.models import LLMLog
@@ -12,7 +13,7 @@ from tasks_app.run.context import TaskContext
 _GOES_ON = (Action.RETRY, Action.NEXT_ROUTE)
 
 
-class LLMObserver:
+class LLMObserver(Observer):
     """`delta` is called on the event loop, the rest on the task's thread."""
 
     def __init__(self, context: TaskContext) -> None:

@@ -1,8 +1,9 @@
-"""Runs a cleared call, raced against the people, and stores what came of it."""
+"""Runs a cleared call until a person interrupts it, lets the hooks check its result, and stores that."""
 
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from tasks_app.engine import workflow
@@ -12,6 +13,7 @@ from tasks_app.engine.due_reminders import after_result
 from tasks_app.engine.effects import loading, versions
 from tasks_app.engine.effects.fields import fields_of, rows_of
 from tasks_app.engine.effects.structured import count_misfits
+from tasks_app.engine.hooks import consult
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.memory import tool
 from tasks_app.models import TaskState
@@ -24,6 +26,7 @@ from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract.base import ToolResult
 from tools_app.contract.effects import Effect, WaitForReply
 from tools_app.errors import ToolError
+from tools_app.hooks.base import Outcome
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +54,26 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     finally:
         call.log.duration_ms = round((time.monotonic() - began) * 1000)
         context.streamed = stream
+
+
+def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> ToolResult:
+    """The result as the hooks let it pass: whole, with notes, or withheld. Its declared effects apply in any case.
+
+    Raises Aborted when a person interrupts; the result is then withheld, because it was not checked.
+    """
+    outcome = Outcome(status=result.status, content=result.content)
+    try:
+        opinion = consult(context, "after_execution", cleared.described, outcome)
+    except WorkAborted:
+        cleared.open.log.status = CallStatus.INTERRUPTED
+        context.stage(rows=[cleared.open.log])
+        words = "It ran. The user interrupted before its result was checked, so the result is withheld."
+        raise Aborted(*cleared.open.result(words, CallStatus.INTERRUPTED)) from None
+    if opinion.refusal:
+        words = f"[The tool ran. Its result is withheld by {opinion.words}]"
+        return replace(result, content=words, status="blocked", images=(), metadata={"withheld_by": opinion.refused_by})
+    notes = [f"[{note}]" for note in opinion.notes]
+    return replace(result, content="\n".join([result.content, *notes])) if notes else result
 
 
 def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> None:

@@ -1,27 +1,79 @@
 """One turn of the LLM: from the context to the one call that shall run."""
 
-import re
-from uuid import uuid4
-
 from llm_app import errors
 from llm_app.call import client
-from llm_app.call.llm_call import Completion, LLMCall
-from llm_app.types import LLMTurnResult, Purpose, ToolCall
-from tasks_app import reminders
+from llm_app.call.llm_call import Completion, LLMCall, Recipient, References, Runner, StoredPrompt
+from llm_app.stored_prompt import tools_text
+from llm_app.types import Prompt, Purpose
+from tasks_app.engine.compaction import summary
+from tasks_app.engine.compaction.apply import about_to_be_cut, make_room
+from tasks_app.engine.compaction.measure import Measured, measure
 from tasks_app.engine.compaction.summary import SummaryDue
-from tasks_app.engine.failures import failure_of
 from tasks_app.engine.observer import LLMObserver
-from tasks_app.engine.requests import Requests
+from tasks_app.engine.reply import first_call
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models import ContextType, ToolCallLog
+from tasks_app.models.context_cut import Cause
 from tasks_app.models.task import FailureCode
-from tasks_app.models.tool_call import CallStatus
 from tasks_app.record.draft import Draft
 from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import Aborted, Failed, LimitExceeded, NoToolCall
+from tasks_app.run.interrupts import Aborted, Failed, LimitExceeded
 from tasks_app.runtime.cancellation import WorkAborted
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
+_CODES: list[tuple[type[errors.LLMError], FailureCode]] = [
+    (errors.AuthenticationFailed, FailureCode.AUTHENTICATION),
+    (errors.ContextTooLong, FailureCode.CONTEXT_OVERFLOW),
+    (errors.BadRequest, FailureCode.STRUCTURAL_ERROR),
+    (errors.LLMError, FailureCode.PROVIDER_UNAVAILABLE),
+]
+
+
+class Requests:
+    """`prompt_for` is that of the step's call; `shorten` is for a provider that finds its prompt too long."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+        self._latest: Recipient | None = None
+        self._may_ask = context.agent is not None and context.agent.summarise
+        self._told: Draft | None = None
+
+    def prompt_for(self, recipient: Recipient) -> StoredPrompt:
+        """Moves the cut if it must. Raises Failed where that does not help, and SummaryDue before the first route."""
+        self._latest = recipient
+        measured = measure(self._context, recipient)
+        if measured.is_full and self._may_ask:
+            raise SummaryDue()
+        self._may_ask = False
+        if measured.is_full:
+            make_room(self._context, recipient, Cause.FILLED, self._told)
+            self._told = None
+            measured = measure(self._context, recipient)
+        return self._stored(measured)
+
+    def sum_up(self, run: Runner) -> None:
+        """Asks a model for what the next move of the cut takes out of sight, once. Raises what interrupts `run`."""
+        assert self._latest is not None
+        self._may_ask = False
+        if entries := about_to_be_cut(self._context, self._latest):
+            summary.capture(self._context, entries, run)
+            self._told = summary.ask(self._context, entries, run)
+
+    def shorten(self) -> bool:
+        """Moves the cut of the newest prompt, whatever we had counted; whether it did. Raises Failed."""
+        assert self._latest is not None
+        return make_room(self._context, self._latest, Cause.REFUSED)
+
+    def _stored(self, measured: Measured) -> StoredPrompt:
+        context, head, cut = self._context, measured.prompt, measured.conversation.cut
+        references = References(
+            system_blob=context.blob(head.system),
+            tools_blob=context.blob(tools_text(head.tools)),
+            compacted_blob=context.blob(cut.text) if cut.text else "",
+            cut_seq=cut.seq,
+            last_seq=context.history.last_seq,
+            estimated_tokens=measured.estimated,
+        )
+        whole = Prompt(system=head.system, tools=head.tools, messages=measured.conversation.messages)
+        return StoredPrompt(prompt=whole, references=references)
 
 
 def think(context: TaskContext) -> OpenCall:
@@ -76,81 +128,7 @@ def _call(context: TaskContext, requests: Requests) -> LLMCall:
     )
 
 
-def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> OpenCall:
-    """Stages the assistant's entry with the first call of its reply; the others are deferred. Raises NoToolCall."""
-    if not turn.tool_calls:
-        said = reminders.unreadable_call(turn.unreadable) if turn.unreadable else None
-        raise _no_call(context, turn, observer, turn.content, said)
-    first, *others = turn.tool_calls
-    if fault := _fault(first, turn):
-        raise _no_call(context, turn, observer, _as_written(turn), reminders.unreadable_call(fault))
-    call = _with_own_id(context, first)
-    deferred = [f"{other.name}({other.arguments})" for other in others]
-    draft = Draft(
-        context_type=ContextType.AI_MESSAGE if call.name == "message" else ContextType.TOOL_CALL,
-        content=turn.content,
-        thinking=turn.thinking,
-        tool_call=call,
-        metadata=_about(turn, observer, log_id) | ({"deferred": deferred} if deferred else {}),
-    )
-    log = ToolCallLog(
-        task=context.task,
-        session_id=context.session.id,
-        call_id=call.id,
-        name=call.name,
-        status=CallStatus.PENDING,
-    )
-    context.stage(draft, rows=[log], calls_made=context.task.calls_made + (call.name != "message"))
-    context.streamed = observer.stream
-    return OpenCall(call=call, log=log, deferred=deferred, words=turn.content)
-
-
-def _about(turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> dict[str, object]:
-    """Where the entry came from; of a call that stood in the text of the reply, in which form."""
-    about: dict[str, object] = {"stream": observer.stream.id, "llm_call": log_id}
-    return about if turn.origin == "native" else about | {"origin": turn.origin}
-
-
-def _fault(call: ToolCall, turn: LLMTurnResult) -> str:
-    """Why a call cannot be taken for one; arguments that are no JSON are the business of the checks."""
-    if not _NAME.fullmatch(call.name):
-        return f"{call.name[:100]!r} is no name of a tool."
-    if not call.arguments and turn.is_cut:
-        return "your reply reached the output limit before its arguments."
-    if not call.arguments and not turn.finish_reason:
-        return "your reply ended before its arguments; write {} where there are none."
-    return ""
-
-
-def _with_own_id(context: TaskContext, call: ToolCall) -> ToolCall:
-    """A provider's id, or one of ours where it is missing, malformed or taken."""
-    usable = _NAME.fullmatch(call.id) and call.id not in context.history.call_ids
-    return ToolCall(
-        id=call.id if usable else f"call_{uuid4().hex[:24]}", name=call.name, arguments=call.arguments or "{}"
-    )
-
-
-def _as_written(turn: LLMTurnResult) -> str:
-    call = turn.tool_calls[0]
-    return f"{turn.content}\n{call.name}({call.arguments})".strip()
-
-
-def _no_call(
-    context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, written: str, said: Draft | None = None
-) -> NoToolCall | Failed:
-    """The words as they were written, and a reminder; after the last reminder, the end."""
-    observer.stream.withdraw()
-    discarded = Draft(
-        context_type=ContextType.NO_TOOL_CALL_RETRY,
-        content=written,
-        thinking=turn.thinking,
-        metadata={"stream": observer.stream.id},
-    )
-    left = context.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
-    if left < 0:
-        return Failed(
-            FailureCode.NO_TOOL_CALL,
-            "The model answered without a tool call, also after several reminders. Try again, or choose another model.",
-            discarded,
-        )
-    return NoToolCall(discarded, said or reminders.missing_call(left))
+def failure_of(error: errors.LLMError) -> Failed:
+    """The end of the task; its sentence never contains the provider's own text."""
+    code = next(code for kind, code in _CODES if isinstance(error, kind))
+    return Failed(code, error.sentence)

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils import timezone
 
 from tasks_app.errors import NothingToAnswer
-from tasks_app.interaction import resume
+from tasks_app.interaction import open_call
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Approval, Task
 from tasks_app.models.approval import Decision, Scope
@@ -22,7 +22,7 @@ def settle(
 
     Raises NothingToAnswer when another word came first.
     """
-    resume.resume(task, WaitingFor.APPROVAL)
+    open_call.resume(task, WaitingFor.APPROVAL)
     pending = Approval.objects.filter(tool_call=call.log, decision=Decision.PENDING)
     if not pending.update(decision=decision, note=note, scope=scope, decided_by=by, decided_at=timezone.now()):
         raise NothingToAnswer()

@@ -2,12 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import orjson
+from django.db import transaction
 
 from llm_app.types import ToolCall
 from tasks_app import reminders
-from tasks_app.models import ContextEntry, ToolCallLog
+from tasks_app.errors import NothingToAnswer
+from tasks_app.events import broadcast
+from tasks_app.models import ContextEntry, Task, ToolCallLog
+from tasks_app.models.task import WaitingFor
 from tasks_app.record.draft import Draft, result
+from tasks_app.record.entry_json import call_json
 from tasks_app.record.images import KeptPicture
+from tasks_app.record.redacted import redact_entry
+from tasks_app.record.session_secrets import redactor_of
+from tasks_app.runtime import wakeup
+
+ASKED = "The agent asks, and goes on when you answer."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +42,7 @@ class OpenCall:
         return [*drafts, reminders.deferred(self.deferred)] if self.deferred else drafts
 
 
-def pending_call(entry: ContextEntry) -> OpenCall:
+def open_call_in(entry: ContextEntry) -> OpenCall:
     """The open call that an entry of the record holds."""
     assert entry.call is not None
     return OpenCall(
@@ -37,3 +51,44 @@ def pending_call(entry: ContextEntry) -> OpenCall:
         deferred=entry.metadata.get("deferred", ()),
         words=entry.content,
     )
+
+
+def resume(task: Task, waiting_for: WaitingFor) -> None:
+    """Raises NothingToAnswer for whoever comes second."""
+    if not Task.objects.filter(pk=task.pk, waiting_for=waiting_for).update(waiting_for=None):
+        raise NothingToAnswer()
+    task.waiting_for = None
+    transaction.on_commit(partial(broadcast.state_changed, task))
+    wakeup.wake(task.pk)
+
+
+def awaited_call(task: Task, call_id: str = "") -> OpenCall:
+    """The call that waits. Whoever names another one saw an older page: what they meant is no longer asked."""
+    entry = ContextEntry.objects.of(task.session).in_context().last()
+    if entry is None or entry.call is None or call_id not in ("", entry.call["id"]):
+        raise NothingToAnswer()
+    return open_call_in(entry)
+
+
+def pending_json(task: Task) -> dict[str, Any] | None:
+    """{id, name, arguments, kind, reason, text, options, danger} of the open call; None if the task does not wait.
+
+    `text` and `options` belong to a question, `danger` to an approval, and are None for the other kind.
+    """
+    entry = ContextEntry.objects.of(task.session).in_context().last() if task.waiting_for else None
+    call = call_json(redact_entry(entry, redactor_of(task.session))) if entry else None
+    if call is None:  # it does not wait, or was answered in this instant
+        return None
+    log = ToolCallLog.objects.select_related("approval").get(session_id=task.session_id, call_id=call["id"])
+    about = _question(log) if task.waiting_for == WaitingFor.REPLY else _approval(log)
+    return {**call, "kind": task.waiting_for, "text": None, "options": None, "danger": None, **about}
+
+
+def _question(log: ToolCallLog) -> dict[str, Any]:
+    arguments = orjson.loads(log.arguments)
+    text = arguments.get("text") or arguments["note"]  # of a step that is blocked
+    return {"reason": ASKED, "text": text, "options": arguments.get("options", [])}
+
+
+def _approval(log: ToolCallLog) -> dict[str, Any]:
+    return {"reason": log.approval.reason, "danger": log.danger}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from llm_app.models import LLMLog
 from llm_app.types import Purpose
-from tasks_app.engine import think
+from tasks_app.engine import reply
 from tasks_app.engine.check_call import before_execution
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.interaction.open_call import OpenCall
@@ -71,7 +71,7 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
         return
     call: OpenCall | None = None
     try:
-        call = think.first_call(context, turn_of(entry, context.recorded.peek(1)), LLMObserver(context), "")
+        call = reply.first_call(context, turn_of(entry, context.recorded.peek(1)), LLMObserver(context), "")
         before_execution(context, call)
         context.commit()
         _answered(context, call)

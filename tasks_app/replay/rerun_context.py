@@ -10,10 +10,10 @@ from tasks_app.engine import preflight
 from tasks_app.models import ContextEntry, Task, TaskState
 from tasks_app.record.draft import Draft
 from tasks_app.replay.recorded import Recorded
-from tasks_app.run.calls import Calls
 from tasks_app.run.context import TaskContext
 from tasks_app.run.history import SessionContext
 from tasks_app.run.loop_detector import LoopDetector
+from tasks_app.run.usage import Calls
 from tasks_app.workspaces import sandbox, workspace_of
 from tools_app.contract.visibility import ToolVisibility
 

@@ -7,12 +7,12 @@ from typing import Any
 from llm_app.abilities import Abilities
 from llm_app.models import Blob
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.interaction.open_call import OpenCall, pending_call
+from tasks_app.interaction.open_call import OpenCall, open_call_in
 from tasks_app.models import Agent, ContextEntry, InboxMessage, Limits, Task, ToolCallLog
 from tasks_app.models.inbox import Mode
-from tasks_app.run.calibration import Calibration
 from tasks_app.run.loop_detector import LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
+from tasks_app.run.usage import Calibration
 from tasks_app.runtime.cancellation import Interruption
 from tools_app.contract.visibility import ToolVisibility
 from tools_app.files.workspace import Workspace
@@ -96,7 +96,7 @@ class TaskContext(UnitOfWork):
     def open_call(self) -> OpenCall | None:
         """The call that still waits for its result: after an approval, a crash or a restart it goes first."""
         entry = self.history.open_call()
-        return pending_call(entry) if entry is not None else None
+        return open_call_in(entry) if entry is not None else None
 
     def stop_requested(self) -> bool:
         return Task.objects.filter(pk=self.task.pk, stop_requested_at__isnull=False).exists()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -11,16 +11,21 @@ from llm_app.budgets.allowance import Allowance
 from tasks_app.events import broadcast
 from tasks_app.interaction import next_task
 from tasks_app.models import ContextEntry, InboxMessage, Session, Task, TaskState
+from tasks_app.models.inbox import Mode
 from tasks_app.models.task import ENDED
 from tasks_app.record.append import append, lock
 from tasks_app.record.draft import Draft
 from tasks_app.record.session_secrets import SessionSecrets
-from tasks_app.run import wanted
 from tasks_app.run.affinity import SessionAffinity
-from tasks_app.run.calls import Calls
 from tasks_app.run.history import SessionContext
 from tasks_app.run.loop_detector import LoopDetector
+from tasks_app.run.usage import Calls
 from tasks_app.runtime import lease
+
+_ASKED = """
+    SELECT EXISTS (SELECT 1 FROM tasks WHERE id = %s AND stop_requested_at IS NOT NULL) OR EXISTS (
+        SELECT 1 FROM inbox_messages WHERE session_id = %s AND delivered_seq IS NULL AND mode = %s)
+"""
 
 
 class UnitOfWork:
@@ -106,4 +111,16 @@ class UnitOfWork:
 
     def is_interrupted(self) -> bool:
         """Whether a person wants the task to leave what it is doing."""
-        return wanted.interrupt_requested(self.task)
+        return interrupt_requested(self.task)
+
+
+def interrupt_requested(task: Task) -> bool:
+    """Whether a person wants the task to leave what it is doing: to stop, or to read what they wrote.
+
+    Raw SQL, because it is asked at each step and twice a second in between, and the answer is nearly always no.
+    """
+    prepared = Task._meta.pk.get_db_prep_value
+    keys = [prepared(key, connection) for key in (task.pk, task.session_id)]
+    with connection.cursor() as cursor:
+        cursor.execute(_ASKED, [*keys, Mode.INTERJECT.value])
+        return bool(cursor.fetchone()[0])

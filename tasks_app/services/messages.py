@@ -12,7 +12,7 @@ from django.utils import timezone
 from llm_app import active_secrets
 from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall, SchemaTooLate, TaskRunning, WorkflowTooLate
 from tasks_app.events import broadcast
-from tasks_app.interaction import approver, message_text, next_task, resume
+from tasks_app.interaction import approver, message_text, next_task, open_call
 from tasks_app.interaction import output_schema as schema_text
 from tasks_app.interaction.decide import settle
 from tasks_app.models import Agent, Approval, InboxMessage, Session, Task, Workflow, file_version
@@ -129,8 +129,8 @@ def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:
 
 def _answer(task: Task, author: Any, content: str, call_id: str = "", images: Sequence[KeptPicture] = ()) -> None:
     """The answer is the result of the open call, written by a person."""
-    resume.resume(task, WaitingFor.REPLY)
-    call = resume.open_call(task, call_id)
+    open_call.resume(task, WaitingFor.REPLY)
+    call = open_call.awaited_call(task, call_id)
     call.log.status = CallStatus.SUCCEEDED
     call.log.save(update_fields=["status"])
     task.add_author(author)
@@ -149,7 +149,7 @@ def decide(
     with transaction.atomic():
         lock(task.session)
         task.refresh_from_db()
-        call = resume.open_call(task, call_id)
+        call = open_call.awaited_call(task, call_id)
         approval = Approval.objects.waiting().filter(tool_call=call.log).first()
         if approval is None:
             raise NothingToAnswer()

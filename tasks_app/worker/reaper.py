@@ -1,18 +1,32 @@
-"""After a crash: ends what a dead process left running and wakes what can go on. It runs no task itself."""
+"""Recovers tasks that nobody advances any more: after a crash, a lost wake-up, a dead terminal or an expired approval.
+
+It wakes them, and runs none itself.
+"""
 
 import logging
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models import DateTimeField, ExpressionWrapper, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
-from tasks_app.models import Task
+from tasks_app.errors import NothingToAnswer
+from tasks_app.interaction import open_call
+from tasks_app.interaction.decide import settle
+from tasks_app.models import Approval, Task
+from tasks_app.models.approval import Decision
+from tasks_app.models.task import WaitingFor
+from tasks_app.record.append import lock
 from tasks_app.runtime import process
 from tasks_app.runtime.wakeup import enqueue
 
 logger = logging.getLogger(__name__)
 QUIET_SECONDS = 15  # how long a wake-up is given before it counts as lost
+
+
+NOBODY_CAME = "nobody approved it in time. Find another way, or say in the result what was left undone."
+_AT_ONCE = 100
 
 
 def start() -> None:
@@ -56,3 +70,21 @@ def _owners() -> list[str]:
 
 def _seconds_ago(seconds: int) -> "ExpressionWrapper[CombinedExpression]":
     return ExpressionWrapper(Now() - timedelta(seconds=seconds), output_field=DateTimeField())
+
+
+def close_expired() -> None:
+    """Rejects approvals that nobody gave in time, each in its own transaction. An answer that comes first is kept."""
+    expired = Approval.objects.expired().filter(tool_call__task__waiting_for=WaitingFor.APPROVAL)
+    for approval in expired.select_related("tool_call__task__session")[:_AT_ONCE]:
+        _close_approval(approval)
+
+
+def _close_approval(approval: Approval) -> None:
+    task = approval.tool_call.task
+    try:
+        with transaction.atomic():
+            lock(task.session)
+            call = open_call.awaited_call(task, approval.tool_call.call_id)
+            settle(task, call, Decision.REJECTED, note=NOBODY_CAME)
+    except NothingToAnswer:
+        return

@@ -13,7 +13,7 @@ from tasks_app.models import EngineProcess, InboxMessage, Task
 from tasks_app.models.inbox import Mode
 from tasks_app.run import affinity
 from tasks_app.runtime import cancellation, lease, process
-from tasks_app.worker import approval_expiry, jobs, mcp_refresh, reaper
+from tasks_app.worker import jobs, mcp_refresh, reaper
 from tools_app.held_resources import anything
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class Supervisor(threading.Thread):
         if self._sweeps and self._is_due("sweep", SWEEP_SECONDS):
             reaper.sweep()
             affinity.release_deleted()
-            approval_expiry.close_expired()
+            reaper.close_expired()
             mcp_refresh.look_at_due()
         connection.close_if_unusable_or_obsolete()
 

@@ -1,21 +1,17 @@
-"""A tool asks a model, outside of the conversation: the same door, budgets, redaction and logs as for a step."""
+"""A tool asks a model, outside of the conversation: with the same budgets, redaction and logs as a step."""
 
 import base64
 from collections.abc import Callable, Sequence
 
-from django.db import transaction
-
-from llm_app import errors, stored_prompt
-from llm_app.call import client
-from llm_app.call.llm_call import Completion, LLMCall, Runner
-from llm_app.call.retry import Action
-from llm_app.models import LLMLog
+from llm_app import errors
+from llm_app.call.llm_call import Completion, Runner
 from llm_app.redaction.redactor import Redactor
-from llm_app.types import Delta, Message, Picture, Prompt, Purpose
+from llm_app.types import Message, Picture, Purpose
 from tasks_app.events import event_loop
 from tasks_app.record.append import storable
 from tasks_app.record.images import UnreadablePicture, encoded
 from tasks_app.record.session_secrets import redactor_of
+from tasks_app.run.aside import ask_aside
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import threads
 from tools_app.contract import capabilities
@@ -74,49 +70,24 @@ class ModelAccess:
     def _complete(
         self, message: Message, purpose: Purpose, model: str, redactor: Redactor, run: Runner, system: str = _SYSTEM
     ) -> Completion:
-        context = self._context
-        stored = stored_prompt.keep(Prompt(system=system, tools=(), messages=[message]))
-        call = LLMCall(
-            purpose=purpose,
-            prompt_for=lambda recipient: stored,
-            redactor=redactor,
-            model=model,
-            user_id=context.task.started_by_id,
-            task_id=context.task.id,
-            session_id=context.session.id,
-            iteration=context.task.iteration,
-            needs_sight=bool(message.pictures),
-        )
         try:
-            completion = client.complete(call, observer=_Observer(context, self._say), run=run)
+            return ask_aside(
+                self._context,
+                [message],
+                run,
+                purpose=purpose,
+                redactor=redactor,
+                model=model,
+                system=system,
+                say=self._say_on_loop,
+            )
         except errors.LLMError as error:
             raise ModelFailed(error.sentence) from error
         except errors.BudgetExceeded as error:
             raise ModelFailed(str(error)) from error
-        with transaction.atomic():
-            completion.save()
-        context.calls.stored(completion.log)
-        return completion
 
-
-class _Observer:
-    """On the call's own thread; what it shows, it shows on the loop."""
-
-    def __init__(self, context: TaskContext, say: Callable[[str], None]) -> None:
-        self._context, self._say = context, say
-
-    def attempt(self) -> None: ...
-
-    def delta(self, delta: Delta) -> None: ...
-
-    def failed(self, error: errors.LLMError, then: Action, delay: float) -> None:
-        self.waiting(error.sentence)
-
-    def waiting(self, why: str) -> None:
-        event_loop.get().call_soon_threadsafe(self._say, f"{why}\n")
-
-    def used(self, log: LLMLog) -> None:
-        self._context.calls.stored(log)
+    def _say_on_loop(self, words: str) -> None:
+        event_loop.get().call_soon_threadsafe(self._say, f"{words}\n")
 
 
 async def _encoded(shown: Sequence[capabilities.Picture]) -> tuple[Picture, ...]:

@@ -1,24 +1,28 @@
 """What a tool may use in a session: wired here, so that tools know nothing of sessions."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from django.conf import settings
 
+from llm_app.call.llm_call import Runner
+from llm_app.models import ServiceKey
 from llm_app.redaction.placeholder import names_in, placeholder
 from tasks_app.engine.capabilities.mcp_targets import McpTargets
 from tasks_app.engine.capabilities.model_access import ModelAccess
 from tasks_app.engine.capabilities.skills import StoredSkills
-from tasks_app.engine.capabilities.stored_results import StoredResults
-from tasks_app.engine.capabilities.stored_searches import StoredSearches
 from tasks_app.engine.check_call import ClearedCall
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.memory.tool import StoredMemory
+from tasks_app.models import ContextEntry
 from tasks_app.run.context import TaskContext
-from tasks_app.runtime import process
+from tasks_app.runtime import process, threads
 from tools_app.contract.base import Target, ToolContext, ToolDefinition
 from tools_app.contract.effects import PlanStep
-from tools_app.models import AllowedAddress
+from tools_app.errors import NothingStored
+from tools_app.models import AllowedAddress, CachedSearch, SearchEngine
 from tools_app.network.policy import NetworkPolicy
+from tools_app.search_engines.base import Engine
 from tools_app.web.reader_service import ReaderService
 
 
@@ -67,3 +71,49 @@ def _secrets(context: TaskContext, cleared: ClearedCall) -> dict[str, str]:
 
 def _allowed_addresses() -> frozenset[str]:
     return frozenset(AllowedAddress.objects.values_list("address", flat=True))
+
+
+class StoredResults:
+    """`capabilities.StoredResult`: what the record has under a number, redacted as of now."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._session, self._redactor = context.session, context.secrets.redactor
+
+    async def __call__(self, number: int) -> str:
+        return self._redactor.redacted(await threads.in_thread(partial(self._read, number)))
+
+    def _read(self, number: int, run: Runner) -> str:
+        entries = ContextEntry.objects.of(self._session).in_context()
+        if (entry := entries.filter(seq=number).first()) is None:
+            raise NothingStored()
+        if call := entry.call:
+            result = entries.filter(seq__gt=number).first()
+            return f"{call['name']}({call['arguments']})\n{result.content if result else ''}"
+        return entry.content
+
+
+class StoredSearches:
+    """`capabilities.Searches` for one user."""
+
+    def __init__(self, user_id: int) -> None:
+        self._user_id = user_id
+
+    async def engines(self) -> Sequence[Engine]:
+        return await threads.in_thread(_engines)
+
+    async def kept(self, key: str) -> str:
+        return await threads.in_thread(lambda _: self._kept(key))
+
+    def _kept(self, key: str) -> str:
+        CachedSearch.objects.expired().delete()
+        newest = CachedSearch.objects.filter(user=self._user_id, key=key).last()
+        return newest.content if newest else ""
+
+
+def _engines(run: Runner) -> list[Engine]:
+    rows = list(SearchEngine.objects.filter(enabled=True))
+    stored = ServiceKey.objects.filter(name__in=[row.key_name for row in rows])
+    keys = {key.name: key.value for key in stored}
+    return [
+        Engine(name=row.name, kind=row.kind, base_url=row.base_url, api_key=keys.get(row.key_name, "")) for row in rows
+    ]

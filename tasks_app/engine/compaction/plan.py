@@ -1,14 +1,20 @@
-"""Where the cut moves to, and what stands there then. Pure: the same record and figures give the same bytes."""
+"""Where the cut moves to, and which shorter forms of old results are sent from then on.
+
+Pure: the same record and figures give the same bytes.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from tasks_app.engine.compaction import truncation
+from pygments.lexers import find_lexer_class_for_filename
+
 from tasks_app.engine.compaction.fit import Compacted, compact
 from tasks_app.engine.compaction.lines import Template
 from tasks_app.engine.compaction.window import Window
-from tasks_app.models import ContextEntry
+from tasks_app.models import ContextEntry, ContextType
 from tasks_app.record import tokens
 from tasks_app.record.cut import Cut
 from tasks_app.record.turns import Turn, group
@@ -16,9 +22,23 @@ from tasks_app.record.turns import Turn, group
 _BEFORE = 10**12  # tokens: no turn from before the cut comes back
 
 
+PROTECTED = 40_000  # tokens of the newest outputs that pruning leaves as they are
+NEWEST_TURNS = 4  # whose results are not shortened
+
+
+_BEGINNINGS = [
+    (re.compile(r"\s*(<!doctype html|<html)", re.IGNORECASE), "HTML"),
+    (re.compile(r"\s*<\?xml"), "XML"),
+    (re.compile(r"(diff --git |--- \S)"), "Diff"),
+    (re.compile(r"#!.*\bpython"), "Python"),
+    (re.compile(r"#!.*sh\b"), "Bash"),
+    (re.compile(r"\s*[\[{]\s*[\"{\[\]}\d-]"), "JSON"),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Strategies:
-    """What an agent wants beside lines for old turns; `is_summed_up`: a model has told what the steps were about."""
+    """What an agent wants beside lines for old turns; `is_summed_up`: a model has summed up the steps."""
 
     prunes: bool = False
     shortens: bool = False
@@ -52,7 +72,7 @@ class CutPlanner:
         behind = [entry for entry in record if entry.seq > cut.seq]
         shorter = self._views(behind)
         if shorter.keys() > cut.views.keys():
-            size = self._count(tokens.of_view(cut.block)) + sum(self._of(entry, shorter) for entry in behind)
+            size = self._count(tokens.of_view(cut.block)) + sum(self._size_of(entry, shorter) for entry in behind)
             if size <= self.window.room:
                 return Move(cut=replace(cut, views=shorter), size=size)
         return self._compacted(record, cut, shorter)
@@ -60,7 +80,7 @@ class CutPlanner:
     def _compacted(self, record: Sequence[ContextEntry], cut: Cut, shorter: Mapping[int, str]) -> Move:
         turns = group(record)
         sizes = [
-            _BEFORE if turn.entries[-1].seq <= cut.seq else sum(self._of(entry, shorter) for entry in turn.entries)
+            _BEFORE if turn.entries[-1].seq <= cut.seq else sum(self._size_of(entry, shorter) for entry in turn.entries)
             for turn in turns
         ]
         found, too_big = self._compact(turns, sizes, self.window.room), None
@@ -81,12 +101,59 @@ class CutPlanner:
         )
 
     def _views(self, behind: Sequence[ContextEntry]) -> dict[int, str]:
-        found = truncation.shortened(behind) if self.strategies.shortens else {}
-        return found | truncation.pruned(behind, self.template) if self.strategies.prunes else found
+        views = shortened(behind) if self.strategies.shortens else {}
+        return views | pruned(behind, self.template) if self.strategies.prunes else views
 
-    def _of(self, entry: ContextEntry, shorter: Mapping[int, str]) -> int:
+    def _size_of(self, entry: ContextEntry, shorter: Mapping[int, str]) -> int:
         view = shorter.get(entry.seq)
         return self._count(tokens.of_entry(entry) if view is None else tokens.of_view(view))
 
     def _count(self, estimated: int) -> int:
         return math.ceil(estimated * self.factor)
+
+
+def pruned(entries: Sequence[ContextEntry], template: Template, protected: int = PROTECTED) -> dict[int, str]:
+    """All outputs but the newest, replaced by the call that reads them again."""
+    views: dict[int, str] = {}
+    for call, result in reversed(list(_calls(entries))):
+        protected -= tokens.estimate(result.content)
+        if protected < 0:
+            again = " ".join(template((call.call or {})["name"], _arguments(call)).split())
+            views |= _if_shorter(result, f"[pruned, read again by {again[:200]}, or recall {result.seq}]")
+    return views
+
+
+def shortened(entries: Sequence[ContextEntry]) -> dict[int, str]:
+    """Results older than the newest turns, replaced by their size and kind."""
+    old = [entry for turn in group(entries)[:-NEWEST_TURNS] for entry in turn.entries]
+    views: dict[int, str] = {}
+    for call, result in _calls(old):
+        kind = kind_of(str(_arguments(call).get("path", "")), result.content)
+        size, lines = len(result.content.encode(errors="replace")), result.content.count("\n") + 1
+        status = result.metadata.get("status", "")
+        view = f"[{status}: returned {size:,} bytes, {lines:,} lines of {kind}; recall {result.seq}]"
+        views |= _if_shorter(result, view)
+    return views
+
+
+def _calls(entries: Sequence[ContextEntry]) -> Iterator[tuple[ContextEntry, ContextEntry]]:
+    """Each tool call with its result. What was said to people is no output."""
+    for call, result in pairwise(entries):
+        if call.context_type == ContextType.TOOL_CALL and result.context_type == ContextType.TOOL_RESULT:
+            yield call, result
+
+
+def _arguments(call: ContextEntry) -> dict[str, object]:
+    return call.arguments if isinstance(call.arguments, dict) else {}
+
+
+def _if_shorter(result: ContextEntry, view: str) -> dict[int, str]:
+    return {result.seq: view} if tokens.estimate(view) < tokens.estimate(result.content) else {}
+
+
+def kind_of(path: str, content: str) -> str:
+    """Such as "Go" or "JSON"; "text" where nothing tells more."""
+    found = find_lexer_class_for_filename(path.rsplit("/", 1)[-1]) if "." in path else None
+    if found is not None:
+        return "text" if found.name == "Text only" else str(found.name)
+    return next((kind for beginning, kind in _BEGINNINGS if beginning.match(content)), "text")

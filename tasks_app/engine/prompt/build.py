@@ -1,8 +1,8 @@
 """What a model sees beside the conversation: the system prompt and the tool list."""
 
 import shutil
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -12,11 +12,14 @@ from llm_app.redaction.placeholder import placeholder
 from llm_app.redaction.prompt import redacted_system, redacted_tools
 from llm_app.redaction.redactor import Redactor
 from llm_app.types import Prompt, ToolMode, ToolSpec
-from tasks_app.engine.prompt.sections import PromptInputs, system_prompt
+from tasks_app.engine.capabilities.skills import catalogue
+from tasks_app.engine.prompt.sections import DYNAMIC, STABLE, PromptInputs, section, system_prompt
+from tasks_app.models import Agent, PromptSection
 from tasks_app.run.context import TaskContext
+from tasks_app.workspaces import sandbox
 from tools_app.contract.base import ToolDefinition
 from tools_app.contract.visibility import ToolVisibility
-from tools_app.policy import Policy
+from tools_app.policy import Policy, policy_for
 
 CLI_TOOLS = ("python3", "git", "node", "curl", "jq", "rg", "sed", "awk", "tar", "zip", "ffmpeg", "pandoc", "pdftotext")
 
@@ -94,3 +97,29 @@ def _functions(tools: tuple[ToolDefinition, ...], situation: ToolVisibility, red
 @cache
 def installed_tools() -> tuple[str, ...]:
     return tuple(name for name in CLI_TOOLS if shutil.which(name, path="/usr/local/bin:/usr/bin:/bin"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewedSection:
+    """`version` is what an administrator wrote, where the section is not the one that ships."""
+
+    name: str
+    text: str
+    version: PromptSection | None
+
+
+def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequence[PreviewedSection]:
+    """The prompt, section by section, as a task of `person` would have it now: for administrators.
+
+    In a mode without a field for tools, their list is left out here.
+    """
+    versions = PromptSection.objects.in_force(agent)
+    policy = policy_for(person.pk, denied=agent.denied_tools, safe_only=agent.safe_mode)
+    inputs = replace(
+        inputs_of(person, policy, ToolVisibility(skills=catalogue(person.pk)), sandbox().name),
+        mode=mode,
+        functions="(the tools, one a line)",
+        own=tuple((name, version.text) for name, version in versions.items()),
+    )
+    found = [(name, section(name, inputs)) for name in (*STABLE, *DYNAMIC)]
+    return [PreviewedSection(name=name, text=text, version=versions.get(name)) for name, text in found if text]

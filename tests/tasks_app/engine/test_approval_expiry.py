@@ -8,7 +8,7 @@ from django.utils import timezone
 from tasks_app import services
 from tasks_app.errors import NothingToAnswer
 from tasks_app.models import Approval, Limits
-from tasks_app.worker import approval_expiry
+from tasks_app.worker import reaper
 from tasks_app.worker.supervisor import Supervisor
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting
@@ -32,16 +32,16 @@ def expire():
 def test_it_has_as_long_as_the_limits_say(waiting):
     left = Approval.objects.get().expires_at - timezone.now()
     assert timedelta(hours=1, minutes=55) < left <= timedelta(hours=2)
-    approval_expiry.close_expired()
+    reaper.close_expired()
     waiting.advance()
     assert waiting.task.waiting_for == "approval"
 
 
 def test_then_it_is_rejected_and_the_task_goes_on(waiting):
     expire()
-    approval_expiry.close_expired()
+    reaper.close_expired()
     assert waiting.advance().state == "done"
-    assert waiting.results()[0] == ("rejected", f"Not run: {approval_expiry.NOBODY_CAME}")
+    assert waiting.results()[0] == ("rejected", f"Not run: {reaper.NOBODY_CAME}")
     approval = Approval.objects.get()
     assert (approval.decision, approval.decided_by) == ("rejected", None)
     assert not (waiting.task.session.workspace_path / "a.txt").exists()
@@ -51,14 +51,14 @@ def test_who_comes_too_late_cannot_approve_it(waiting, owner):
     expire()
     with pytest.raises(NothingToAnswer):
         services.decide(waiting.task, owner, "approved")
-    approval_expiry.close_expired()
+    reaper.close_expired()
     assert waiting.advance().state == "done"
 
 
 def test_what_was_decided_in_time_does_not_expire(waiting, owner):
     services.decide(waiting.task, owner, "approved")
     expire()
-    approval_expiry.close_expired()
+    reaper.close_expired()
     assert waiting.advance().state == "done"
     assert waiting.results()[0][0] == "succeeded"
 

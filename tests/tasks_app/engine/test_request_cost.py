@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from llm_app.call.llm_call import Recipient
 from llm_app.types import ToolCall, ToolMode
-from tasks_app.engine.requests import Requests
+from tasks_app.engine.think import Requests
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Task
 from tasks_app.record.draft import Draft, result
 from tasks_app.run.context import TaskContext

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from llm_app.models import Blob, LLMLog, LogicalModel
-from tasks_app.engine.compaction import truncation
-from tasks_app.engine.compaction.kinds import kind_of
+from tasks_app.engine.compaction import plan
+from tasks_app.engine.compaction.plan import kind_of
 from tasks_app.models import Agent, ContextCut
 from tasks_app.replay import verification
 from tests import strict_provider
@@ -89,7 +89,7 @@ def test_shortened_results_say_how_long_they_were_and_of_what_kind(read_all: Any
 
 
 def test_pruned_outputs_name_the_call_that_gives_them_again(read_all: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(truncation.pruned, "__defaults__", (1_000,))
+    monkeypatch.setattr(plan.pruned, "__defaults__", (1_000,))
     read_all(prune_outputs=True)
     kept = [view for cut in cuts() for view in cut["views"].values()]
     assert kept
@@ -138,22 +138,22 @@ def test_the_newest_four_turns_are_not_shortened() -> None:
     history = History().user("a")
     for number in range(10):
         history.step(path=f"{number}.go", result="package main\n" * 100)
-    assert list(truncation.shortened(history.entries)) == [3, 5, 7, 9, 11, 13]
+    assert list(plan.shortened(history.entries)) == [3, 5, 7, 9, 11, 13]
 
 
 def test_pruning_protects_the_newest_outputs() -> None:
     history = History().user("a")
     for number in range(10):
         history.step(path=f"{number}.go", result="x" * 300)
-    assert sorted(truncation.pruned(history.entries, template, protected=350)) == [3, 5, 7, 9, 11, 13, 15]
+    assert sorted(plan.pruned(history.entries, template, protected=350)) == [3, 5, 7, 9, 11, 13, 15]
 
 
 def test_what_is_short_already_stays() -> None:
     history = History().user("a")
     for _ in range(10):
         history.step(result="ok")
-    assert truncation.shortened(history.entries) == {}
-    assert truncation.pruned(history.entries, template, protected=0) == {}
+    assert plan.shortened(history.entries) == {}
+    assert plan.pruned(history.entries, template, protected=0) == {}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""The reply of a model: which call of it runs, and what a reply without one means."""
+
+import re
+from uuid import uuid4
+
+from llm_app.types import LLMTurnResult, ToolCall
+from tasks_app import reminders
+from tasks_app.engine.observer import LLMObserver
+from tasks_app.interaction.open_call import OpenCall
+from tasks_app.models import ContextType, ToolCallLog
+from tasks_app.models.task import FailureCode
+from tasks_app.models.tool_call import CallStatus
+from tasks_app.record.draft import Draft
+from tasks_app.run.context import TaskContext
+from tasks_app.run.interrupts import Failed, NoToolCall
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
+
+
+def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> OpenCall:
+    """Stages the assistant's entry with the first call of its reply; the others are deferred. Raises NoToolCall."""
+    if not turn.tool_calls:
+        said = reminders.unreadable_call(turn.unreadable) if turn.unreadable else None
+        raise _no_call(context, turn, observer, turn.content, said)
+    first, *others = turn.tool_calls
+    if fault := _fault(first, turn):
+        raise _no_call(context, turn, observer, _as_written(turn), reminders.unreadable_call(fault))
+    call = _with_own_id(context, first)
+    deferred = [f"{other.name}({other.arguments})" for other in others]
+    draft = Draft(
+        context_type=ContextType.AI_MESSAGE if call.name == "message" else ContextType.TOOL_CALL,
+        content=turn.content,
+        thinking=turn.thinking,
+        tool_call=call,
+        metadata=_about(turn, observer, log_id) | ({"deferred": deferred} if deferred else {}),
+    )
+    log = ToolCallLog(
+        task=context.task,
+        session_id=context.session.id,
+        call_id=call.id,
+        name=call.name,
+        status=CallStatus.PENDING,
+    )
+    context.stage(draft, rows=[log], calls_made=context.task.calls_made + (call.name != "message"))
+    context.streamed = observer.stream
+    return OpenCall(call=call, log=log, deferred=deferred, words=turn.content)
+
+
+def _about(turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> dict[str, object]:
+    """Where the entry came from; of a call that stood in the text of the reply, in which form."""
+    about: dict[str, object] = {"stream": observer.stream.id, "llm_call": log_id}
+    return about if turn.origin == "native" else about | {"origin": turn.origin}
+
+
+def _fault(call: ToolCall, turn: LLMTurnResult) -> str:
+    """Why a call cannot be taken for one; arguments that are no JSON are the business of the checks."""
+    if not _NAME.fullmatch(call.name):
+        return f"{call.name[:100]!r} is no name of a tool."
+    if not call.arguments and turn.is_cut:
+        return "your reply reached the output limit before its arguments."
+    if not call.arguments and not turn.finish_reason:
+        return "your reply ended before its arguments; write {} where there are none."
+    return ""
+
+
+def _with_own_id(context: TaskContext, call: ToolCall) -> ToolCall:
+    """A provider's id, or one of ours where it is missing, malformed or taken."""
+    usable = _NAME.fullmatch(call.id) and call.id not in context.history.call_ids
+    return ToolCall(
+        id=call.id if usable else f"call_{uuid4().hex[:24]}", name=call.name, arguments=call.arguments or "{}"
+    )
+
+
+def _as_written(turn: LLMTurnResult) -> str:
+    call = turn.tool_calls[0]
+    return f"{turn.content}\n{call.name}({call.arguments})".strip()
+
+
+def _no_call(
+    context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, written: str, said: Draft | None = None
+) -> NoToolCall | Failed:
+    """The words as they were written, and a reminder; after the last reminder, the end."""
+    observer.stream.withdraw()
+    discarded = Draft(
+        context_type=ContextType.NO_TOOL_CALL_RETRY,
+        content=written,
+        thinking=turn.thinking,
+        metadata={"stream": observer.stream.id},
+    )
+    left = context.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
+    if left < 0:
+        return Failed(
+            FailureCode.NO_TOOL_CALL,
+            "The model answered without a tool call, also after several reminders. Try again, or choose another model.",
+            discarded,
+        )
+    return NoToolCall(discarded, said or reminders.missing_call(left))
