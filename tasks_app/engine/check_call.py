@@ -12,16 +12,16 @@ from typing import Any, TypeVar
 from tasks_app import reminders
 from tasks_app.engine.approvals import approved
 from tasks_app.engine.closing import UNKNOWN
-from tasks_app.engine.due_reminders import after_result
 from tasks_app.engine.hooks import Opinion, consult
 from tasks_app.engine.preflight import look_at_settings
 from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models.task import FailureCode
 from tasks_app.models.tool_call import CallStatus
+from tasks_app.record.draft import Draft
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Aborted, Interrupt, LoopDetected, Refused, ReplyNeeded
-from tasks_app.run.loop_detector import fingerprint
+from tasks_app.run.loop_detector import CYCLE_REPEATS, fingerprint
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import coerce
 from tools_app.contract.base import Arguments, Danger, Judgement, ToolDefinition
@@ -178,4 +178,9 @@ def _refusal(context: TaskContext, call: OpenCall, status: CallStatus, text: str
     call.log.status = status
     context.stage(rows=[call.log])
     context.withdraw_stream()
-    return Refused(*call.result(text, status, images=(), **metadata), *after_result(context, call))
+    return Refused(*call.result(text, status, images=(), **metadata), *reminder_of_cycle(context, call))
+
+
+def reminder_of_cycle(context: TaskContext, call: OpenCall) -> list[Draft]:
+    """What is said right after the result of a call that completes a cycle."""
+    return reminders.cycle(context.detector.cycle(), call.log, CYCLE_REPEATS)

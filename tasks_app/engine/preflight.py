@@ -7,14 +7,12 @@ from tasks_app import reminders, settings_version
 from tasks_app.engine import workflow
 from tasks_app.engine.capabilities import skills
 from tasks_app.engine.closing import close_open_call
-from tasks_app.engine.due_reminders import before_thinking
 from tasks_app.engine.effects import loading
 from tasks_app.engine.hooks import hooks_of
 from tasks_app.memory import search
-from tasks_app.models import Agent, ContextType, Limits, PromptSection, Session, TaskState
+from tasks_app.models import Agent, Limits, PromptSection, Session, TaskState
 from tasks_app.models.task import FailureCode
-from tasks_app.models.tool_call import CallStatus
-from tasks_app.record.draft import Draft
+from tasks_app.reminders.before_step import Moment, due
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import LimitExceeded, Stopped
 from tasks_app.runtime import process
@@ -32,10 +30,10 @@ def check(context: TaskContext) -> None:
     if is_wanted and (messages := context.interjections()):
         if closing := close_open_call(context, "Not run: the user wrote a message instead."):
             context.commit(*closing, state=TaskState.THINKING)
-        context.take(messages, *_interruption(context, has_closed=bool(closing)))
+        context.take(messages, *reminders.interruption(context.history.entries, has_closed=bool(closing)))
     look_up(context)
     _check_iterations(context)
-    before_thinking(context)
+    _remind(context)
 
 
 def _is_wanted(context: TaskContext) -> bool:
@@ -98,17 +96,6 @@ def _begin(context: TaskContext) -> None:
     context.commit(start, *first_step, **fields)
 
 
-def _interruption(context: TaskContext, *, has_closed: bool) -> list[Draft]:
-    """The reminder for a message that has ended something: a tool's run, a call that waited, or words."""
-    newest = context.history.entries[-1]
-    if has_closed or (newest.metadata.get("status") == CallStatus.INTERRUPTED and newest.tool_call_id):
-        call = next(entry.call for entry in reversed(context.history.entries) if entry.call)
-        return [reminders.interruption(f"the call of `{call['name']}`: its result says how far it came")]
-    if newest.context_type == ContextType.AI_MESSAGE:
-        return [reminders.interruption("what you were saying: the person saw it up to the break")]
-    return []
-
-
 def _check_iterations(context: TaskContext) -> None:
     most = context.task.max_iterations or context.limits.max_iterations
     if context.task.iteration >= most and context.open_call() is None:
@@ -116,3 +103,23 @@ def _check_iterations(context: TaskContext) -> None:
             FailureCode.MAX_ITERATIONS,
             f"The task used all of its {most} iterations. Write “go on” to continue, or ask for less at once.",
         )
+
+
+def _remind(context: TaskContext) -> None:
+    """Appends the reminders that are due, in one commit; none between a call and its result."""
+    if context.open_call() is not None:
+        return
+    task, tools = context.task, sorted(tool.name for tool in context.policy.visible(context.situation))
+    moment = Moment(
+        task=task,
+        limits=context.limits,
+        entries=context.history.entries,
+        tools=tools,
+        standings=context.allowance.standings,
+        has_made_all_calls=context.has_made_all_calls,
+    )
+    if drafts := due(moment):
+        said = {draft.metadata.get("kind", "step"): task.iteration for draft in drafts}
+        context.commit(*drafts, reminded=task.reminded | said, shown_tools=tools)
+    elif tools != task.shown_tools:
+        context.stage(shown_tools=tools)

@@ -8,8 +8,7 @@ from functools import partial
 
 from tasks_app.engine import workflow
 from tasks_app.engine.capabilities.wiring import tool_context
-from tasks_app.engine.check_call import ClearedCall
-from tasks_app.engine.due_reminders import after_result
+from tasks_app.engine.check_call import ClearedCall, reminder_of_cycle
 from tasks_app.engine.effects import loading, versions
 from tasks_app.engine.effects.fields import fields_of, rows_of
 from tasks_app.engine.effects.structured import count_misfits
@@ -96,7 +95,7 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     step, moved = workflow.after(context.task, result.effects)
     drafts = [
         *call.result(text, result.status, images=kept, **stream, **result.metadata),
-        *after_result(context, call),
+        *reminder_of_cycle(context, call),
         *step,
     ]
     rows = [

@@ -5,7 +5,7 @@ from typing import Any
 
 from tasks_app.models import Task
 from tasks_app.record.draft import Draft
-from tasks_app.reminders.workflow_step import workflow_step
+from tasks_app.reminders.before_step import current_place, workflow_step
 from tools_app.contract.effects import Effect, EndStep
 
 
@@ -19,17 +19,11 @@ def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:
 
 def after(task: Task, effects: Sequence[Effect]) -> tuple[list[Draft], dict[str, Any]]:
     """What follows the result of a call with these effects: if it has ended the current step, the next one."""
-    here = _current(task)
+    here = current_place(task)
     if here is None or not any(isinstance(effect, EndStep) for effect in effects):
         return [], {}
     plan = [{**step, "status": "done"} if place == here else step for place, step in enumerate(task.plan)]
     return _moved(task, plan, here + 1)
-
-
-def current_step(task: Task) -> Draft | None:
-    """What is said of the current step."""
-    here = _current(task)
-    return None if here is None else workflow_step(task.workflow, here)
 
 
 def refusal_of_result(task: Task) -> str:
@@ -42,10 +36,6 @@ def refusal_of_result(task: Task) -> str:
         'Do the current one and call `step` with action "done"; if it cannot be done, call it with action "blocked" '
         "and say in `note` what is in the way."
     )
-
-
-def _current(task: Task) -> int | None:
-    return next((place for place, step in enumerate(task.plan) if step["status"] == "in_progress"), None)
 
 
 def _moved(task: Task, plan: list[dict[str, str]], to: int) -> tuple[list[Draft], dict[str, Any]]:

@@ -38,8 +38,7 @@ class OpenCall:
 
     def result(self, text: str, status: str, *, images: Sequence[KeptPicture] = (), **metadata: object) -> list[Draft]:
         """The one result of this call, and the reminder that belongs right after it."""
-        drafts = [result(self.call.id, text, status, images, **metadata)]
-        return [*drafts, reminders.deferred(self.deferred)] if self.deferred else drafts
+        return [result(self.call.id, text, status, images, **metadata), *reminders.deferred(self.deferred)]
 
 
 def open_call_in(entry: ContextEntry) -> OpenCall:

@@ -7,7 +7,7 @@ from llm_app.call.llm_call import Runner
 from tasks_app.memory import vectors
 from tasks_app.models import ContextType, MemoryNote, SessionMember
 from tasks_app.models.memory_note import MemoryNoteQuerySet
-from tasks_app.reminders.task_start import LONGEST_INSTRUCTIONS
+from tasks_app.reminders.on_message import LONGEST_INSTRUCTIONS
 from tasks_app.run.context import TaskContext
 from tasks_app.text.bm25 import bm25
 from tasks_app.text.languages import STOP_WORDS

@@ -1,14 +1,28 @@
-"""What the engine says to the model: each text once, in a file of its own. They are entries like any other.
+"""What the engine says to the model. Each reminder is one function, which has its text and, where it can, its trigger.
 
-Some come with what they are about (a result, a retry, the start of a task); `due` asks for the others before a step.
+They are grouped by the moment at which they come. Reminders are entries like any other.
 """
 
-from tasks_app.reminders.deferred import deferred
-from tasks_app.reminders.forked import forked
-from tasks_app.reminders.interruption import interruption
-from tasks_app.reminders.missing_call import missing_call
-from tasks_app.reminders.repetition import cycle, loop
-from tasks_app.reminders.task_start import task_start
-from tasks_app.reminders.unreadable_call import unreadable_call
+from tasks_app.reminders.before_step import budget, language, stale_plan, tool_limit, tool_list, workflow_step
+from tasks_app.reminders.on_history import forked, summary
+from tasks_app.reminders.on_message import interruption, task_start
+from tasks_app.reminders.on_reply import deferred, missing_call, unreadable_call
+from tasks_app.reminders.on_result import cycle, loop
 
-__all__ = ["cycle", "deferred", "forked", "interruption", "loop", "missing_call", "task_start", "unreadable_call"]
+__all__ = [
+    "budget",
+    "cycle",
+    "deferred",
+    "forked",
+    "interruption",
+    "language",
+    "loop",
+    "missing_call",
+    "stale_plan",
+    "summary",
+    "task_start",
+    "tool_limit",
+    "tool_list",
+    "unreadable_call",
+    "workflow_step",
+]

@@ -150,8 +150,7 @@ def _closing(drafts: Sequence[Draft]) -> list[Draft]:
     if last is None or last.tool_call is None:
         return []
     closed = result(last.tool_call.id, NOT_RUN, CallStatus.REJECTED)
-    deferred = last.metadata.get("deferred")
-    return [closed, reminders.deferred(deferred)] if deferred else [closed]
+    return [closed, *reminders.deferred(last.metadata.get("deferred", ()))]
 
 
 def _said(origin: Session, task: Task) -> Draft:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from llm_app import errors
 from llm_app.call.llm_call import Runner
 from llm_app.types import Message, Purpose
+from tasks_app import reminders
 from tasks_app.engine.compaction.lines import safe, shortened
 from tasks_app.memory import search
 from tasks_app.models import ContextEntry, ContextType, MemoryNote
 from tasks_app.record.draft import Draft, notice
-from tasks_app.reminders.summary import summary
 from tasks_app.run.aside import ask_aside
 from tasks_app.run.context import TaskContext
 
@@ -47,7 +47,7 @@ def ask(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> D
     """The summary of entries that are about to be cut, redacted as they are; or None. Raises what interrupts `run`."""
     words = answer(context, entries, run, Purpose.SUMMARY, _SUM_UP)
     words = words.strip().encode(errors="replace")[:LONGEST].decode(errors="ignore")
-    return summary(entries[0].seq, entries[-1].seq, words) if words else None
+    return reminders.summary(entries[0].seq, entries[-1].seq, words) if words else None
 
 
 def capture(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> None:

@@ -3,12 +3,18 @@
 `WRITE_DOCS=1 pytest` on this file writes it anew.
 """
 
+import dataclasses
+import inspect
+import json
 import os
 import pkgutil
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
 
 from django.conf import settings
 
@@ -16,25 +22,20 @@ from llm_app.budgets.limits import Limit, Scope
 from llm_app.budgets.periods import Period
 from llm_app.budgets.standing import Standing
 from tasks_app import reminders
-from tasks_app.models import ContextEntry
+from tasks_app.models import ContextEntry, ContextType, Limits, Task, ToolCallLog
 from tasks_app.record.draft import Draft
 from tasks_app.record.serialize import message_of
-from tasks_app.reminders.budget import budget
-from tasks_app.reminders.language import language
-from tasks_app.reminders.stale_plan import stale_plan
-from tasks_app.reminders.summary import summary
-from tasks_app.reminders.tool_limit import tool_limit
-from tasks_app.reminders.tool_list import tool_list
-from tasks_app.reminders.workflow_step import workflow_step
+from tasks_app.reminders.before_step import Moment
 from tools_app.notes import Note, Passage, rendered
 
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "reminders.md"
 HEAD = """# Reminders: what the model is told, word for word
 
 All that the engine ever says to a model, beside the system prompt and the tool list, is an entry of the record. Each of
-these stands in the chat, marked “seen by the model”, in the place where the model saw it. Each has a file below
-`tasks_app/reminders/`, with its trigger and its text. This page is made from those files by
-`tests/tasks_app/engine/test_reminders_document.py`; the names and figures in the texts are examples.
+these is shown in the chat, marked “seen by the model”, in the place where the model saw it. Each is one function below
+`tasks_app/reminders/`, in a file named for the moment at which it comes; those of `before_step` hold their trigger, too.
+This page is generated from them by `tests/tasks_app/engine/test_reminders_document.py`; the names and figures in the
+texts are examples.
 
 """
 SETTINGS = {
@@ -67,34 +68,54 @@ def standing() -> Standing:
     return Standing(limit=limit, spent=Decimal("0.42"), reserved=Decimal(0))
 
 
-def examples() -> list[tuple[str, Draft | None]]:
-    """Each with the file that it comes from."""
+def moment(**fields: Any) -> Moment:
+    """A moment at which a reminder is due; the fields that are none of its own are the task's."""
+    own = {name: fields.pop(name) for name in {field.name for field in dataclasses.fields(Moment)} & fields.keys()}
+    return Moment(task=Task(**fields), limits=Limits(), **own)
+
+
+def entry(context_type: ContextType, content: str, **fields: Any) -> ContextEntry:
+    role = "user" if context_type == ContextType.USER_MESSAGE else "assistant"
+    return ContextEntry(context_type=context_type, role=role, content=content, **fields)
+
+
+def wrong_language() -> list[ContextEntry]:
+    return [entry(ContextType.USER_MESSAGE, GERMAN), entry(ContextType.AI_MESSAGE, ENGLISH)]
+
+
+def interrupted_call() -> list[ContextEntry]:
+    call = json.dumps({"id": "call_1", "name": "shell", "arguments": "{}"})
+    return [entry(ContextType.TOOL_CALL, "", tool_call=call)]
+
+
+def cycle_of_two() -> list[Draft]:
+    read = ToolCallLog(name="file", arguments='{"action": "read", "path": "a.txt"}', fingerprint="one")
+    make = ToolCallLog(name="shell", arguments='{"command": "make"}', fingerprint="two")
+    with patch.object(ToolCallLog.objects, "filter", return_value=[read]):
+        return reminders.cycle(["one", "two"], make, 4)
+
+
+def examples() -> list[Draft | None]:
     start = datetime(2026, 11, 22, tzinfo=UTC)
     return [
-        (
-            "task_start",
-            reminders.task_start(start, "notes.txt (1.2 kB)", "Use tabs. Run the tests before you commit.", REMEMBERED),
-        ),
-        ("workflow_step", workflow_step(WORKFLOW, 0)),
-        ("workflow_step", workflow_step(WORKFLOW, 1)),
-        ("missing_call", reminders.missing_call(2)),
-        ("missing_call", reminders.missing_call(0)),
-        ("unreadable_call", reminders.unreadable_call("your reply reached the output limit before its arguments.")),
-        ("deferred", reminders.deferred(['shell({"command": "make test"})', 'plan({"action": "advance"})'])),
-        ("repetition", reminders.loop("shell", 5)),
-        ("repetition", reminders.cycle(['file({"action": "read", "path": "a.txt"})', 'shell({"command": "make"})'], 4)),
-        ("interruption", reminders.interruption("the call of `shell`: its result says how far it came")),
-        ("interruption", reminders.interruption("what you were saying: the person saw it up to the break")),
-        ("language", language(ENGLISH, GERMAN)),
-        ("stale_plan", stale_plan(PLAN, 10)),
-        ("tool_list", tool_list(["file", "message", "shell"], ["file", "message", "recall"])),
-        ("tool_limit", tool_limit(40)),
-        ("forked", reminders.forked(2)),
-        ("budget", budget([standing()], 80)),
-        (
-            "summary",
-            summary(1, 120, "The tests of main.go fail since the clock was changed; the cause is in clock.go."),
-        ),
+        reminders.task_start(start, "notes.txt (1.2 kB)", "Use tabs. Run the tests before you commit.", REMEMBERED),
+        reminders.workflow_step(WORKFLOW, 0),
+        reminders.workflow_step(WORKFLOW, 1),
+        reminders.missing_call(2),
+        reminders.missing_call(0),
+        reminders.unreadable_call("your reply reached the output limit before its arguments."),
+        *reminders.deferred(['shell({"command": "make test"})', 'plan({"action": "advance"})']),
+        reminders.loop("shell", 5),
+        *cycle_of_two(),
+        *reminders.interruption(interrupted_call(), has_closed=True),
+        *reminders.interruption([entry(ContextType.AI_MESSAGE, ENGLISH)], has_closed=False),
+        reminders.language(moment(entries=wrong_language())),
+        reminders.stale_plan(moment(plan=PLAN, iteration=10, tools=["plan"])),
+        reminders.tool_list(moment(shown_tools=["file", "message", "shell"], tools=["file", "message", "recall"])),
+        reminders.tool_limit(moment(calls_made=40, has_made_all_calls=True)),
+        reminders.forked(2),
+        reminders.budget(moment(standings=[standing()])),
+        reminders.summary(1, 120, "The tests of main.go fail since the clock was changed; the cause is in clock.go."),
     ]
 
 
@@ -109,22 +130,20 @@ def kind(draft: Draft) -> str:
 
 
 def document() -> str:
-    shown = [(file, draft) for file, draft in examples() if draft is not None]
-    kinds = dict.fromkeys((file, kind(draft)) for file, draft in shown)
-    rows = [f"| [{name}](#{name}) | {when(file, name)} | {SETTINGS.get(name, '')} |" for file, name in kinds]
+    shown = [draft for draft in examples() if draft is not None]
+    kinds = list(dict.fromkeys(map(kind, shown)))
+    rows = [f"| [{name}](#{name}) | {when(name)} | {SETTINGS.get(name, '')} |" for name in kinds]
     table = "\n".join(["| reminder | when | setting |", "| --- | --- | --- |", *rows])
     texts = []
-    for _, name in kinds:
-        blocks = [f"```text\n{seen(draft)}\n```" for _, draft in shown if kind(draft) == name]
+    for name in kinds:
+        blocks = [f"```text\n{seen(draft)}\n```" for draft in shown if kind(draft) == name]
         texts.append("\n\n".join([f"## {name}", *blocks]))
     return HEAD + "\n\n".join([table, *texts]) + "\n"
 
 
-def when(file: str, name: str) -> str:
-    """The first sentence of what the file says of itself; of the function, where a file has two."""
-    module = import_module(f"tasks_app.reminders.{file}")
-    source = getattr(module, name) if file == "repetition" else module
-    return " ".join((source.__doc__ or "").strip().split("\n\n")[0].split())
+def when(name: str) -> str:
+    """The first sentence of what the function says of itself."""
+    return " ".join((getattr(reminders, name).__doc__ or "").strip().split("\n\n")[0].split())
 
 
 def test_the_document_is_what_the_functions_say():
@@ -134,5 +153,17 @@ def test_the_document_is_what_the_functions_say():
 
 
 def test_every_reminder_has_its_place_in_it():
-    files = {module.name for module in pkgutil.iter_modules(reminders.__path__)}
-    assert {file for file, _ in examples()} == files - {"due"}
+    assert {kind(draft) for draft in examples() if draft is not None} == set(reminders.__all__)
+
+
+def test_each_reminder_is_of_one_of_the_moments():
+    modules = [import_module(f"tasks_app.reminders.{m.name}") for m in pkgutil.iter_modules(reminders.__path__)]
+    own = {name for module in modules for name, function in vars(module).items() if returns_draft(function, module)}
+    assert own == set(reminders.__all__)
+
+
+def returns_draft(function: object, module: ModuleType) -> bool:
+    """Whether it is a public function of the module that makes a reminder."""
+    if not inspect.isfunction(function) or function.__module__ != module.__name__ or function.__name__ == "due":
+        return False
+    return not function.__name__.startswith("_") and "Draft" in str(inspect.signature(function).return_annotation)

@@ -1,0 +1,163 @@
+"""Reminders that come by themselves before a step: each is a function that gives its text when it is due.
+
+A new one is a function of a `Moment` and a line in `_REMINDERS`. In most steps none is due, and nothing is read or
+written for it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from llm_app.budgets.standing import Standing
+from tasks_app.models import ContextEntry, ContextType, Limits, Task
+from tasks_app.record.draft import Draft, reminder
+from tasks_app.text.languages import language_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """What the triggers look at. `entries` are those that the model sees whole, `tools` the names that it sees."""
+
+    task: Task
+    limits: Limits
+    entries: Sequence[ContextEntry] = ()
+    tools: Sequence[str] = ()
+    standings: Sequence[Standing] = ()
+    has_made_all_calls: bool = False
+
+    def was_said(self, kind: str) -> bool:
+        return kind in self.task.reminded
+
+    def replies(self) -> Iterator[ContextEntry]:
+        """What the model said, newest first."""
+        return (entry for entry in reversed(self.entries) if entry.role == "assistant")
+
+
+def due(moment: Moment) -> list[Draft]:
+    """All that the model must be told before its next step."""
+    return [draft for remind in _REMINDERS if (draft := remind(moment)) is not None]
+
+
+def workflow_step(workflow: Mapping[str, Any], place: int) -> Draft:
+    """When a step of a workflow begins: at the task's start, and right after the result that ends the step before it.
+
+    `place` counts from 0. The first one also names the whole way.
+    """
+    steps = workflow["steps"]
+    way = " → ".join(step["title"] for step in steps)
+    first = f"This task follows the workflow “{workflow['name']}”: {way}.\n" if place == 0 else ""
+    text = (
+        f"{first}Step {place + 1} of {len(steps)}: {steps[place]['title']}\n{steps[place]['instructions']}\n"
+        'When it is done, call `step` with action "done". If it cannot be done, call it with action "blocked" and say '
+        "in `note` what is in the way and what you need; the person answers."
+    )
+    return Draft(context_type=ContextType.WORKFLOW_STEP, content=text, metadata={"step": place + 1})
+
+
+def current_place(task: Task) -> int | None:
+    """Where a task stands in its workflow, counted from 0; None without a step in progress."""
+    return next((place for place, step in enumerate(task.plan) if step["status"] == "in_progress"), None)
+
+
+def _workflow_step_again(moment: Moment) -> Draft | None:
+    """When the entry that named the current step has gone out of sight."""
+    types = (entry.context_type for entry in reversed(moment.entries))
+    if not moment.task.workflow or ContextType.WORKFLOW_STEP in types:
+        return None
+    place = current_place(moment.task)
+    return None if place is None else workflow_step(moment.task.workflow, place)
+
+
+def budget(moment: Moment) -> Draft | None:
+    """Before a step, when most of a budget that binds the task is spent; once a task.
+
+    Names the limit that is nearest to its end.
+    """
+    nearest = max(moment.standings, key=lambda standing: standing.share_spent, default=None)
+    if nearest is None or moment.was_said("budget"):
+        return None
+    if nearest.share_spent * 100 < moment.limits.budget_reminder_percent:
+        return None
+    text = (
+        f"{nearest.share_spent:.0%} of the {nearest.limit.words} is spent; when all of it is, the task ends without a "
+        "result. Finish what matters most, leave out what is optional, and hand over the result while there is room. "
+        "Say in it what you left out."
+    )
+    return reminder(text, "budget")
+
+
+def tool_limit(moment: Moment) -> Draft | None:
+    """Before a step, when the task has made all its tool calls: from then on only `message` is there."""
+    if not moment.has_made_all_calls or moment.was_said("tool_limit"):
+        return None
+    text = (
+        f"This task has made its {moment.task.calls_made} tool calls, and no tool but `message` is left. Answer now "
+        'from what you know, with `message` of type "result". Say what is certain, what you could not check, and what '
+        "is still to be done."
+    )
+    return reminder(text, "tool_limit")
+
+
+def tool_list(moment: Moment) -> Draft | None:
+    """Before a step, when other tools are there than in the last request, whatever the reason.
+
+    Says what came and what went; their order means nothing. The limit on tool calls has a reminder of its own.
+    """
+    before, now = set(moment.task.shown_tools), set(moment.tools)
+    if not before or before == now or moment.has_made_all_calls:
+        return None
+    gone, came = _named(before - now), _named(now - before)
+    changes = [f"New: {came}."] if came else []
+    changes += [f"No longer there: {gone}. Do not try to reach by other ways what they did."] if gone else []
+    return reminder(f"Your tools have changed. {' '.join(changes)}", "tool_list")
+
+
+def _named(names: set[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def stale_plan(moment: Moment) -> Draft | None:
+    """Before a step, when a plan with open steps was not touched for many replies; again after as many."""
+    task, after = moment.task, moment.limits.stale_plan_after
+    still_open = [step for step in task.plan if step["status"] != "done"]
+    if not still_open or "plan" not in moment.tools or task.iteration - task.reminded.get("stale_plan", 0) < after:
+        return None
+    if any(reply.call is not None and reply.call["name"] == "plan" for reply in islice(moment.replies(), after)):
+        return None
+    steps = "\n".join(f"- {step['title']} ({step['status']})" for step in still_open)
+    text = (
+        f"Your plan was not touched for {after} replies. The person sees it beside the chat; these steps are open:\n"
+        f"{steps}\nIf a step is done, advance the plan; if the way has changed, update it; if it still holds, go on."
+    )
+    return reminder(text, "stale_plan")
+
+
+def language(moment: Moment) -> Draft | None:
+    """After a message to the person in another language than theirs; once a task.
+
+    Conservative: only where both languages are plain to see.
+    """
+    newest = next(moment.replies(), None)
+    if newest is None or newest.context_type != ContextType.AI_MESSAGE or moment.was_said("language"):
+        return None
+    written = newest.arguments.get("text") if isinstance(newest.arguments, dict) else newest.content
+    people = (entry for entry in reversed(moment.entries) if entry.context_type == ContextType.USER_MESSAGE)
+    used, wanted = language_of(str(written)), language_of(next((entry.content for entry in people), ""))
+    if not used or not wanted or used == wanted:
+        return None
+    text = (
+        f"Your last message is in {used}, but the person writes {wanted}. Write to them in {wanted} from now on, "
+        "unless they or their preferences ask for another language. Code, names and quotations stay as they are."
+    )
+    return reminder(text, "language")
+
+
+_REMINDERS: Sequence[Callable[[Moment], Draft | None]] = (
+    _workflow_step_again,
+    budget,
+    tool_limit,
+    tool_list,
+    stale_plan,
+    language,
+)
