@@ -7,10 +7,9 @@ from tasks_app import reminders, settings_version
 from tasks_app.engine import workflow
 from tasks_app.engine.capabilities import skills
 from tasks_app.engine.closing import close_open_call
-from tasks_app.engine.effects import loading
 from tasks_app.engine.hooks import hooks_of
 from tasks_app.memory import search
-from tasks_app.models import Agent, Limits, PromptSection, Session, TaskState
+from tasks_app.models import Agent, Limits, Loaded, LoadedKind, PromptSection, Session, TaskState
 from tasks_app.models.task import FailureCode
 from tasks_app.reminders.before_step import Moment, due
 from tasks_app.run.context import TaskContext
@@ -51,7 +50,11 @@ def look_up(context: TaskContext) -> None:
     context.secrets.refresh()
     look_at_settings(context)
     if context.policy.on_demand:
-        context.loaded_groups = loading.groups_of(context.session)
+        context.loaded_groups = _loaded_groups(context.session)
+
+
+def _loaded_groups(session: Session) -> frozenset[str]:
+    return frozenset(Loaded.objects.filter(session=session, kind=LoadedKind.GROUP).values_list("name", flat=True))
 
 
 def look_at_settings(context: TaskContext) -> None:

@@ -2,28 +2,23 @@
 
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
-from tasks_app.engine import workflow
+from llm_app.redaction.redactor import Redactor
+from tasks_app.engine import effects
 from tasks_app.engine.capabilities.wiring import tool_context
 from tasks_app.engine.check_call import ClearedCall, reminder_of_cycle
-from tasks_app.engine.effects import loading, versions
-from tasks_app.engine.effects.fields import fields_of, rows_of
-from tasks_app.engine.effects.structured import count_misfits
 from tasks_app.engine.hooks import consult
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.memory import tool
 from tasks_app.models import TaskState
 from tasks_app.models.tool_call import CallStatus
 from tasks_app.record import images
+from tasks_app.record.draft import Draft
 from tasks_app.record.oversize import within_budget
 from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import Aborted, ReplyNeeded
+from tasks_app.run.interrupts import Aborted
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract.base import ToolResult
-from tools_app.contract.effects import Effect, WaitForReply
 from tools_app.errors import ToolError
 from tools_app.hooks.base import Outcome
 
@@ -78,44 +73,41 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
 def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> None:
     """Appends the result and applies its declared effects, in one transaction. Raises ReplyNeeded or Failed."""
     call = cleared.open
-    if any(isinstance(effect, WaitForReply) for effect in result.effects):
-        call.log.status = CallStatus.WAITING
-        context.stage(rows=[call.log])
-        raise ReplyNeeded()
     call.log.status = CallStatus(result.status)
     context.stage(rows=[call.log])
     redactor = context.secrets.refresh().redactor  # before anything is cut: a half of a secret is not found any more
+    changes = effects.apply(result.effects, effects.Changes(task=context.task, call=call, redactor=redactor))
+    context.stage(
+        *_drafts(context, cleared, result, redactor),
+        *changes.drafts,
+        rows=changes.rows,
+        crashes=0,
+        state=changes.state,
+        **changes.fields,
+    )
+    if changes.failure:
+        raise changes.failure
+    context.commit(also=lambda: _also(context, changes))
+
+
+def _drafts(context: TaskContext, cleared: ClearedCall, result: ToolResult, redactor: Redactor) -> list[Draft]:
+    """The result as it is recorded, and what is said right after it."""
+    call = cleared.open
     content = within_budget(
         redactor.redacted(result.content), context.workspace, call.call, context.limits.result_tokens
     )
     kept, faults = images.keep(context.workspace, result.images)
     text = "\n".join([content, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
     stream = {"stream": context.streamed.id} if context.streamed else {}
-    context.stage(crashes=0, state=TaskState.THINKING)
-    step, moved = workflow.after(context.task, result.effects)
-    drafts = [
+    return [
         *call.result(text, result.status, images=kept, **stream, **result.metadata),
         *reminder_of_cycle(context, call),
-        *step,
     ]
-    rows = [
-        *rows_of(result.effects, context.task.started_by_id, redactor),
-        *versions.keep(context.session, context.task, result.effects),
-        *loading.rows_of(context.session, result.effects),
-        *tool.rows_of(context.task, call.call.id, result.effects, redactor),
-    ]
-    context.stage(
-        *drafts,
-        rows=rows,
-        **fields_of(result.effects),
-        **moved,
-    )
-    count_misfits(context, result.effects)
-    context.commit(also=partial(_also, context, result.effects))
 
 
-def _also(context: TaskContext, effects: Sequence[Effect]) -> None:
-    tool.forget(context.task, effects)
+def _also(context: TaskContext, changes: effects.Changes) -> None:
+    for apply in changes.also:
+        apply()
     context.reserve_next_call()
 
 

@@ -1,12 +1,10 @@
-"""A task with a workflow: its steps stand where the plan of another task stands, and the engine moves them on."""
+"""A task with a workflow: its steps are the plan of the task, and the engine advances them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from tasks_app.models import Task
 from tasks_app.record.draft import Draft
 from tasks_app.reminders.before_step import current_place, workflow_step
-from tools_app.contract.effects import Effect, EndStep
 
 
 def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:
@@ -17,10 +15,10 @@ def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:
     return _moved(task, plan, 0)
 
 
-def after(task: Task, effects: Sequence[Effect]) -> tuple[list[Draft], dict[str, Any]]:
-    """What follows the result of a call with these effects: if it has ended the current step, the next one."""
+def next_step(task: Task) -> tuple[list[Draft], dict[str, Any]]:
+    """What follows the end of the current step: the next one, if there is one."""
     here = current_place(task)
-    if here is None or not any(isinstance(effect, EndStep) for effect in effects):
+    if here is None:
         return [], {}
     plan = [{**step, "status": "done"} if place == here else step for place, step in enumerate(task.plan)]
     return _moved(task, plan, here + 1)

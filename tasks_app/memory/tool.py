@@ -1,16 +1,14 @@
-"""What the tool memory needs of stored notes, and what it declares: kept and forgotten with its result."""
+"""What the memory tool needs to know of stored notes."""
 
 from collections.abc import Sequence
 from functools import partial
 
 from llm_app.call.llm_call import Runner
-from llm_app.redaction.redactor import Redactor
 from tasks_app.memory import search
-from tasks_app.models import MemoryNote, Task
+from tasks_app.models import MemoryNote
 from tasks_app.models.memory_note import MemoryNoteQuerySet
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import threads
-from tools_app.contract.effects import Effect, ForgetNote, KeepNote
 from tools_app.errors import ToolError
 from tools_app.notes import Note
 
@@ -54,16 +52,3 @@ class StoredMemory:
         if search.is_shared(self._context):
             raise ToolError(_SHARED)
         return MemoryNote.objects.of_user(self._context.task.started_by)
-
-
-def rows_of(task: Task, call_id: str, effects: Sequence[Effect], redactor: Redactor) -> list[MemoryNote]:
-    """The notes to be stored in the transaction of the result."""
-    kept = [redactor.redacted(effect.text).strip() for effect in effects if isinstance(effect, KeepNote)]
-    return [MemoryNote(owner_id=task.started_by_id, task=task, call_id=call_id, text=text) for text in kept if text]
-
-
-def forget(task: Task, effects: Sequence[Effect]) -> None:
-    """In the same transaction; only what is the person's own."""
-    numbers = [effect.number for effect in effects if isinstance(effect, ForgetNote)]
-    if numbers:
-        MemoryNote.objects.filter(owner=task.started_by_id, pk__in=numbers).delete()

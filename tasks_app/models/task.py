@@ -1,6 +1,7 @@
 """A task: what the engine makes of one message, in six states, held by one worker at a time."""
 
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -20,8 +21,41 @@ class TaskState(models.TextChoices):
     FAILED = "failed"
 
 
+# The state machine: what each state may become. An active state may also be written again.
+SUCCESSORS: Mapping[str, frozenset[TaskState]] = {
+    TaskState.INITIALIZING: frozenset({TaskState.THINKING, TaskState.FAILED}),
+    TaskState.THINKING: frozenset({TaskState.EXECUTING_TOOL, TaskState.FAILED}),
+    TaskState.EXECUTING_TOOL: frozenset({TaskState.THINKING, TaskState.FINALIZING, TaskState.FAILED}),
+    TaskState.FINALIZING: frozenset({TaskState.DONE, TaskState.FAILED}),
+    TaskState.DONE: frozenset(),
+    TaskState.FAILED: frozenset(),
+}
 ENDED = (TaskState.DONE, TaskState.FAILED)
 ACTIVE = tuple(state for state in TaskState if state not in ENDED)
+
+
+class IllegalTransition(Exception):
+    """A task was about to enter a state that its present one cannot become: a fault of ours."""
+
+
+def predecessors(state: str) -> tuple[TaskState, ...]:
+    """The states in which a task may be when this one is written; the state itself is one, unless it is an end."""
+    return tuple(
+        before for before in TaskState if state in SUCCESSORS[before] or (state == before and before not in ENDED)
+    )
+
+
+def check_successors(successors: Mapping[str, frozenset[TaskState]]) -> None:
+    """Raises ValueError unless the table names every state, ends lead nowhere, and every other state leads to one."""
+    if set(successors) != set(TaskState):
+        raise ValueError("the table of transitions must name each state once")
+    if any(bool(successors[state]) == (state in ENDED) for state in TaskState):
+        raise ValueError("a task may leave every state but its ends")
+    if any(TaskState.FAILED not in successors[state] for state in ACTIVE):
+        raise ValueError("a task may fail in every active state")
+
+
+check_successors(SUCCESSORS)
 
 
 class WaitingFor(models.TextChoices):
@@ -145,6 +179,11 @@ class Task(models.Model):
     @property
     def is_active(self) -> bool:
         return self.state in ACTIVE
+
+    def check_transition(self, state: str) -> None:
+        """Raises IllegalTransition if the task cannot enter this state now."""
+        if self.state not in predecessors(state):
+            raise IllegalTransition(f"task {self.pk} is {self.state} and cannot become {state}")
 
     def add_author(self, author: Any) -> None:
         """Remembers whose words have entered it. In the caller's transaction, which holds the session's lock."""

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from llm_app.models import Reservation
 from tasks_app.models import Task
+from tasks_app.models.task import predecessors
 from tasks_app.runtime import process
 
 
@@ -55,9 +56,16 @@ def renew(task_ids: Iterable[UUID]) -> None:
     Reservation.objects.renew(task_ids)
 
 
-def write(task: Task, **fields: Any) -> None:
-    """Updates the task's row, if our lease still holds. Raises StaleLease otherwise."""
-    if not Task.objects.filter(pk=task.pk, epoch=task.epoch, lease_owner=process.name()).update(**fields):
+def write(task: Task, *, state: str = "", **fields: Any) -> None:
+    """Updates the task's row, if our lease still holds. Every change of a task's state is made here.
+
+    Raises StaleLease otherwise, and IllegalTransition for a state that the task cannot enter now.
+    """
+    rows = Task.objects.filter(pk=task.pk, epoch=task.epoch, lease_owner=process.name())
+    if state:
+        task.check_transition(state)
+        rows, fields = rows.filter(state__in=predecessors(state)), {**fields, "state": state}
+    if not rows.update(**fields):
         raise StaleLease(f"task {task.pk}, epoch {task.epoch}")
 
 

@@ -7,8 +7,12 @@ from typing import Any, Literal
 StepStatus = Literal["pending", "in_progress", "done"]
 
 
+class Effect:
+    """The base of all effects. Each needs a handler in the engine, which refuses to start without it."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Finish:
+class Finish(Effect):
     """The task is done; this is what its person gets."""
 
     text: str
@@ -18,12 +22,12 @@ class Finish:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MisfitData:
+class MisfitData(Effect):
     """The data of a result does not fit its schema. The engine counts how often."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class WaitForReply:
+class WaitForReply(Effect):
     """A person's answer will be the result of this call."""
 
     options: Sequence[str] = ()
@@ -36,19 +40,19 @@ class PlanStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetPlan:
+class SetPlan(Effect):
     """The plan, whole, as it stands from now on."""
 
     steps: Sequence[PlanStep]
 
 
 @dataclass(frozen=True, kw_only=True)
-class EndStep:
+class EndStep(Effect):
     """The current step of the workflow is done."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeepSearch:
+class KeepSearch(Effect):
     """What a search has found is kept for some minutes, for the same search of the same person."""
 
     key: str
@@ -56,7 +60,7 @@ class KeepSearch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeepVersion:
+class KeepVersion(Effect):
     """What a file held before the agent overwrote or deleted it, so that a person can have it back."""
 
     path: str
@@ -64,43 +68,28 @@ class KeepVersion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadGroup:
+class LoadGroup(Effect):
     """The tools of a group are there from now on, as long as the session lives."""
 
     group: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadSkill:
+class LoadSkill(Effect):
     """The session remembers that it has loaded a skill."""
 
     name: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeepNote:
+class KeepNote(Effect):
     """Something is remembered, for the task's person."""
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForgetNote:
+class ForgetNote(Effect):
     """A note of the task's person is deleted."""
 
     number: int
-
-
-Effect = (
-    Finish
-    | MisfitData
-    | WaitForReply
-    | SetPlan
-    | EndStep
-    | KeepSearch
-    | KeepVersion
-    | LoadGroup
-    | LoadSkill
-    | KeepNote
-    | ForgetNote
-)

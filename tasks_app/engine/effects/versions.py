@@ -1,24 +1,21 @@
 """Earlier contents of files, kept when the agent overwrites or deletes them: the newest few of each file."""
 
 import hashlib
-from collections.abc import Sequence
 from uuid import uuid4
 
 from django.db.models import Sum
 
+from tasks_app.engine.effects.registry import Changes, handles
 from tasks_app.models import FileVersion, Session, Task
 from tasks_app.models.file_version import folder_of
 from tasks_app.workspaces import workspace_of
-from tools_app.contract.effects import Effect, KeepVersion
+from tools_app.contract.effects import KeepVersion
 from tools_app.files.changes import former, kept
 
 
-def keep(session: Session, task: Task | None, effects: Sequence[Effect]) -> list[FileVersion]:
-    """Writes the contents; the rows are for the transaction of the result. Older versions of the files go."""
-    rows = [_stored(session, task, effect) for effect in effects if isinstance(effect, KeepVersion)]
-    for row in rows:
-        _forget_oldest(row)
-    return rows
+@handles(KeepVersion)
+def keep_version(effect: KeepVersion, changes: Changes) -> None:
+    changes.rows.append(keep(changes.task.session, changes.task, effect))
 
 
 def restore(version: FileVersion) -> None:
@@ -26,12 +23,13 @@ def restore(version: FileVersion) -> None:
     workspace, session = workspace_of(version.session), version.session
     now = former(version.path, workspace) if workspace.is_file(version.path) else None
     content = version.content.read_bytes()
-    rows = keep(session, None, kept(version.path, now))  # may forget the very version that is restored
+    rows = [keep(session, None, effect) for effect in kept(version.path, now)]  # may delete the restored version
     workspace.write_bytes(version.path, content)
     FileVersion.objects.bulk_create(rows)
 
 
-def _stored(session: Session, task: Task | None, effect: KeepVersion) -> FileVersion:
+def keep(session: Session, task: Task | None, effect: KeepVersion) -> FileVersion:
+    """Writes the content, and deletes older versions of the file. The row is for the transaction of the result."""
     digest = hashlib.sha256(effect.data).hexdigest()
     row = FileVersion(session=session, task=task, path=effect.path, sha256=digest, size=len(effect.data))
     if not row.content.exists():
@@ -39,6 +37,7 @@ def _stored(session: Session, task: Task | None, effect: KeepVersion) -> FileVer
         part = row.content.with_suffix(f".{uuid4().hex}")  # a crash in the middle leaves no half of a content
         part.write_bytes(effect.data)
         part.replace(row.content)
+    _forget_oldest(row)
     return row
 
 

@@ -47,7 +47,7 @@ def address(session, task):
     from tasks_app.workspaces import workspace_of
 
     workspace_of(session).write_bytes("notes.txt", b"hello")
-    (version,) = versions.keep(session, task, [KeepVersion(path="notes.txt", data=b"hi")])
+    version = versions.keep(session, task, KeepVersion(path="notes.txt", data=b"hi"))
     version.save()
     call = factories.kept_call(session)
     ids = {

@@ -49,7 +49,7 @@ def test_a_safe_tool_that_was_running_runs_again(play, monkeypatch):
 
 
 def test_every_call_has_exactly_one_result_and_seq_has_no_gap_wherever_it_dies(play, monkeypatch):
-    for where, name in ((run_tool, "tool_context"), (run_tool, "within_budget"), (run_tool, "fields_of")):
+    for where, name in ((run_tool, "tool_context"), (run_tool, "within_budget"), (run_tool.effects, "apply")):
         run = play(call("file", action="list", path="."), call("plan", action="advance"), result())
         crash(run, monkeypatch, where, name)
         assert run.advance().state == "done"

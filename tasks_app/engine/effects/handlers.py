@@ -1,0 +1,109 @@
+"""The effects on the task itself, and those that are stored as rows of their own."""
+
+from dataclasses import asdict
+from functools import partial
+
+from tasks_app.engine import workflow
+from tasks_app.engine.effects.registry import Changes, handles
+from tasks_app.models import Loaded, LoadedKind, MemoryNote, TaskState
+from tasks_app.models.task import FailureCode
+from tasks_app.models.tool_call import CallStatus
+from tasks_app.record.append import storable_json
+from tasks_app.run.interrupts import Failed, ReplyNeeded
+from tools_app.contract.effects import (
+    EndStep,
+    Finish,
+    ForgetNote,
+    KeepNote,
+    KeepSearch,
+    LoadGroup,
+    LoadSkill,
+    MisfitData,
+    SetPlan,
+    WaitForReply,
+)
+from tools_app.models import CachedSearch
+
+MOST_MISFITS = 3
+
+
+@handles(Finish)
+def finish(effect: Finish, changes: Changes) -> None:
+    changes.state = TaskState.FINALIZING
+    result = {
+        "text": effect.text,
+        "data": effect.data,
+        "attachments": list(effect.attachments),
+        "suggestions": list(effect.suggestions),
+    }
+    changes.fields["final_result"] = storable_json(result)
+
+
+@handles(MisfitData)
+def count_misfit(effect: MisfitData, changes: Changes) -> None:
+    """Data that does not fit the schema goes back to the model, a few times a task."""
+    misfits = changes.fields["misfits"] = changes.task.misfits + 1
+    if misfits >= MOST_MISFITS:
+        changes.failure = Failed(
+            FailureCode.STRUCTURAL_ERROR,
+            f"The data did not fit the schema {misfits} times. Make the schema simpler, or choose another model.",
+        )
+
+
+@handles(WaitForReply)
+def wait_for_reply(effect: WaitForReply, changes: Changes) -> None:
+    """Raises ReplyNeeded: the result of the call will be a person's answer."""
+    changes.call.log.status = CallStatus.WAITING
+    raise ReplyNeeded()
+
+
+@handles(SetPlan)
+def set_plan(effect: SetPlan, changes: Changes) -> None:
+    changes.fields["plan"] = storable_json([asdict(step) for step in effect.steps])
+
+
+@handles(EndStep)
+def end_step(effect: EndStep, changes: Changes) -> None:
+    entries, fields = workflow.next_step(changes.task)
+    changes.drafts += entries
+    changes.fields |= fields
+
+
+@handles(KeepSearch)
+def keep_search(effect: KeepSearch, changes: Changes) -> None:
+    content = changes.redactor.redacted(effect.content)
+    changes.rows.append(CachedSearch(user_id=changes.task.started_by_id, key=effect.key, content=content))
+
+
+@handles(LoadGroup)
+def load_group(effect: LoadGroup, changes: Changes) -> None:
+    _load(changes, LoadedKind.GROUP, effect.group)
+
+
+@handles(LoadSkill)
+def load_skill(effect: LoadSkill, changes: Changes) -> None:
+    _load(changes, LoadedKind.SKILL, effect.name)
+
+
+def _load(changes: Changes, kind: LoadedKind, name: str) -> None:
+    """For as long as the session lives."""
+    session = changes.task.session
+    if not Loaded.objects.filter(session=session, kind=kind, name=name).exists():
+        changes.rows.append(Loaded(session=session, kind=kind, name=name))
+
+
+@handles(KeepNote)
+def keep_note(effect: KeepNote, changes: Changes) -> None:
+    task, text = changes.task, changes.redactor.redacted(effect.text).strip()
+    if text:
+        changes.rows.append(MemoryNote(owner_id=task.started_by_id, task=task, call_id=changes.call.call.id, text=text))
+
+
+@handles(ForgetNote)
+def forget_note(effect: ForgetNote, changes: Changes) -> None:
+    """Only what is the person's own."""
+    changes.also.append(partial(_delete_note, changes.task.started_by_id, effect.number))
+
+
+def _delete_note(owner_id: int, number: int) -> None:
+    MemoryNote.objects.filter(owner=owner_id, pk=number).delete()

@@ -1,0 +1,63 @@
+"""Which function applies which type of effect."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.db import models
+
+from llm_app.redaction.redactor import Redactor
+from tasks_app.interaction.open_call import OpenCall
+from tasks_app.models import Task, TaskState
+from tasks_app.record.draft import Draft
+from tasks_app.run.interrupts import Failed
+from tools_app.contract.effects import Effect
+
+E = TypeVar("E", bound=Effect)
+
+
+@dataclass(kw_only=True)
+class Changes:
+    """What the effects of a call add to the transaction of its result.
+
+    `drafts` come after the result. `also` runs in the transaction, too. A `failure` ends the task with it.
+    """
+
+    task: Task
+    call: OpenCall
+    redactor: Redactor
+    state: TaskState = TaskState.THINKING
+    drafts: list[Draft] = field(default_factory=list)
+    rows: list[models.Model] = field(default_factory=list)
+    fields: dict[str, Any] = field(default_factory=dict)
+    also: list[Callable[[], object]] = field(default_factory=list)
+    failure: Failed | None = None
+
+
+Handler = Callable[[E, Changes], None]
+_handlers: dict[type[Effect], Handler[Any]] = {}
+
+
+def handles(effect: type[E]) -> Callable[[Handler[E]], Handler[E]]:
+    """Registers the decorated function as the one handler of a type of effect."""
+
+    def register(handler: Handler[E]) -> Handler[E]:
+        assert effect not in _handlers, f"{effect.__name__} has two handlers"
+        _handlers[effect] = handler
+        return handler
+
+    return register
+
+
+def apply(effects: Iterable[Effect], changes: Changes) -> Changes:
+    """Collects what follows from the effects. Raises ReplyNeeded where the call waits instead of having a result."""
+    for effect in effects:
+        _handlers[type(effect)](effect, changes)
+    return changes
+
+
+def check_handlers() -> None:
+    """Raises TypeError if a tool could declare an effect that nobody handles."""
+    unhandled = sorted(effect.__name__ for effect in set(Effect.__subclasses__()) - _handlers.keys())
+    if unhandled:
+        raise TypeError(f"no handler in tasks_app.engine.effects for {', '.join(unhandled)}")
