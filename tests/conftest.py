@@ -39,6 +39,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.core.management.color import no_style
+from django.db import connection
+from django.test import TransactionTestCase
 
 from llm_app.transport import wire
 from tasks_app.events import event_loop
@@ -48,6 +53,19 @@ from tests import factories
 def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
     settings.SERVESTATIC_USE_FINDERS = settings.SERVESTATIC_USE_STATIC_ROOT = False  # each new client reads all files
+
+
+def _flush(self: TransactionTestCase) -> None:
+    """After a test with transactions of its own: all rows go but those that `migrate` makes.
+
+    Django deletes these too and makes them anew: 36 ms of CPU, and this takes 3.
+    """
+    tables = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    emptied = sorted(set(tables) - {model._meta.db_table for model in (ContentType, Permission)})
+    connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), emptied))
+
+
+TransactionTestCase._fixture_teardown = _flush
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,7 @@ def folded(parser: Parser, events: Iterable[ServerEvent]) -> tuple[LLMTurnResult
     return parser.result(), deltas
 
 
+@cache
 def all_cases() -> list[Case]:
     """Every case of every file."""
     found = []
