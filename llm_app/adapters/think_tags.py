@@ -22,11 +22,12 @@ class ThinkTags:
         self._held = ""
         self._close = open_with
         self._decided = bool(open_with)
+        self._just_closed = False
 
     def feed(self, text: str) -> Iterator[tuple[DeltaKind, str]]:
         """Yields pieces with their kind; holds back what may be the beginning of a tag."""
         if self._decided and not self._close:
-            yield DeltaKind.CONTENT, text
+            yield from self._content(text)
             return
         self._held += text
         if not self._decided:
@@ -35,6 +36,13 @@ class ThinkTags:
             yield from self._until_close()
         elif self._decided:
             yield from self.end()
+
+    def _content(self, text: str) -> Iterator[tuple[DeltaKind, str]]:
+        """White space between the thinking and the content is part of neither, however the stream is split."""
+        text = text.lstrip() if self._just_closed else text
+        if text:
+            self._just_closed = False
+            yield DeltaKind.CONTENT, text
 
     def end(self) -> Iterator[tuple[DeltaKind, str]]:
         """What is held back, when nothing more is to come."""
@@ -55,8 +63,8 @@ class ThinkTags:
         if tag:
             self._close, self._held = "", ""
             yield DeltaKind.THINKING, thinking
-            if rest.lstrip():
-                yield DeltaKind.CONTENT, rest.lstrip()
+            self._just_closed = True
+            yield from self._content(rest)
             return
         keep = next((n for n in range(len(self._close) - 1, 0, -1) if self._held.endswith(self._close[:n])), 0)
         ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]

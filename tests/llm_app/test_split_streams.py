@@ -52,6 +52,14 @@ def test_words_may_be_split_anywhere(data):
     assert told(deltas_of_pieces, "thinking") == told(deltas, "thinking")
 
 
+def test_words_may_be_split_at_each_place_around_a_tag():
+    case = next(case for case in STREAMS if case.name == "tags at the beginning of the content")
+    text = "".join(case.says)
+    for place in range(len(text)):
+        halves = Case(protocol=case.protocol, name="", says=[text[:place], text[place:]], turn=case.turn)
+        halves.check(*folded(halves.parser(), events([halves.raw])))
+
+
 @pytest.mark.parametrize(
     "chunks",
     [
