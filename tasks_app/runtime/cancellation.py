@@ -40,6 +40,8 @@ class Interruption:
         connection.close_if_unusable_or_obsolete()  # a thread that waits keeps no connection of a pool
         running = _Work(work, self._wake)
         cancelled = False
+        if self._rung:  # when the work before this one had just ended
+            self._wake.set()
         while not running.done():
             self._wake.wait()
             self._wake.clear()
