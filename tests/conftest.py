@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _leave_nothing() -> Iterator[None]:
     yield
-    event_loop.submit(wire.close()).result(5)
+    event_loop.submit(wire.close()).result(30)
 
 
 @pytest.fixture

@@ -3,6 +3,11 @@
 from pathlib import Path
 
 
+def living() -> set[int]:
+    """All processes of the machine; those that a parent has not yet taken leave of (zombies) are none."""
+    return {number for number, _, state in filter(None, map(_read, Path("/proc").glob("[0-9]*/stat"))) if state != "Z"}
+
+
 def below(pid: int) -> set[int]:
     """Its descendants that live; those that a parent has not yet taken leave of (zombies) do not."""
     children: dict[int, list[int]] = {}

@@ -1,10 +1,17 @@
-"""Waiting for a condition, never for luck."""
+"""Waiting for a condition, never for luck; and bounds on time that a busy machine does not miss."""
 
+import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from typing import TypeVar
 
 T = TypeVar("T")
+SLOWNESS = "AGENTSITE_TESTS_SLOWNESS"  # in the environment: what the run has measured at its start, for its workers
+_QUIET = 0.06  # seconds: `_work` takes less on a quiet machine
+_MOST = 10.0
 
 
 def until(condition: Callable[[], T], seconds: float = 30, every: float = 0.01) -> T:
@@ -17,3 +24,50 @@ def until(condition: Callable[[], T], seconds: float = 30, every: float = 0.01) 
         if time.monotonic() > end:
             raise AssertionError(f"not within {seconds} s: {condition}")
         time.sleep(every)
+
+
+@contextmanager
+def takes_less_than(seconds: float) -> Iterator[None]:
+    """Holds the block to a bound. A machine that was busy at the start of the run, or is now, has more time."""
+    began = time.monotonic()
+    yield
+    took = time.monotonic() - began
+    check_bound(took, seconds)
+
+
+def check_bound(took: float, seconds: float) -> None:
+    """Fails if `took` is more than `seconds`, or than what they are on a machine as busy as this one."""
+    if took >= seconds * slowness_at_start():
+        allowed = seconds * measured_slowness()  # other work may have come since
+        assert took < allowed, f"took {took:.2f} s, and may take {seconds} s ({allowed:.1f} s on this busy machine)"
+
+
+def slowness_at_start() -> float:
+    """How much slower this machine was than a quiet one when the run began: 1 to 10."""
+    if SLOWNESS not in os.environ:
+        os.environ[SLOWNESS] = f"{measured_slowness():.1f}"
+    return float(os.environ[SLOWNESS])
+
+
+def measured_slowness() -> float:
+    """The same, now: by what computes, and by threads that wake each other."""
+    began = time.monotonic()
+    _work()
+    return min(max((time.monotonic() - began) / _QUIET, 1.0), _MOST)
+
+
+def _work() -> None:
+    asked, answered = threading.Semaphore(0), threading.Semaphore(0)
+
+    def answer() -> None:
+        for _ in range(300):
+            asked.acquire()
+            answered.release()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    for _ in range(300):
+        sha256(bytes(100_000)).digest()
+        asked.release()
+        answered.acquire()
+    thread.join()

@@ -61,7 +61,7 @@ def test_the_keeper_shows_life(settings: Any) -> None:
     watching.start()
     until(lambda: EngineProcess.objects.alive().exists())
     watching.stop()
-    watching.join(5)
+    watching.join(30)
     assert Client().get("/readyz").status_code == 200
 
 

@@ -13,6 +13,7 @@ from llm_app.call.retry import Action
 from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, LLMLog, Provider
 from tests.llm_app.conftest import Watcher, complete, cooldown_is_over, routed, run
 from tests.provider import Reply, openai_text
+from tests.waiting import check_bound
 
 pytestmark = pytest.mark.django_db
 FINE = openai_text("fine")
@@ -88,7 +89,7 @@ def test_while_it_is_open_the_next_route_answers_within_100_ms(servers):
     assert complete(model) == "fine"
     assert state() == "open"
     servers[0].received.clear()
-    assert min(seconds(model) for _ in range(5)) < 0.1  # the best of five: the machine may be busy
+    check_bound(min(seconds(model) for _ in range(5)), 0.1)  # the best of five
     assert servers[0].received == []
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.server import Server
-from tests.waiting import until
+from tests.waiting import check_bound, until
 
 pytestmark = pytest.mark.real
 LONG = 900  # seconds; two slow cores
@@ -47,7 +47,7 @@ def test_stop_takes_effect_at_once(real_server):
     ended = real_server.until_task(task, 5, state="failed")
     print(f"\nstopped after {time.monotonic() - began:.2f} s")
     assert ended["failure"]["code"] == "stopped"
-    assert time.monotonic() - began < 1.5
+    check_bound(time.monotonic() - began, 1.5)
     check_record(real_server, session)
 
 

@@ -92,7 +92,7 @@ async def test_it_leaves_an_endless_body() -> None:
 
     async with serving(endless) as server:
         assert (await get(server)).truncated
-        await asyncio.wait_for(left.wait(), 10)
+        await asyncio.wait_for(left.wait(), 30)
 
 
 @pytest.mark.parametrize("silent_from", ["the start", "the body"])

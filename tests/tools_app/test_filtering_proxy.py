@@ -173,7 +173,7 @@ async def test_a_change_of_the_policy_ends_what_is_open(proxy: FilteringProxy) -
         passage.renew(INTERNAL)
         assert not ended.is_set()
         passage.renew(NetworkPolicy())
-        await asyncio.wait_for(ended.wait(), 10)
+        await asyncio.wait_for(ended.wait(), 30)
 
 
 async def test_rebinding_finds_no_second_question() -> None:

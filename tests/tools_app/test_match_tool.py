@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Literal
@@ -14,7 +13,7 @@ from typing import Literal
 import pytest
 
 from tests.tools_app.conftest import Call
-from tests.waiting import until
+from tests.waiting import takes_less_than, until
 from tools_app.contract import coerce, registry
 from tools_app.contract.base import ToolContext
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
@@ -265,10 +264,9 @@ async def test_a_catastrophic_pattern_is_stopped_when_the_time_is_over(
 ) -> None:
     monkeypatch.setattr(child, "TIMEOUT_S", 1.0)
     workspace.write_bytes("a.txt", b"a" * 60)
-    start = time.monotonic()
-    with pytest.raises(ToolError, match="took over 1 seconds and was stopped"):
-        await call("match", action="grep", pattern=CATASTROPHE)
-    assert time.monotonic() - start < 10
+    with takes_less_than(10):
+        with pytest.raises(ToolError, match="took over 1 seconds and was stopped"):
+            await call("match", action="grep", pattern=CATASTROPHE)
 
 
 async def test_a_search_that_dies_is_a_failure_of_the_tool(workspace: Workspace) -> None:
@@ -285,7 +283,7 @@ async def test_an_interrupt_kills_the_search_at_once(tool_context: ToolContext, 
     definition = registry.get("match")
     arguments = coerce.read(definition, f'{{"action": "grep", "pattern": "{CATASTROPHE}"}}')
     search = asyncio.ensure_future(definition.handler(arguments, context))
-    await asyncio.wait_for(running.wait(), 10)
+    await asyncio.wait_for(running.wait(), 30)
     # To start costs a tenth of it: now it is lost in the pattern.
     await asyncio.to_thread(until, lambda: cpu_seconds(started[0].pid) > 0.3)
     search.cancel()

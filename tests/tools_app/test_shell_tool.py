@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.tools_app.conftest import Call
+from tests.waiting import takes_less_than
 from tools_app.contract import coerce, registry
 from tools_app.contract.base import Danger, ToolContext
 from tools_app.errors import InvalidArguments, SandboxUnavailable
@@ -86,8 +87,8 @@ async def test_a_command_is_told_of_as_soon_as_it_exists_and_gone_when_it_is_can
         await asyncio.sleep(0.01)
     assert os.getpgid(started[0].pid) == started[0].pid
     running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(running, 1)
+    with takes_less_than(1), pytest.raises(asyncio.CancelledError):
+        await running
     with pytest.raises(ProcessLookupError):
         os.getpgid(started[0].pid)
 

@@ -20,6 +20,7 @@ from tasks_app.live import subscription
 from tasks_app.models import ContextType, Session
 from tasks_app.record.draft import Draft, notice
 from tests import factories
+from tests.waiting import takes_less_than
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,7 +38,7 @@ class Stream:
         headers = {name.decode().lower(): value.decode() for name, value in start["headers"]}
         return {"status": start["status"], "headers": headers}
 
-    async def next(self, seconds: float = 5) -> dict[str, Any]:
+    async def next(self, seconds: float = 30) -> dict[str, Any]:
         while "\n\n" not in self.text:
             message = await self.communicator.receive_output(seconds)
             self.text += message.get("body", b"").decode()
@@ -60,7 +61,7 @@ class Stream:
 
     async def leave(self) -> None:
         await self.communicator.send_input({"type": "http.disconnect"})
-        await self.communicator.wait(5)
+        await self.communicator.wait(30)
 
 
 @pytest.fixture
@@ -128,7 +129,8 @@ async def test_what_is_appended_arrives_at_once_and_in_order(open_stream, task):
         await stream.until("state")
         for number in range(5):
             await say(task, f"{number}a", f"{number}b")
-        assert await asyncio.wait_for(stream.seqs(10), 2) == list(range(2, 12))
+        with takes_less_than(2):
+            assert await stream.seqs(10) == list(range(2, 12))
 
 
 @pytest.mark.parametrize(

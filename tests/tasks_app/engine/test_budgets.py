@@ -1,7 +1,5 @@
 """A task under budgets: it waits, it ends with a sentence, and what it used is counted whatever became of it."""
 
-import time
-
 import pytest
 from django.contrib.auth.models import Group
 from django.db import connection
@@ -17,7 +15,7 @@ from tasks_app.worker import jobs
 from tests.provider import Reply, openai_call, openai_result
 from tests.tasks_app.engine.conftest import call, result
 from tests.tasks_app.engine.test_crashes import crash
-from tests.waiting import until
+from tests.waiting import takes_less_than, until
 
 LOOK = call("plan", action="advance")
 TABLES = ("budgets", "spending", "reservations")
@@ -130,10 +128,9 @@ def test_a_stop_ends_the_wait(play, owner):
     run = play(result())
     thread = run.in_thread()
     until(lambda: "status_notice" in run.types, 30)
-    began = time.monotonic()
-    services.stop(run.task)
-    thread.join(30)
-    assert time.monotonic() - began < 1
+    with takes_less_than(1):
+        services.stop(run.task)
+        thread.join(30)
     run.task.refresh_from_db()
     assert (run.task.failure_code, LLMLog.objects.count()) == ("stopped", 0)
 

@@ -33,7 +33,7 @@ def keeper() -> Iterator[Supervisor]:
     keeper.start()
     yield keeper
     keeper.stop()
-    keeper.join(10)
+    keeper.join(60)
 
 
 def test_a_task_is_left_to_the_living_worker_that_holds_its_page(play: Play, told: list[str]) -> None:

@@ -21,7 +21,7 @@ from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine.conftest import Run
 from tests.tasks_app.engine.test_background_commands import end_all
 from tests.tools_app import mcp_servers
-from tests.waiting import until
+from tests.waiting import check_bound, until
 from tools_app.browser.program import installed
 from tools_app.models import AllowedAddress, McpServer, McpTool, SearchEngine
 
@@ -141,7 +141,7 @@ def test_a_stop_ends_it_at_once_and_leaves_no_process(stage: Stage, tool: Any) -
     took, run = stage.stop_in(*tool(stage))
     print(f"{took:.3f} s")
     assert run.results()[-1][0] == "interrupted"
-    assert took < AT_ONCE
+    check_bound(took, AT_ONCE)
     until(lambda: below(os.getpid()) <= stage.before)
 
 
@@ -149,7 +149,7 @@ def test_a_stop_while_a_job_is_read_leaves_the_job_to_its_session(stage: Stage) 
     took, run = stage.stop_in(*job(stage))
     print(f"{took:.3f} s")
     assert run.results()[-1][0] == "interrupted"
-    assert took < AT_ONCE
+    check_bound(took, AT_ONCE)
     assert stage.starts_a_process()
     end_all(str(run.task.session_id))
     until(lambda: below(os.getpid()) <= stage.before)

