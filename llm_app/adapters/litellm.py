@@ -13,9 +13,9 @@ from multidict import CIMultiDict
 from llm_app import errors
 from llm_app.adapters.anthropic_thinking import signed_blocks, thinking_fits
 from llm_app.adapters.base import Endpoint, RouteParameters
+from llm_app.adapters.json_values import objects, text
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.openai_parser import OpenAIParser
-from llm_app.adapters.reading import objects, text
 from llm_app.transport.sse import ServerEvent
 from llm_app.transport.wire import error_for
 from llm_app.types import Delta, Message, Prompt

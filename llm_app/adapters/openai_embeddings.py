@@ -8,8 +8,8 @@ import orjson
 
 from llm_app.adapters import extra_body
 from llm_app.adapters.base import Adapter, Endpoint, Parser, RouteParameters
+from llm_app.adapters.json_values import count, dictionary, objects, parse_object
 from llm_app.adapters.openai_media import OneEvent, request_at
-from llm_app.adapters.reading import count, dictionary, objects, parse_object
 from llm_app.errors import UnreadableReply
 from llm_app.transport import wire
 from llm_app.transport.sse import ServerEvent

@@ -6,8 +6,8 @@ import orjson
 
 from llm_app.adapters import extra_body
 from llm_app.adapters.base import Adapter, Endpoint, Parser, RouteParameters
+from llm_app.adapters.json_values import count, dictionary, parse_object
 from llm_app.adapters.openai_native import OpenAINative
-from llm_app.adapters.reading import count, dictionary, parse_object
 from llm_app.errors import StreamCut, UnreadableReply
 from llm_app.transport import wire
 from llm_app.transport.sse import ServerEvent

@@ -12,7 +12,7 @@ from unfold.decorators import action, display
 from llm_app.admin.read_only import Untouched
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import Thresholds
+from llm_app.breaker.rules import Thresholds
 from llm_app.connection_test import run_trial
 from llm_app.models import BreakerChange, BreakerState, Provider
 

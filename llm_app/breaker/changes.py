@@ -9,7 +9,7 @@ from django.db.models import DateTimeField, ExpressionWrapper, F, Q
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
-from llm_app.breaker.decisions import Thresholds
+from llm_app.breaker.rules import Thresholds
 from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, Provider
 
 logger = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from llm_app.breaker import changes
-from llm_app.breaker.decisions import Entrance, Thresholds, counts, entrance, trips
+from llm_app.breaker.rules import Entrance, Thresholds, counts, entrance, trips
 from llm_app.errors import AuthenticationFailed, CircuitOpen, LLMError
 from llm_app.models import BreakerState, CallStatus, LLMLog, Route
 from llm_app.types import Purpose

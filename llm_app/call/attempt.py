@@ -14,7 +14,7 @@ from llm_app.adapters.base import RouteParameters
 from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import AnswerMeter, CallSize
 from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
-from llm_app.call.routing import endpoint_of, parameters_of, recipient_of
+from llm_app.call.route_settings import endpoint_of, parameters_of, recipient_of
 from llm_app.errors import LLMError, ProviderTimeout
 from llm_app.models import CallStatus, LLMLog, Route
 from llm_app.pricing import prices

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from llm_app.text_calls import writing
-from llm_app.text_calls.reading import read
+from llm_app.text_calls.whole_reply import read
 from llm_app.text_calls.xml_calls import XMLCallStream
 from llm_app.types import ToolCall
 from tests.llm_app.protocol_case import all_cases

@@ -8,8 +8,8 @@ from llm_app.adapters.think_tags import ThinkTags
 from llm_app.errors import StreamCut
 from llm_app.text_calls.argument_stream import ArgumentStream
 from llm_app.text_calls.pieces import Pieces
-from llm_app.text_calls.reading import Reading, read
 from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, PlainWords
+from llm_app.text_calls.whole_reply import Reading, read
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import CUT, Delta, DeltaKind, LLMTurnResult, Thinking, ToolCall
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_app import errors
-from llm_app.breaker.decisions import Entrance, Thresholds, counts, entrance, trips
+from llm_app.breaker.rules import Entrance, Thresholds, counts, entrance, trips
 from llm_app.models import BreakerState
 
 OK, BAD, REFUSED = "", "ServerError", "BadRequest"
