@@ -3,7 +3,7 @@
 MARKER = "\u2063\u200b\u2063"  # zero-width: invisible wherever it should slip through
 
 
-def split(system: str) -> tuple[str, str]:
+def split_at_marker(system: str) -> tuple[str, str]:
     """The stable and the dynamic part of a system prompt; the second may be empty."""
     stable, _, dynamic = system.partition(MARKER)
     return stable, dynamic.replace(MARKER, "")

@@ -36,7 +36,7 @@ class Outcome:
     sentence: str
 
 
-def run_trial(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKind)) -> Iterator[Outcome]:
+def try_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKind)) -> Iterator[Outcome]:
     """Tries each model of these kinds that is routed to the provider, until the provider itself is clearly at fault.
 
     It goes past the breaker and is no evidence for it: only people are told. Not for a thread with an event loop.
@@ -45,7 +45,7 @@ def run_trial(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKind
         try:
             log = _call(route)
         except errors.LLMError as error:
-            yield Outcome(model=route.provider_model, ok=False, sentence=explain(error, route))
+            yield Outcome(model=route.provider_model, ok=False, sentence=_explanation(error, route))
             if not isinstance(error, errors.BadRequest | errors.ModelNotFound):
                 return
         else:
@@ -85,10 +85,10 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _prompt_for(recipient: Recipient) -> StoredPrompt:
-    return stored_prompt.keep(_PROMPT)
+    return stored_prompt.store_prompt(_PROMPT)
 
 
-def explain(error: errors.LLMError, route: Route) -> str:
+def _explanation(error: errors.LLMError, route: Route) -> str:
     """`error` is what a call on `route` raised; the wire's own error behind it tells more where there is one."""
     provider = route.provider
     if isinstance(error, errors.AuthenticationFailed):

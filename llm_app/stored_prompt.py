@@ -11,18 +11,18 @@ from llm_app.models import Blob
 from llm_app.types import Message, Picture, Prompt, ToolSpec
 
 
-def keep(prompt: Prompt) -> StoredPrompt:
+def store_prompt(prompt: Prompt) -> StoredPrompt:
     """Its messages are words and pictures, redacted already; they are numbered, so that a log can name them."""
     messages = [replace(message, seq=number) for number, message in enumerate(prompt.messages, 1)]
     references = References(
         system_blob=Blob.keep(prompt.system),
         tools_blob=Blob.keep(tools_text(prompt.tools)) if prompt.tools else "",
-        messages_blob=Blob.keep(json.dumps([_kept(message) for message in messages], ensure_ascii=False)),
+        messages_blob=Blob.keep(json.dumps([_message_row(message) for message in messages], ensure_ascii=False)),
     )
     return StoredPrompt(prompt=replace(prompt, messages=messages), references=references)
 
 
-def _kept(message: Message) -> dict[str, object]:
+def _message_row(message: Message) -> dict[str, object]:
     """Each picture under an address of its own."""
     pictures = [{**asdict(picture), "data": Blob.keep(picture.data)} for picture in message.pictures]
     return {"role": message.role, "content": message.content, "pictures": pictures}

@@ -94,7 +94,7 @@ def log(at: datetime | None = None, **fields: Any) -> LLMLog:
 def kept_call(session: Session, words: str = "Hello.") -> LLMLog:
     """The log of a call outside of the conversation, whose request can be rebuilt."""
     prompt = Prompt(system="Be brief.", tools=(), messages=[Message(role="user", content=words)])
-    references = stored_prompt.keep(prompt).references
+    references = stored_prompt.store_prompt(prompt).references
     parameters = RouteParameters(model="m", max_tokens=100)
     body = adapter_of("openai_native", 1).body(prompt, parameters)
     return log(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.core.exceptions import ImproperlyConfigured
 
 from agentsite.checks.finding import Finding, broken, fine, note
-from llm_app.connection_test import run_trial
+from llm_app.connection_test import try_models
 from llm_app.models import ModelKind, Protocol, Provider, Route
 
 _CHEAP = (ModelKind.TEXT, ModelKind.EMBEDDING)  # a picture or a sound costs more than a word
@@ -36,7 +36,7 @@ def _check(provider: Provider) -> Finding:
     name = f"provider {provider.name}"
     if provider.protocol == Protocol.SCRIPTED:
         return note(name, "It is scripted: a demo, not a model.", "Add a provider, or set OPENAI_API_KEY and restart.")
-    outcomes = list(run_trial(provider, _CHEAP))
+    outcomes = list(try_models(provider, _CHEAP))
     if not outcomes:
         return note(
             name, "It was not asked: no model of text is routed to it.", "Add a route, or test it in the admin."

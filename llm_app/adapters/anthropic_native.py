@@ -9,7 +9,7 @@ from llm_app.adapters.anthropic_parser import AnthropicParser
 from llm_app.adapters.anthropic_thinking import signed_blocks, thinking_fits
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.adapters.strict_schema import strict_form
-from llm_app.cache_boundary import split
+from llm_app.cache_boundary import split_at_marker
 from llm_app.text_calls.writing import object_in
 from llm_app.transport import wire
 from llm_app.types import Message, Prompt, ToolCall, ToolSpec
@@ -61,7 +61,7 @@ class AnthropicNative(Adapter):
             head["thinking"] = {"type": "enabled", "budget_tokens": budget}
             head["max_tokens"] = max(parameters.max_tokens, budget + 1024)
             head.pop("temperature", None)  # the protocol refuses both together
-        head |= extra_body.allowed(parameters.extra_body)
+        head |= extra_body.allowed_fields(parameters.extra_body)
         if "thinking" in head and not self._may_think(prompt, parameters):
             del head["thinking"]
         return head | {"system": _system(prompt, parameters)} | self._tools(prompt, parameters)
@@ -90,7 +90,7 @@ class AnthropicNative(Adapter):
 
 def _system(prompt: Prompt, parameters: RouteParameters) -> list[dict[str, Any]]:
     """The stable part, a cache point, the dynamic part; the protocol refuses empty ones."""
-    stable, dynamic = ({"type": "text", "text": part} for part in split(prompt.system))
+    stable, dynamic = ({"type": "text", "text": part} for part in split_at_marker(prompt.system))
     point = {"cache_control": _EPHEMERAL} if _has_cache_points(parameters) else {}
     return [part for part in (stable | point, dynamic) if str(part["text"]).strip()]
 

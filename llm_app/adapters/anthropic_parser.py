@@ -21,7 +21,7 @@ class AnthropicParser(TurnParser):
         self._counts = AnthropicUsage()
         self._blocks: dict[int, dict[str, Any]] = {}  # of thinking, by index
 
-    def read(self, event: ServerEvent) -> Iterator[Delta]:
+    def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         fields = parse_object(event.data)
         kind = text(fields.get("type"))
         if kind == "error" or (not kind and "error" in fields):

@@ -17,7 +17,7 @@ class AnthropicXML(AnthropicNative):
     tool_mode = ToolMode.XML
 
     def _blocks(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
-        parts = [writing.result(message.content) if message.role == "tool" else message.content]
+        parts = [writing.tool_result_text(message.content) if message.role == "tool" else message.content]
         if message.tool_call:
             parts.append(writing.xml_call(message.tool_call))
         text = "\n".join(part for part in parts if part.strip())

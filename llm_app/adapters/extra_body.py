@@ -31,7 +31,7 @@ _AT_THE_PROVIDER = {
 }
 
 
-def allowed(extra_body: Mapping[str, Any]) -> dict[str, Any]:
+def allowed_fields(extra_body: Mapping[str, Any]) -> dict[str, Any]:
     """`extra_body` without the refused names. A provider's own tools are switched on nowhere in it, however deep."""
     return _without(_without_server_tools(extra_body), _OURS)
 
@@ -47,7 +47,7 @@ def _without(fields: Mapping[str, Any], names: Collection[str]) -> dict[str, Any
     return {name: value for name, value in fields.items() if name not in names}
 
 
-def put(body: dict[str, Any], path: str, value: Any) -> None:
+def set_field(body: dict[str, Any], path: str, value: Any) -> None:
     """Sets the field at `path` ("a.b" is the field b of the object a)."""
     *parents, name = path.split(".")
     for parent in parents:

@@ -28,7 +28,7 @@ class JSONSchema(OpenAINative):
 
     def _message(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
         if message.role == "tool":
-            return {"role": "user", "content": writing.result(message.content)}
+            return {"role": "user", "content": writing.tool_result_text(message.content)}
         call = [writing.json_call(message.tool_call)] if message.tool_call else []
         content = "\n".join([message.content, *call] if message.content.strip() else call)
         return {"role": message.role, "content": content}
@@ -39,7 +39,7 @@ class JSONSchema(OpenAINative):
         if prompt.tools:
             schema = reply_schema(prompt.tools, keywords=parameters.quirks.get("schema_keywords", ()))
             if field := parameters.quirks.get("schema_field"):
-                extra_body.put(fields, field, schema)
+                extra_body.set_field(fields, field, schema)
             else:
                 named = {"name": "tool_call", "strict": True, "schema": schema}
                 fields["response_format"] = {"type": "json_schema", "json_schema": named}

@@ -26,7 +26,7 @@ class OpenAIEmbeddings(Adapter):
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         fields = {"model": parameters.model, "input": [message.content for message in prompt.messages]}
-        return orjson.dumps(fields | extra_body.allowed(parameters.extra_body))
+        return orjson.dumps(fields | extra_body.allowed_fields(parameters.extra_body))
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
         return request_at("embeddings", body, endpoint)

@@ -29,9 +29,9 @@ class OpenAIImages(Adapter):
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         wanted = parameters.quirks.get("response_format", not parameters.model.startswith("gpt-image"))
         fields = {"model": parameters.model, "prompt": prompt.messages[-1].content, "n": 1}
-        return orjson.dumps(
-            fields | ({"response_format": "b64_json"} if wanted else {}) | extra_body.allowed(parameters.extra_body)
-        )
+        if wanted:
+            fields["response_format"] = "b64_json"
+        return orjson.dumps(fields | extra_body.allowed_fields(parameters.extra_body))
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
         return request_at("images/generations", body, endpoint)
@@ -53,7 +53,7 @@ class OpenAISpeech(Adapter):
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         fields = {"model": parameters.model, "input": prompt.messages[-1].content, "voice": "alloy"}
-        return orjson.dumps(fields | extra_body.allowed(parameters.extra_body) | {"response_format": "mp3"})
+        return orjson.dumps(fields | extra_body.allowed_fields(parameters.extra_body) | {"response_format": "mp3"})
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
         return request_at("audio/speech", body, endpoint)

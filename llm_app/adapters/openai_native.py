@@ -76,9 +76,9 @@ class OpenAINative(Adapter):
         head[quirks.get("max_tokens_field", "max_tokens")] = parameters.max_tokens
         if parameters.temperature is not None:
             head["temperature"] = parameters.temperature
-        head |= extra_body.allowed(parameters.extra_body)
+        head |= extra_body.allowed_fields(parameters.extra_body)
         if parameters.thinking_budget and (field := quirks.get("thinking_budget_field")):
-            extra_body.put(head, field, parameters.thinking_budget)
+            extra_body.set_field(head, field, parameters.thinking_budget)
         return head | self._tools(prompt, parameters)
 
     def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:

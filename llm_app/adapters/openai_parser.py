@@ -34,7 +34,7 @@ class OpenAIParser(TurnParser):
         super().__init__(model, tools, words, open_with)
         self._details = ReasoningDetails()
 
-    def read(self, event: ServerEvent) -> Iterator[Delta]:
+    def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         chunk = parse_object(event.data)
         if error := _error(chunk, event.name):
             raise error_in_stream(error)

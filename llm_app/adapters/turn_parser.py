@@ -9,7 +9,7 @@ from llm_app.errors import StreamCut
 from llm_app.text_calls.argument_stream import ArgumentStream
 from llm_app.text_calls.pieces import Pieces
 from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, PlainWords
-from llm_app.text_calls.whole_reply import Reading, read
+from llm_app.text_calls.whole_reply import ReplyReading, read_reply
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import CUT, Delta, DeltaKind, LLMTurnResult, Thinking, ToolCall
 
@@ -38,9 +38,9 @@ class TurnParser(Parser):
         if event.data.strip() == "[DONE]":
             self.done = True
         elif event.data.strip():
-            yield from self.read(event)
+            yield from self.read_reply(event)
 
-    def read(self, event: ServerEvent) -> Iterator[Delta]:
+    def read_reply(self, event: ServerEvent) -> Iterator[Delta]:
         """Takes an event that says something."""
         raise NotImplementedError
 
@@ -80,11 +80,11 @@ class TurnParser(Parser):
             finish_reason="".join(filter(str.isprintable, self._finish_reason))[:50],
         )
 
-    def _reading(self, content: str) -> Reading:
+    def _reading(self, content: str) -> ReplyReading:
         if self._calls or not self._tools:
-            return Reading()
-        reading = read(content, self._tools)
-        return Reading(unreadable=_CUT) if self._finish_reason in CUT and not reading.calls else reading
+            return ReplyReading()
+        reading = read_reply(content, self._tools)
+        return ReplyReading(unreadable=_CUT) if self._finish_reason in CUT and not reading.calls else reading
 
     def _thought(self) -> Thinking | None:
         text, blocks = self._thinking.text(), self._signed()

@@ -49,15 +49,15 @@ class BudgetAdmin(ModelAdmin):
 
     @display(description="at the moment")
     def at_the_moment(self, budget: Budget) -> str | SafeString:
-        found = [limit for limit in limits.of(budget, None, datetime.now(UTC)) if limit.period is not Period.TASK]
-        lines = ((_line(standing),) for standing in counters.standings(found))
-        return format_html_join("", "<p>{}</p>", lines) or "Nothing is counted: it has no limit a day or a month."
+        own = limits.limits_of(budget, None, datetime.now(UTC))
+        standings = counters.standings([limit for limit in own if limit.period is not Period.TASK])
+        lines = ((_line(standing),) for standing in standings)
+        return format_html_join("", "<p>{}</p>", lines) or "Nothing is counted: there is no limit per day or month."
 
 
 def _line(standing: Standing) -> str:
     limit = standing.limit
-    spent, reserved, left, most = (
-        limits.in_words(amount, limit.unit) for amount in (standing.spent, standing.reserved, standing.left, limit.most)
-    )
+    amounts = (standing.spent, standing.reserved, standing.left, limit.most)
+    spent, reserved, left, most = (limits.amount_text(amount, limit.unit) for amount in amounts)
     when = "Today" if limit.period is Period.DAY else "This month"
-    return f"{when}: {spent} spent of {most}, {reserved} reserved by calls under way, {left} left."
+    return f"{when}: {spent} spent of {most}, {reserved} reserved by running calls, {left} left."

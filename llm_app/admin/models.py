@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
 
-from llm_app.admin.routes import RouteInline, number
+from llm_app.admin.routes import RouteInline, number_routes
 from llm_app.models import LogicalModel, ModelKind, Protocol, Route
 
 
@@ -29,7 +29,7 @@ class LogicalModelAdmin(ModelAdmin):
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
-        number(form.instance)
+        number_routes(form.instance)
 
     @display(description="answered by")
     def answered_by(self, model: LogicalModel) -> str:

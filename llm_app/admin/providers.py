@@ -13,7 +13,7 @@ from llm_app.admin.read_only import Untouched
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
 from llm_app.breaker.rules import Thresholds
-from llm_app.connection_test import run_trial
+from llm_app.connection_test import try_models
 from llm_app.models import BreakerChange, BreakerState, Provider
 
 COLOURS = {BreakerState.CLOSED: "success", BreakerState.HALF_OPEN: "warning", BreakerState.OPEN: "danger"}
@@ -26,12 +26,12 @@ class BreakerActions(ModelAdmin):
 
     @display(description="breaker", ordering="circuit_breaker__state", label=COLOURS)
     def breaker_state(self, provider: Provider) -> tuple[str, str]:
-        breaker = changes.current(provider)
+        breaker = changes.breaker_of(provider)
         return breaker.state, str(breaker)
 
     @display(description="breaker at the moment")
     def breaker_now(self, provider: Provider) -> str:
-        breaker = changes.current(provider)
+        breaker = changes.breaker_of(provider)
         return f"{breaker}. {breaker.reason}".capitalize()
 
     @action(description="Force the breaker open: nobody calls", permissions=["change"])
@@ -111,7 +111,7 @@ class ProviderForm(WriteOnlyForm):
     def clean_breaker(self) -> dict[str, Any]:
         values: Any = self.cleaned_data["breaker"] or {}
         try:
-            Thresholds.of(values).check()
+            Thresholds.from_json(values).check()
         except (TypeError, ValueError) as error:
             raise forms.ValidationError(
                 "A JSON object of these, each may be left out: window, min_calls (1 or more), failure_ratio (above 0, "
@@ -156,7 +156,7 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     @action(description="Test", permissions=["change"])
     def test(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
         for provider in chosen:
-            outcomes = list(run_trial(provider))
+            outcomes = list(try_models(provider))
             if not outcomes:
                 messages.warning(request, f"{provider}: No model is routed to it. Add a route, then test it.")
             for outcome in outcomes:

@@ -98,7 +98,7 @@ class RouteInline(TabularInline):
         return field
 
 
-def number(model: LogicalModel) -> None:
+def number_routes(model: LogicalModel) -> None:
     """Gives the routes of a model the priorities 1, 2, 3 …, in the order that they have."""
     routes = list(model.routes.order_by("priority", "pk"))
     for place, route in enumerate(routes, 1):

@@ -15,14 +15,14 @@ from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, Provider
 logger = logging.getLogger(__name__)
 
 
-def current(provider: Provider) -> CircuitBreaker:
+def breaker_of(provider: Provider) -> CircuitBreaker:
     """The breaker as it was read with its provider; a closed one where there is no row yet."""
     return getattr(provider, "circuit_breaker", None) or CircuitBreaker(provider=provider)
 
 
 def open_(seen: CircuitBreaker, reason: str, *, key_refused: bool = False) -> bool:
     """Nobody calls until the cooldown is over. False, here and below: the breaker has changed since it was seen."""
-    cooldown = Thresholds.of(seen.provider.breaker).cooldown_s
+    cooldown = Thresholds.from_json(seen.provider.breaker).cooldown_s
     return _change(seen, BreakerState.OPEN, reason, probe_at=_in(cooldown), key_refused=key_refused)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from llm_app.breaker import changes
-from llm_app.breaker.rules import Entrance, Thresholds, counts, entrance, trips
+from llm_app.breaker.rules import Entrance, Thresholds, entrance, is_fault, why_it_opens
 from llm_app.errors import AuthenticationFailed, CircuitOpen, LLMError
 from llm_app.models import BreakerState, CallStatus, LLMLog, Route
 from llm_app.types import Purpose
@@ -15,7 +15,7 @@ class Gate:
 
     def __init__(self, route: Route) -> None:
         self._provider = route.provider
-        self._breaker = changes.current(route.provider)
+        self._breaker = changes.breaker_of(route.provider)
         is_due = bool(route.probe_is_due)  # type: ignore[attr-defined]  # annotated by usable_for
         self._entrance = entrance(self._breaker.state, forced=self._breaker.forced, is_due=is_due)
 
@@ -53,7 +53,7 @@ class Gate:
             changes.close(self._breaker, "The probe was answered.")
 
     def _failed(self, error: LLMError) -> None:
-        if not counts(error):
+        if not is_fault(error):
             self._answered()
         elif reason := self._reason_to_open(error):
             changes.open_(self._breaker, reason, key_refused=isinstance(error, AuthenticationFailed))
@@ -63,8 +63,8 @@ class Gate:
             return f"The probe failed. {error.sentence}"
         if self._breaker.forced:
             return ""
-        thresholds = Thresholds.of(self._provider.breaker)
-        return trips(error, self._outcomes(thresholds.window), thresholds)
+        thresholds = Thresholds.from_json(self._provider.breaker)
+        return why_it_opens(error, self._outcomes(thresholds.window), thresholds)
 
     def _outcomes(self, window: int) -> list[str]:
         """The errors of the newest calls since the breaker closed; empty for a success. Tests do not count."""

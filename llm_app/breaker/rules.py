@@ -36,7 +36,7 @@ class Thresholds:
     cooldown_s: float = 30.0
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "Thresholds":
+    def from_json(cls, values: Mapping[str, Any]) -> "Thresholds":
         """What a provider sets, and the defaults. Raises TypeError for an unknown name."""
         return cls(**values)
 
@@ -53,12 +53,12 @@ def entrance(state: str, *, forced: bool, is_due: bool) -> Entrance:
     return Entrance.PROBE if is_due and not forced else Entrance.SHUT
 
 
-def counts(error: errors.LLMError) -> bool:
+def is_fault(error: errors.LLMError) -> bool:
     """Whether an error is evidence against its provider."""
     return isinstance(error, (*_FAULTS, errors.AuthenticationFailed))
 
 
-def trips(error: errors.LLMError, outcomes: Sequence[str], thresholds: Thresholds) -> str:
+def why_it_opens(error: errors.LLMError, outcomes: Sequence[str], thresholds: Thresholds) -> str:
     """Why a closed breaker opens after `error`, in words; empty if it stays closed.
 
     `outcomes` are the newest calls, this one included: the names of their errors, empty for a success.

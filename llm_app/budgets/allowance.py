@@ -7,7 +7,7 @@ from django.db import transaction
 
 from llm_app.budgets import counters
 from llm_app.budgets.amounts import BYTES_PER_TOKEN, Amount, CallSize
-from llm_app.budgets.limits import Limit, binding
+from llm_app.budgets.limits import Limit, binding_limits
 from llm_app.budgets.periods import Period
 from llm_app.budgets.standing import Room, Standing
 from llm_app.errors import BudgetExceeded
@@ -34,7 +34,7 @@ class Allowance:
 
     def refresh(self) -> None:
         """Reads anew which limits bind, from the next call on: one query. Outside of a task, those of tasks do not."""
-        found = binding(self._user_id, self._task_id)
+        found = binding_limits(self._user_id, self._task_id)
         self._limits = tuple(limit for limit in found if self._task_id or limit.period is not Period.TASK)
 
     def take(self, size: CallSize) -> Standing | None:
@@ -45,24 +45,24 @@ class Allowance:
         if self._limits is None:
             self.refresh()
         self._size = size
-        if not self._limits or self._has_reserved(size.upper):
+        if not self._limits or self._has_reserved(size.upper_bound):
             return None
         with transaction.atomic():
-            blocking = self._reserve(size.upper)
-        if blocking is not None and blocking.room_for(size.upper) is Room.SPENT:
+            blocking = self._reserve(size.upper_bound)
+        if blocking is not None and blocking.room_for(size.upper_bound) is Room.SPENT:
             raise BudgetExceeded(blocking.sentence_when_spent)
         return blocking
 
     def still_full(self, size: CallSize) -> Standing | None:
         """The limit that others' reservations fill, read without a lock and without a write."""
         self.refresh()
-        blocking = _blocking(counters.standings(self._limits or ()), size.upper)
-        return blocking if blocking is not None and blocking.room_for(size.upper) is Room.RESERVED else None
+        blocking = _blocking(counters.standings(self._limits or ()), size.upper_bound)
+        return blocking if blocking is not None and blocking.room_for(size.upper_bound) is Room.RESERVED else None
 
     def take_ahead(self, more_bytes: int) -> None:
         """Inside the caller's transaction: reserves for the next call, whose request has grown, if there is room."""
         if self._limits and self._size is not None:
-            self._reserve(self._size.grown(2 * more_bytes + _FRAMING).upper)
+            self._reserve(self._size.grown(2 * more_bytes + _FRAMING).upper_bound)
 
     def settle(self, log: LLMLog) -> None:
         """Inside the transaction that saves the log: what was reserved becomes what was spent."""

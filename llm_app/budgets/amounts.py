@@ -25,7 +25,7 @@ class Amount:
     tokens: int = 0
     usd: Decimal | None = None
 
-    def of(self, unit: Unit) -> Decimal | None:
+    def in_unit(self, unit: Unit) -> Decimal | None:
         return Decimal(self.tokens) if unit is Unit.TOKENS else self.usd
 
     def covers(self, other: "Amount") -> bool:
@@ -47,7 +47,7 @@ class CallSize:
         return replace(self, request_bytes=self.request_bytes + more_bytes)
 
     @property
-    def upper(self) -> Amount:
+    def upper_bound(self) -> Amount:
         """The most that the call is expected to cost."""
         usage = Usage(input_tokens=self.request_bytes // BYTES_PER_TOKEN, output_tokens=self.max_tokens)
         return Amount(tokens=usage.input_tokens + usage.output_tokens, usd=prices.cost(usage, self.price))

@@ -98,8 +98,8 @@ def _standings(limits: Sequence[Limit], spent: Mapping[str, Amount], reserved: M
     return [
         Standing(
             limit=limit,
-            spent=spent[limit.counter.key].of(limit.unit) or Decimal(0),
-            reserved=reserved.get(limit.counter.key, _NOTHING).of(limit.unit) or Decimal(0),
+            spent=spent[limit.counter.key].in_unit(limit.unit) or Decimal(0),
+            reserved=reserved.get(limit.counter.key, _NOTHING).in_unit(limit.unit) or Decimal(0),
         )
         for limit in limits
     ]

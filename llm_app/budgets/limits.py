@@ -47,22 +47,22 @@ class Limit:
     def words(self) -> str:
         """For example "budget of the role analysts, $50.00 a month,"."""
         whose = "this server" if self.scope is Scope.SYSTEM else f"the {self.scope} {self.name}"
-        return f"budget of {whose}, {in_words(self.most, self.unit)} a {self.period},"
+        return f"budget of {whose}, {amount_text(self.most, self.unit)} a {self.period},"
 
 
-def in_words(amount: Decimal, unit: Unit) -> str:
+def amount_text(amount: Decimal, unit: Unit) -> str:
     if unit is Unit.TOKENS:
         return f"{amount:,.0f} tokens"
     return f"${amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"${amount.normalize():,f}"
 
 
-def binding(user_id: int | None, task_id: UUID | None, now: datetime | None = None) -> tuple[Limit, ...]:
+def binding_limits(user_id: int | None, task_id: UUID | None, now: datetime | None = None) -> tuple[Limit, ...]:
     """The limits that a call of a user in a task is counted in: one query. Without a user, that of all."""
     now = now or datetime.now(UTC)
-    return tuple(limit for budget in Budget.objects.binding(user_id) for limit in of(budget, task_id, now))
+    return tuple(limit for budget in Budget.objects.binding(user_id) for limit in limits_of(budget, task_id, now))
 
 
-def of(budget: Budget, task_id: UUID | None, now: datetime) -> Iterator[Limit]:
+def limits_of(budget: Budget, task_id: UUID | None, now: datetime) -> Iterator[Limit]:
     scope, name = _scope(budget)
     for period in Period:
         for unit in Unit:

@@ -38,7 +38,7 @@ class Standing:
         What a call may cost is an upper estimate: when nothing else is reserved, it may go all the same. So a limit is
         used up to its end, and overrun by one call at most.
         """
-        cost = wanted.of(self.limit.unit)
+        cost = wanted.in_unit(self.limit.unit)
         if cost is None:
             return Room.FREE
         if self.spent >= self.limit.most:

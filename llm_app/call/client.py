@@ -7,7 +7,7 @@ from llm_app import errors
 from llm_app.breaker.gate import Gate
 from llm_app.call.attempt import Attempt
 from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
-from llm_app.call.retry import Action, Decision, decide
+from llm_app.call.retry import Action, RetryDecision, decide_retry
 from llm_app.models import Route
 
 logger = logging.getLogger(__name__)
@@ -58,13 +58,13 @@ class _Attempts:
             self._run(asyncio.sleep(decision.delay))
         return None
 
-    def _decide(self, error: errors.LLMError, number: int, gate: Gate) -> Decision:
+    def _decide(self, error: errors.LLMError, number: int, gate: Gate) -> RetryDecision:
         """An open breaker ends the attempts; only an overload is waited out, by attempts that send nothing."""
         was_sent = not isinstance(error, errors.CircuitOpen)
         if was_sent:
             self._overload = error if isinstance(error, errors.Overloaded) else None
         reason = self._overload or (errors.CircuitOpen() if gate.has_opened else error)
-        decision = decide(reason, number, has_next_route=self._has_next)
+        decision = decide_retry(reason, number, has_next_route=self._has_next)
         if was_sent:
             logger.warning("%s, attempt %d: %s; %s", self._route, number, error, decision.action.value)
             self._observer.failed(error, decision.action, decision.delay)

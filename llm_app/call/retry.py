@@ -20,23 +20,23 @@ class Action(Enum):
 
 
 @dataclass(frozen=True)
-class Decision:
+class RetryDecision:
     action: Action
     delay: float = 0.0  # seconds before a retry
 
 
-def decide(
+def decide_retry(
     error: LLMError, attempt: int, *, has_next_route: bool, jitter: Callable[[], float] = random.random
-) -> Decision:
+) -> RetryDecision:
     """After `attempt` failed attempts (1 or more) on a route with `error`.
 
     Backoff 0.5, 1, 2 s for faults, 2 to 32 s or Retry-After for overload, each up to a quarter longer by jitter
     (in [0, 1)). What is wrong with the request is never tried again; "context too long" is among it, for only the
     caller can shorten it and call anew.
     """
-    onward = Decision(Action.NEXT_ROUTE if has_next_route else Action.GIVE_UP)
+    onward = RetryDecision(Action.NEXT_ROUTE if has_next_route else Action.GIVE_UP)
     if isinstance(error, BadRequest):
-        return Decision(Action.FAIL)
+        return RetryDecision(Action.FAIL)
     if isinstance(error, AuthenticationFailed | ModelNotFound | CircuitOpen):
         return onward
     if isinstance(error, Overloaded):
@@ -50,5 +50,5 @@ def _overload_delay(error: Overloaded, attempt: int) -> float:
     return min(error.retry_after, LONGEST_RETRY_AFTER) if error.retry_after else min(2.0**attempt, 32.0)
 
 
-def _wait(delay: float, jitter: Callable[[], float]) -> Decision:
-    return Decision(Action.RETRY, delay * (1 + jitter() / 4))
+def _wait(delay: float, jitter: Callable[[], float]) -> RetryDecision:
+    return RetryDecision(Action.RETRY, delay * (1 + jitter() / 4))

@@ -63,21 +63,21 @@ def _exact(value: float) -> Decimal:
 def listed_price(provider: Provider, model: str) -> Price:
     """USD per million tokens; empty where they are not known: what a gateway takes says the name of no model."""
     host = urlsplit(provider.base_url).hostname or ""
-    if price := _listed().get(host, {}).get(model):
+    if price := _our_prices().get(host, {}).get(model):
         return price
     behind = provider.litellm_provider if provider.protocol == Protocol.LITELLM and not host else _HOSTS.get(host, "")
-    return _of_litellm(behind, model) if behind else {}
+    return _litellm_price(behind, model) if behind else {}
 
 
 @cache
-def _listed() -> dict[str, dict[str, Price]]:
+def _our_prices() -> dict[str, dict[str, Price]]:
     """Host → model → price."""
     table: dict[str, dict[str, Price]] = yaml.safe_load(_TABLE.read_text())
     return table
 
 
 @cache
-def _of_litellm(provider: str, model: str) -> Price:
+def _litellm_price(provider: str, model: str) -> Price:
     """Out of litellm's file, read without importing litellm: the file is large, and only the answer is kept."""
     package = importlib.util.find_spec("litellm")
     if package is None or package.origin is None:

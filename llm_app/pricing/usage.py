@@ -13,12 +13,12 @@ _SUMS: dict[str, Aggregate] = {name: Sum(name, default=0) for name in TOKENS}
 _SUMS |= {"cost_usd": Sum("cost_usd"), "tasks": Count("task_id", distinct=True)}
 
 
-def total(user_id: int) -> dict[str, Any]:
+def total_usage(user_id: int) -> dict[str, Any]:
     """Tokens, `cost_usd` (None where no price was known) and in how many tasks."""
     return LLMLog.objects.filter(user_id=user_id).aggregate(**_SUMS)
 
 
-def by_day(user_id: int, days: int) -> "QuerySet[LLMLog, dict[str, Any]]":
+def usage_by_day(user_id: int, days: int) -> "QuerySet[LLMLog, dict[str, Any]]":
     """The same with its `date`, for those of the last days (in UTC) on which there was a call, oldest first."""
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     logs = LLMLog.objects.filter(user_id=user_id, created_at__gte=today - timedelta(days=days - 1))

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from llm_app.redaction import seen_values
-from llm_app.redaction.redactor import WITHHELD, replaced
+from llm_app.redaction.redactor import WITHHELD, with_placeholders
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class RedactingFormatter(logging.Formatter):
     @staticmethod
     def redacted(text: str) -> str:
         """Raises whatever goes wrong."""
-        return replaced(text, seen_values.redactor().spans(text))
+        return with_placeholders(text, seen_values.redactor().spans(text))
 
 
 class JSONFormatter(RedactingFormatter):
@@ -47,22 +47,22 @@ def log_uncaught_errors() -> None:
 
     These are errors of threads, of finalizers, and of the program itself.
     """
-    threading.excepthook = _of_thread
-    sys.unraisablehook = _while_clearing_up
-    sys.excepthook = _of_program
+    threading.excepthook = _log_thread_error
+    sys.unraisablehook = _log_ignored_error
+    sys.excepthook = _log_program_error
     logging.raiseExceptions = False  # a line that cannot be written would be printed with its arguments
 
 
-def _of_thread(failed: Any) -> None:
+def _log_thread_error(failed: Any) -> None:
     if failed.exc_type is not SystemExit:
         logger.critical("a thread failed", exc_info=(failed.exc_type, failed.exc_value, failed.exc_traceback))
 
 
-def _while_clearing_up(failed: Any) -> None:
+def _log_ignored_error(failed: Any) -> None:
     logger.error("an error was ignored", exc_info=(failed.exc_type, failed.exc_value, failed.exc_traceback))
 
 
-def _of_program(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+def _log_program_error(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, traceback)
     else:

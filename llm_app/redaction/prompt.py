@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
-from llm_app.redaction.redactor import Redactor, Span, replaced
+from llm_app.redaction.redactor import Redactor, Span, with_placeholders
 from llm_app.redaction.turn import redacted_thinking
 from llm_app.types import Message, Prompt, ToolSpec
 
@@ -31,13 +31,13 @@ def redacted_prompt(prompt: Prompt, redactor: Redactor) -> RedactedPrompt:
         if message.masked_with == redactor.version:
             messages.append(message)
         else:
-            redacted, noted = _known(message, redactor)
+            redacted, noted = _redacted_once(message, redactor)
             messages.append(redacted)
             spans += noted
     return RedactedPrompt(prompt=replace(prompt, messages=messages), spans=spans)
 
 
-def _known(message: Message, redactor: Redactor) -> tuple[Message, Sequence[Noted]]:
+def _redacted_once(message: Message, redactor: Redactor) -> tuple[Message, Sequence[Noted]]:
     if redactor.version not in message.redacted:
         spans = tuple(_spans(message, redactor))
         message.redacted.clear()
@@ -65,7 +65,7 @@ def with_spans(message: Message, spans: Iterable[Noted]) -> Message:
     for _, field, offset, length, placeholder in spans:
         by_field[field].append(Span(offset=offset, length=length, placeholder=placeholder))
     texts = _texts(message)
-    return _with(message, {field: replaced(texts[field], found) for field, found in by_field.items()})
+    return _with_texts(message, {field: with_placeholders(texts[field], found) for field, found in by_field.items()})
 
 
 def _texts(message: Message) -> dict[str, str]:
@@ -78,7 +78,7 @@ def _texts(message: Message) -> dict[str, str]:
     return texts | {f"{_PICTURE} {number}": picture.path for number, picture in enumerate(message.pictures)}
 
 
-def _with(message: Message, texts: Mapping[str, str]) -> Message:
+def _with_texts(message: Message, texts: Mapping[str, str]) -> Message:
     """The message with some of its texts. Thinking that changes loses its signed parts."""
     if not texts:
         return message

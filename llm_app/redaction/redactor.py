@@ -111,7 +111,7 @@ class Redactor:
         """Never raises: a text that cannot be redacted is withheld."""
         try:
             spans = self.spans(text)
-            return Redacted(text=replaced(text, spans), spans=spans) if spans else Redacted(text=text)
+            return Redacted(text=with_placeholders(text, spans), spans=spans) if spans else Redacted(text=text)
         except Exception as error:  # noqa: BLE001  whatever it is, the text must not pass
             logger.error("redaction failed, a text is withheld: %s", type(error).__name__)
             return Redacted(text=WITHHELD, spans=(Span(offset=0, length=len(text), placeholder=WITHHELD),))
@@ -155,7 +155,7 @@ class Redactor:
         return min(written, place if len(packed) == len(text) else _places(text)[place])
 
 
-def replaced(text: str, spans: Iterable[Span]) -> str:
+def with_placeholders(text: str, spans: Iterable[Span]) -> str:
     """`text` with placeholders in the place of `spans`. This is all that replay needs."""
     parts, end = [], 0
     for span in spans:

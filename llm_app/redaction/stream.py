@@ -2,7 +2,7 @@
 
 import logging
 
-from llm_app.redaction.redactor import WITHHELD, Redactor, replaced
+from llm_app.redaction.redactor import WITHHELD, Redactor, with_placeholders
 
 logger = logging.getLogger(__name__)
 
@@ -20,13 +20,13 @@ class StreamRedactor:
 
     def feed(self, text: str) -> str:
         """The next piece of the redacted text; empty while all of it is held back."""
-        return self._told(text, is_last=False)
+        return self._redacted_part(text, is_last=False)
 
     def flush(self) -> str:
         """The rest, when nothing more is to come."""
-        return self._told("", is_last=True)
+        return self._redacted_part("", is_last=True)
 
-    def _told(self, text: str, *, is_last: bool) -> str:
+    def _redacted_part(self, text: str, *, is_last: bool) -> str:
         """Never raises: after a failure the stream is withheld."""
         if self._failed:
             return ""
@@ -43,4 +43,4 @@ class StreamRedactor:
         # What begins at `end` may overlap a secret before it: then they are redacted as one, when it is known.
         end = min([end, *(span.offset for span in spans if span.offset < end < span.offset + span.length)])
         self._held = text[end:]
-        return replaced(text[:end], [span for span in spans if span.offset < end])
+        return with_placeholders(text[:end], [span for span in spans if span.offset < end])

@@ -10,7 +10,7 @@ from llm_app.scripted.conversation import Conversation
 from llm_app.scripted.reply import play
 from llm_app.transport.sse import ServerEvent
 
-_MODELS = {"demo": demo.reply, "script": script.reply}
+_MODELS = {"demo": demo.next_reply, "script": script.next_reply}
 
 
 class Scripted(OpenAINative):

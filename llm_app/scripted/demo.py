@@ -11,28 +11,28 @@ REPORT = "report.md"
 _STEPS = ("Look around", "Write a small report", "Ask what else it needs", "Tidy up and hand over")
 
 
-def reply(conversation: Conversation) -> Reply:
+def next_reply(conversation: Conversation) -> Reply:
     """The tour for the first message of a session; a short word on what this is for every later one."""
     spoken = conversation.spoken()
     if len(spoken) != 1:
         return _later(spoken[-1][1] if spoken else "")
-    position, wish = spoken[0]
+    position, request = spoken[0]
     tour = [step for step in _TOUR if step.__name__.removeprefix("_").split("_")[0] in conversation.tools]
     number = conversation.turns_after(position)
-    return tour[number](wish, conversation.last_result()) if number < len(tour) else _later(wish)
+    return tour[number](request, conversation.last_result()) if number < len(tour) else _later(request)
 
 
-def _plan_work(wish: str, last: str) -> Reply:
+def _plan_work(request: str, last: str) -> Reply:
     steps = [{"title": title, "status": "pending" if n else "in_progress"} for n, title in enumerate(_STEPS)]
     return _call(
         "plan",
         {"action": "update", "steps": steps},
-        thinking=f"The person wrote: “{_short(wish)}”. I am the demo, so I show what the machine can do: "
+        thinking=f"The person wrote: “{_short(request)}”. I am the demo, so I show what the machine can do: "
         "plan, write a file, ask, run a command, wait for an approval, and answer.",
     )
 
 
-def _message_hello(wish: str, last: str) -> Reply:
+def _message_hello(request: str, last: str) -> Reply:
     return _call(
         "message",
         {
@@ -43,26 +43,26 @@ def _message_hello(wish: str, last: str) -> Reply:
     )
 
 
-def _file_write(wish: str, last: str) -> Reply:
+def _file_write(request: str, last: str) -> Reply:
     report = (
-        f"# Report\n\nYour wish was: {_short(wish)}\n\nThis file was written by the `file` tool into your workspace.\n"
+        f"# Report\n\nYou asked for: {_short(request)}\n\nThis file was written by the `file` tool into your workspace.\n"
     )
     return _call("file", {"action": "write", "path": REPORT, "content": report}, thinking="First the report itself.")
 
 
-def _message_ask(wish: str, last: str) -> Reply:
+def _message_ask(request: str, last: str) -> Reply:
     question = "The report is written. Shall I add a line about this computer?"
     return _call("message", {"type": "ask", "text": question, "options": ["Yes, please", "No, leave it"]})
 
 
-def _shell_describe(wish: str, last: str) -> Reply:
+def _shell_describe(request: str, last: str) -> Reply:
     if "no" in last.lower().split(",")[0].split():
         return _call("shell", {"command": f"wc -c {REPORT}"}, thinking="Left as it is; I only measure it.")
     command = f"printf '\\nWritten on %s.\\n' \"$(uname -sr)\" >> {REPORT} && cat {REPORT}"
     return _call("shell", {"command": command}, thinking="A shell command in the sandbox adds the line.")
 
 
-def _shell_tidy(wish: str, last: str) -> Reply:
+def _shell_tidy(request: str, last: str) -> Reply:
     return _call(
         "shell",
         {"command": "mkdir -p drafts && touch drafts/old.txt && rm -rf drafts && ls"},
@@ -70,16 +70,16 @@ def _shell_tidy(wish: str, last: str) -> Reply:
     )
 
 
-def _plan_advance(wish: str, last: str) -> Reply:
+def _plan_advance(request: str, last: str) -> Reply:
     return _call("plan", {"action": "advance"})
 
 
-def _plan_done(wish: str, last: str) -> Reply:
+def _plan_done(request: str, last: str) -> Reply:
     steps = [{"title": title, "status": "done"} for title in _STEPS]
     return _call("plan", {"action": "update", "steps": steps})
 
 
-def _message_result(wish: str, last: str) -> Reply:
+def _message_result(request: str, last: str) -> Reply:
     text = (
         f"That was the tour. The report is in the workspace as `{REPORT}`.\n\n"
         "| you saw | what it is |\n| --- | --- |\n"
@@ -98,9 +98,9 @@ _TOUR = (
 )
 
 
-def _later(wish: str) -> Reply:
+def _later(request: str) -> Reply:
     text = (
-        f"You wrote: “{_short(wish)}”. I am only the demo provider and play one tour, in the first message of a "
+        f"You wrote: “{_short(request)}”. I am only the demo provider and play one tour, in the first message of a "
         "session. Start a new session to see it again, or set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` for a real model."
     )
     return _call("message", {"type": "result", "text": text})

@@ -23,7 +23,7 @@ _BLOCK = re.compile(r"```script\n(.*?)```", re.DOTALL)
 _END = {"call": "message", "arguments": {"type": "result", "text": "The script has ended."}}
 
 
-def reply(conversation: Conversation) -> Reply:
+def next_reply(conversation: Conversation) -> Reply:
     """The next reply of the newest script in the conversation. Raises BadRequest if the script is none."""
     for position, text in reversed(conversation.spoken()):
         if block := _BLOCK.search(text):

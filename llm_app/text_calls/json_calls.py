@@ -14,7 +14,7 @@ _BESIDE = {"id", "type", "index"}  # what may stand beside name and arguments
 _LIKE_A_CALL = re.compile(r'[\[{][^"]*"(?:tool|name|function|tool_name|tool_calls|arguments|parameters)"\s*:')
 
 
-def read(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
+def calls_in_json(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
     """The calls that `text` is; none if it is something else. Raises Unreadable for what only looks like a call.
 
     Nothing is mended: a call that was cut off must never run.
@@ -25,10 +25,10 @@ def read(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
         if _LIKE_A_CALL.match(text):
             raise Unreadable(f"its JSON is not valid or not complete ({error}).") from error
         return ()
-    return calls_of(value, tools)
+    return calls_from_value(value, tools)
 
 
-def calls_of(value: Any, tools: Collection[str]) -> tuple[ToolCall, ...]:
+def calls_from_value(value: Any, tools: Collection[str]) -> tuple[ToolCall, ...]:
     """The same for what was parsed already: one call, a list of calls, or an object that holds such a list."""
     if isinstance(value, dict) and isinstance(listed := value.get("tool_calls"), list):
         value = listed
@@ -54,10 +54,10 @@ def _call(value: dict[str, Any], tools: Collection[str]) -> ToolCall:
     arguments = _first(value, _ARGUMENTS)
     if value.keys() - _BESIDE - {*_NAMES, *_ARGUMENTS}:
         raise Unreadable("it has other fields beside the tool and its arguments.")
-    return call(name if isinstance(name, str) else "", arguments, tools)
+    return checked_call(name if isinstance(name, str) else "", arguments, tools)
 
 
-def call(name: str, arguments: Any, tools: Collection[str]) -> ToolCall:
+def checked_call(name: str, arguments: Any, tools: Collection[str]) -> ToolCall:
     """A call of a visible tool with an object as arguments, or the JSON text of one. Raises Unreadable."""
     if name not in tools:
         raise no_such_tool(name, tools)

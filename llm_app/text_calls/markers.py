@@ -63,7 +63,7 @@ FAMILIES = {
 }
 
 
-def read(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
+def calls_between_markers(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
     """The calls that `text` is; none if it has no family's form. Raises Unreadable for a form that is not complete."""
     for markers in FAMILIES.values():
         is_enclosed = bool(markers.before) and text.startswith(markers.before)
@@ -80,7 +80,7 @@ def _read(text: str, markers: Markers, after: str, tools: Collection[str]) -> tu
     while begin := pattern.match(text, at):
         value, at = _json(text, begin.end())
         name = begin.groupdict().get("name")
-        found = (json_calls.call(name, value, tools),) if name else json_calls.calls_of(value, tools)
+        found = (json_calls.checked_call(name, value, tools),) if name else json_calls.calls_from_value(value, tools)
         end = closing.match(text, at)
         if not found or not end:
             raise Unreadable("it is not complete.")

@@ -13,7 +13,7 @@ _NOT_ALONE = "there were words beside it; a call that is written as text must be
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ReplyReading:
     """`unreadable` says what was wrong with what looks like a call. Neither that nor calls: the reply is words."""
 
     calls: tuple[ToolCall, ...] = ()
@@ -21,7 +21,7 @@ class Reading:
     unreadable: str = ""
 
 
-def read(text: str, tools: Collection[str]) -> Reading:
+def read_reply(text: str, tools: Collection[str]) -> ReplyReading:
     """`text` is a reply without its thinking, `tools` the names of the visible tools.
 
     A call counts only if the whole text, less one code fence around it, is the complete call, or calls, of visible
@@ -29,14 +29,14 @@ def read(text: str, tools: Collection[str]) -> Reading:
     """
     whole = unfenced(text)
     try:
-        if calls := xml_calls.read(whole, tools):
-            return Reading(calls=calls, origin="xml")
-        if calls := markers.read(whole, tools):
-            return Reading(calls=calls, origin="text")
-        if calls := json_calls.read(whole, tools):
-            return Reading(calls=calls, origin="json")
+        if calls := xml_calls.calls_in_xml(whole, tools):
+            return ReplyReading(calls=calls, origin="xml")
+        if calls := markers.calls_between_markers(whole, tools):
+            return ReplyReading(calls=calls, origin="text")
+        if calls := json_calls.calls_in_json(whole, tools):
+            return ReplyReading(calls=calls, origin="json")
     except Unreadable as fault:
-        return Reading(unreadable=str(fault))
+        return ReplyReading(unreadable=str(fault))
     except RecursionError:
-        return Reading(unreadable="it is nested too deeply.")
-    return Reading(unreadable=_NOT_ALONE if any(sign in text for sign in _SIGNS) else "")
+        return ReplyReading(unreadable="it is nested too deeply.")
+    return ReplyReading(unreadable=_NOT_ALONE if any(sign in text for sign in _SIGNS) else "")

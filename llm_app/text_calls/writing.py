@@ -38,7 +38,7 @@ def json_call(call: ToolCall) -> str:
     return f'{{"tool": {orjson.dumps(call.name).decode()}, "arguments": {arguments}}}'
 
 
-def result(content: str) -> str:
+def tool_result_text(content: str) -> str:
     """A tool's result inside a tag that nothing in it can close."""
     return f"<tool_result>\n{_guarded(content, ('</tool_result', CDATA_BEGIN))}\n</tool_result>"
 

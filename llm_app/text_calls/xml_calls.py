@@ -59,7 +59,7 @@ MINIMAX = Dialect(
 DIALECTS = (OURS, QWEN_CODER, MINIMAX)
 
 
-def read(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
+def calls_in_xml(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
     """The calls that `text` is; none if it does not begin like one. Raises Unreadable for one that is not complete."""
     for dialect in DIALECTS:
         if dialect.begins(text):

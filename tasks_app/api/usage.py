@@ -65,9 +65,9 @@ class Usage(APIView):
     def get(self, request: Request) -> Response:
         user_id = cast(int, request.user.pk)
         report = {
-            "total": usage.total(user_id),
-            "days": _each_day(usage.by_day(user_id, DAYS)),
-            "budgets": counters.standings(limits.binding(user_id, None)),
+            "total": usage.total_usage(user_id),
+            "days": _each_day(usage.usage_by_day(user_id, DAYS)),
+            "budgets": counters.standings(limits.binding_limits(user_id, None)),
         }
         return Response(UsageReportSerializer(report).data)
 

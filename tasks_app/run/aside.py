@@ -32,7 +32,7 @@ def ask_aside(
     Unless the call is `of_task`, its log names the person only. `say` tells them what the call waits for. Raises
     LLMError, BudgetExceeded, or what interrupts `run`.
     """
-    stored = stored_prompt.keep(Prompt(system=system, tools=(), messages=messages))
+    stored = stored_prompt.store_prompt(Prompt(system=system, tools=(), messages=messages))
     task = unit.task
     call = LLMCall(
         purpose=purpose,

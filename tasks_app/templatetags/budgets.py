@@ -38,4 +38,4 @@ def standings(task: Task, viewer: Any) -> list[Standing]:
     """The limits that bind a task, for the person who started it; how others' budgets stand is not for everybody."""
     if viewer.pk != task.started_by_id:
         return []
-    return counters.standings(limits.binding(task.started_by_id, task.pk))
+    return counters.standings(limits.binding_limits(task.started_by_id, task.pk))

@@ -41,7 +41,7 @@ def test_its_page_says_how_it_stands(browser: Client, alice: Any) -> None:
     budget = Budget.objects.create(user=alice, usd_per_day=2, tokens_per_month=100_000)
     factories.log(user_id=alice.pk, input_tokens=24_000, output_tokens=1000, cost_usd="0.5")
     page = browser.get(f"/admin/llm_app/budget/{budget.pk}/change/").content.decode()
-    assert "Today: $0.50 spent of $2.00, $0.00 reserved by calls under way, $1.50 left." in page
+    assert "Today: $0.50 spent of $2.00, $0.00 reserved by running calls, $1.50 left." in page
     assert "This month: 25,000 tokens spent of 100,000 tokens" in page
 
 

@@ -177,7 +177,7 @@ def test_an_administrator_orders_the_breaker_and_the_history_says_who(
 def test_the_page_of_a_provider_shows_its_breaker_its_history_and_the_buttons(
     main: Provider, browser: Client, root: Any
 ) -> None:
-    changes.open_(changes.current(main), "5 of its last 5 calls failed.")
+    changes.open_(changes.breaker_of(main), "5 of its last 5 calls failed.")
     page = browser.get(f"{LIST}{main.pk}/change/").content.decode()
     assert "Open. 5 of its last 5 calls failed." in page
     assert page.count("5 of its last 5 calls failed.") >= 2
@@ -217,7 +217,7 @@ def test_a_form_can_be_saved_although_the_history_grew_meanwhile(main: Provider,
 
 
 def test_a_new_key_closes_what_the_old_one_opened(main: Provider, browser: Client, root: Any) -> None:
-    changes.open_(changes.current(main), "It does not accept its key.", key_refused=True)
+    changes.open_(changes.breaker_of(main), "It does not accept its key.", key_refused=True)
     page = {"breaker_changes-TOTAL_FORMS": 0, "breaker_changes-INITIAL_FORMS": 0, "enabled": "on"}
     page |= {"breaker": "{}", "initial-breaker": "{}"}
     kept = {name: getattr(main, name) for name in ("name", "protocol", "base_url", "timeout_s", "total_timeout_s")}

@@ -166,7 +166,7 @@ def test_a_provider_that_is_switched_off_is_left_alone(model: Any) -> None:
 def test_a_breaker_that_keeps_calls_away_is_named_with_its_reason(model: Any, browser: Client) -> None:
     assert "breaker" not in str(doctor().keys())
     provider = Provider.objects.get()
-    changes.open_(changes.current(provider), "5 of its last 5 calls failed.")
+    changes.open_(changes.breaker_of(provider), "5 of its last 5 calls failed.")
     found = doctor()[f"breaker {provider}"]
     assert (found["status"], "5 of its last 5 calls failed." in found["sentence"]) == ("broken", True)
     assert "5 of its last 5 calls failed." in browser.get("/admin/").content.decode()
@@ -174,7 +174,7 @@ def test_a_breaker_that_keeps_calls_away_is_named_with_its_reason(model: Any, br
 
 def test_a_refused_key_is_for_the_administrator_to_mend(model: Any) -> None:
     provider = Provider.objects.get()
-    changes.open_(changes.current(provider), "It does not accept its key.", key_refused=True)
+    changes.open_(changes.breaker_of(provider), "It does not accept its key.", key_refused=True)
     assert doctor()[f"breaker {provider}"]["mend"] == "Set the right key in the admin."
 
 

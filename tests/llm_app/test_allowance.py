@@ -12,7 +12,7 @@ from django.utils import timezone
 from llm_app.budgets import counters
 from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import CallSize
-from llm_app.budgets.limits import binding
+from llm_app.budgets.limits import binding_limits
 from llm_app.errors import BudgetExceeded
 from llm_app.models import Budget, LLMLog, Reservation, Spending
 
@@ -32,7 +32,7 @@ def settle(allowance, **fields):
 
 
 def standings(user, task_id=None):
-    return {each.limit.counter.key: each for each in counters.standings(binding(user.pk, task_id))}
+    return {each.limit.counter.key: each for each in counters.standings(binding_limits(user.pk, task_id))}
 
 
 def today(user):
@@ -197,12 +197,12 @@ def test_a_budget_counts_from_the_beginning_of_its_period_whenever_it_was_set(al
     Budget.objects.create(user=alice, tokens_per_day=1000)
     Budget.objects.create(role=role, tokens_per_day=1000)
     Budget.objects.create(tokens_per_day=1000)
-    spent = [each.spent for each in counters.standings(binding(alice.pk, None))]
+    spent = [each.spent for each in counters.standings(binding_limits(alice.pk, None))]
     assert spent == [60, 60, 120]
     Allowance(alice.pk).take(SIZE)
     assert {row.tokens for row in Spending.objects.all()} == {60, 120}
     LLMLog.objects.all().delete()
-    assert [each.spent for each in counters.standings(binding(alice.pk, None))] == [60, 60, 120]
+    assert [each.spent for each in counters.standings(binding_limits(alice.pk, None))] == [60, 60, 120]
 
 
 def test_a_day_begins_anew(alice):
@@ -211,7 +211,7 @@ def test_a_day_begins_anew(alice):
     allowance.take(SIZE)
     settle(allowance)
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    assert counters.standings(binding(alice.pk, None, tomorrow))[0].spent == 0
+    assert counters.standings(binding_limits(alice.pk, None, tomorrow))[0].spent == 0
 
 
 def test_a_budget_of_each_task_counts_each_task(alice):

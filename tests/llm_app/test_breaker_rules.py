@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_app import errors
-from llm_app.breaker.rules import Entrance, Thresholds, counts, entrance, trips
+from llm_app.breaker.rules import Entrance, Thresholds, entrance, is_fault, why_it_opens
 from llm_app.models import BreakerState
 
 OK, BAD, REFUSED = "", "ServerError", "BadRequest"
@@ -43,7 +43,7 @@ def test_who_may_pass(state, forced, is_due, expected):
     ],
 )
 def test_what_counts_against_a_provider(error, counted):
-    assert counts(error()) is counted
+    assert is_fault(error()) is counted
 
 
 @pytest.mark.parametrize(
@@ -58,25 +58,25 @@ def test_what_counts_against_a_provider(error, counted):
     ],
 )
 def test_it_opens_at_the_ratio_of_enough_calls(outcomes, opens):
-    assert bool(trips(errors.ServerError(), outcomes, Thresholds())) is opens
+    assert bool(why_it_opens(errors.ServerError(), outcomes, Thresholds())) is opens
 
 
 def test_a_refused_key_opens_it_at_once():
-    assert trips(errors.AuthenticationFailed(), [], Thresholds())
+    assert why_it_opens(errors.AuthenticationFailed(), [], Thresholds())
 
 
 def test_the_reason_counts_and_never_quotes_the_provider():
-    reason = trips(errors.ServerError("sk-secret in the body"), [BAD] * 5, Thresholds())
+    reason = why_it_opens(errors.ServerError("sk-secret in the body"), [BAD] * 5, Thresholds())
     assert reason == "5 of its last 5 calls failed. The newest: The model provider reported a fault of its own."
 
 
 def test_thresholds_are_the_defaults_and_what_a_provider_sets():
-    assert Thresholds.of({}) == Thresholds(window=20, failure_ratio=0.5, min_calls=5, cooldown_s=30)
-    assert Thresholds.of({"cooldown_s": 5}).cooldown_s == 5
+    assert Thresholds.from_json({}) == Thresholds(window=20, failure_ratio=0.5, min_calls=5, cooldown_s=30)
+    assert Thresholds.from_json({"cooldown_s": 5}).cooldown_s == 5
 
 
 @given(st.lists(st.sampled_from([OK, BAD, REFUSED])), st.integers(1, 20), st.floats(0.01, 1))
 def test_one_more_success_never_opens_what_was_closed(outcomes, min_calls, ratio):
     thresholds = Thresholds(min_calls=min_calls, failure_ratio=ratio)
-    if len(outcomes) >= min_calls and not trips(errors.ServerError(), outcomes, thresholds):
-        assert not trips(errors.ServerError(), [OK, *outcomes], thresholds)
+    if len(outcomes) >= min_calls and not why_it_opens(errors.ServerError(), outcomes, thresholds):
+        assert not why_it_opens(errors.ServerError(), [OK, *outcomes], thresholds)

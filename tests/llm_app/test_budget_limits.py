@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm_app.budgets.amounts import Amount, CallSize, Unit
-from llm_app.budgets.limits import Counter, Limit, Scope, binding
+from llm_app.budgets.limits import Counter, Limit, Scope, binding_limits
 from llm_app.budgets.periods import Period
 from llm_app.budgets.standing import Room, Standing
 from llm_app.models import Budget
@@ -76,14 +76,14 @@ def test_a_users_calls_count_in_their_own_their_roles_and_everybodys_budget(alic
     Budget.objects.create(role=mine, tokens_per_month=3, usd_per_task=4)
     Budget.objects.create(role=other, usd_per_day=5)
     Budget.objects.create(tokens_per_day=6)
-    found = {(each.counter.key, each.unit, int(each.most)) for each in binding(alice.pk, None, NOON)}
+    found = {(each.counter.key, each.unit, int(each.most)) for each in binding_limits(alice.pk, None, NOON)}
     assert found == {
         (f"user {alice.pk} 2026-12-31", "usd", 1),
         (f"role {mine.pk} 2026-12", "tokens", 3),
         ("task None", "usd", 4),
         ("all 2026-12-31", "tokens", 6),
     }
-    assert [each.counter.key for each in binding(None, None, NOON)] == ["all 2026-12-31"]
+    assert [each.counter.key for each in binding_limits(None, None, NOON)] == ["all 2026-12-31"]
 
 
 @pytest.mark.django_db
@@ -93,7 +93,7 @@ def test_which_limits_bind_is_one_query_however_many_there_are(alice, django_ass
         alice.groups.add(role)
         Budget.objects.create(role=role, usd_per_day=1, usd_per_month=1, tokens_per_task=1)
     with django_assert_num_queries(1):
-        assert len(binding(alice.pk, None, NOON)) == 15
+        assert len(binding_limits(alice.pk, None, NOON)) == 15
 
 
 @pytest.mark.django_db
@@ -162,8 +162,8 @@ def test_what_is_left_and_the_share_spent(spent, reserved, left, share):
 
 def test_an_upper_estimate_is_the_request_and_the_longest_answer():
     size = CallSize(request_bytes=3000, max_tokens=500, price={"input": 1, "output": 10})
-    assert size.upper == Amount(tokens=1500, usd=Decimal("0.006"))
-    assert CallSize(request_bytes=3000, max_tokens=500, price={}).upper == Amount(tokens=1500)
+    assert size.upper_bound == Amount(tokens=1500, usd=Decimal("0.006"))
+    assert CallSize(request_bytes=3000, max_tokens=500, price={}).upper_bound == Amount(tokens=1500)
 
 
 # --- words ------------------------------------------------------------------------------------------------------

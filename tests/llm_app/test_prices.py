@@ -71,7 +71,7 @@ def test_what_ships_says_what_litellms_table_says():
     """Two sources that were written down apart: where they part, one of them is out of date."""
     for host, models in yaml.safe_load(prices._TABLE.read_text()).items():
         for model, price in models.items():
-            assert prices._of_litellm(prices._HOSTS[host], model) == price, model
+            assert prices._litellm_price(prices._HOSTS[host], model) == price, model
 
 
 def test_the_cost_of_a_call_is_in_its_log(db, servers):

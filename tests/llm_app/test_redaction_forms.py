@@ -121,7 +121,7 @@ def test_two_names_for_one_value_are_one_placeholder_the_first() -> None:
 
 
 def test_the_spans_say_what_was_replaced_and_are_all_that_replay_needs() -> None:
-    from llm_app.redaction.redactor import replaced
+    from llm_app.redaction.redactor import with_placeholders
 
     text = "→ one-value-1 and 6f6e652d76616c75652d31"
     redacted = Redactor([("A", "one-value-1")]).redact(text)
@@ -129,7 +129,7 @@ def test_the_spans_say_what_was_replaced_and_are_all_that_replay_needs() -> None
         (2, 11, "[secret:A]"),
         (18, 22, "[secret:A]"),
     ]
-    assert replaced(text, redacted.spans) == redacted.text
+    assert with_placeholders(text, redacted.spans) == redacted.text
 
 
 def test_json_values_are_redacted_in_every_text_and_name() -> None:

@@ -70,7 +70,7 @@ def test_every_handler_redacts_also_those_that_celery_would_bring() -> None:
 def test_what_nobody_caught_goes_through_the_log(caplog: pytest.LogCaptureFixture, capsys: object) -> None:
     caplog.handler.setFormatter(RedactingFormatter())
     error = ValueError(SECRET)
-    logs._of_program(ValueError, error, None)
-    logs._of_thread(threading.ExceptHookArgs((ValueError, error, None, None)))
+    logs._log_program_error(ValueError, error, None)
+    logs._log_thread_error(threading.ExceptHookArgs((ValueError, error, None, None)))
     assert caplog.text.count("[secret:LOGGED]") == 2
     assert SECRET not in caplog.text

@@ -3,7 +3,7 @@
 import pytest
 
 from llm_app import errors
-from llm_app.call.retry import Action, decide
+from llm_app.call.retry import Action, decide_retry
 
 RETRY, NEXT, GIVE_UP, FAIL = Action.RETRY, Action.NEXT_ROUTE, Action.GIVE_UP, Action.FAIL
 FAULTS = [
@@ -16,7 +16,7 @@ FAULTS = [
 
 
 def after(error: errors.LLMError, attempt: int, has_next: bool, jitter: float = 0.0) -> tuple[Action, float]:
-    decision = decide(error, attempt, has_next_route=has_next, jitter=lambda: jitter)
+    decision = decide_retry(error, attempt, has_next_route=has_next, jitter=lambda: jitter)
     return decision.action, decision.delay
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from llm_app.call import retry
 from llm_app.models import LLMLog, LogicalModel, Provider, Route
 from tasks_app import services
 from tasks_app.models import Session
@@ -17,9 +18,8 @@ LOCKED = Reply(status=401, chunks=[b"no such key"])
 
 @pytest.fixture(autouse=True)
 def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    from llm_app.call import retry
 
-    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.Decision(retry.Action.RETRY, 0.0))
+    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.RetryDecision(retry.Action.RETRY, 0.0))
 
 
 @pytest.fixture

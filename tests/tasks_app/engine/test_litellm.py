@@ -9,6 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from llm_app.call import retry
 from llm_app.models import LLMLog, Provider
 from tasks_app import services
 from tasks_app.events import event_loop, stream_buffer
@@ -50,9 +51,8 @@ def ask(owner, http_provider):
 
 @pytest.fixture(autouse=True)
 def _no_patience(monkeypatch):
-    from llm_app.call import retry
 
-    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.Decision(retry.Action.RETRY, 0.0))
+    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.RetryDecision(retry.Action.RETRY, 0.0))
 
 
 @pytest.mark.parametrize("name", ["hosted_vllm", "openai"])
@@ -140,11 +140,10 @@ def test_a_status_means_the_same_as_on_our_own_wire(ask, http_provider, status, 
 
 @pytest.mark.parametrize("name", ["hosted_vllm", "openai"])
 def test_retry_after_is_heard(ask, http_provider, monkeypatch, name):
-    from llm_app.call import retry
 
     delays = []
     monkeypatch.setattr(
-        retry, "_wait", lambda delay, jitter: delays.append(delay) or retry.Decision(retry.Action.RETRY, 0.0)
+        retry, "_wait", lambda delay, jitter: delays.append(delay) or retry.RetryDecision(retry.Action.RETRY, 0.0)
     )
     http_provider.replies = [Reply(status=429, headers={"Retry-After": "7"}, chunks=[b"{}"]), openai_result()]
     assert ask(litellm_provider=name).advance().state == "done"

@@ -10,7 +10,7 @@ from tests.provider import Reply, openai_call, openai_result, running
 
 @pytest.fixture(autouse=True)
 def _no_patience(monkeypatch):
-    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.Decision(retry.Action.RETRY, 0.0))
+    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.RetryDecision(retry.Action.RETRY, 0.0))
 
 
 def test_a_stream_that_breaks_off_is_tried_again_and_its_words_are_kept_unseen(ask_http, http_provider):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from llm_app import connection_test
 from llm_app.models import Blob, LLMLog, Secret
 from tasks_app import services
 from tasks_app.models import ContextEntry, Session
@@ -88,9 +89,8 @@ def test_parameters_need_not_keep_their_order(ask_http: Any, http_provider: Any,
 
 
 def test_a_trial_of_a_provider_is_rebuilt_too(db: None) -> None:
-    from llm_app import connection_test
 
-    list(connection_test.run_trial(factories.scripted_model("demo").routes.get().provider))
+    list(connection_test.try_models(factories.scripted_model("demo").routes.get().provider))
     assert LLMLog.objects.filter(purpose="test").count() == 1
     assert verified()[0] == 0
 

@@ -10,7 +10,7 @@ from tests.waiting import until
 
 @pytest.fixture(autouse=True)
 def _much_patience(monkeypatch):
-    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.Decision(retry.Action.RETRY, 60.0))
+    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.RetryDecision(retry.Action.RETRY, 60.0))
 
 
 def test_a_stop_ends_the_wait_for_the_next_attempt(ask_http, http_provider):
