@@ -44,9 +44,7 @@ def _message_hello(request: str, last: str) -> Reply:
 
 
 def _file_write(request: str, last: str) -> Reply:
-    report = (
-        f"# Report\n\nYou asked for: {_short(request)}\n\nThis file was written by the `file` tool into your workspace.\n"
-    )
+    report = f"# Report\n\nYou asked for: {_short(request)}\n\nThe `file` tool wrote this file into your workspace.\n"
     return _call("file", {"action": "write", "path": REPORT, "content": report}, thinking="First the report itself.")
 
 
