@@ -38,9 +38,9 @@ class TurnParser(Parser):
         if event.data.strip() == "[DONE]":
             self.done = True
         elif event.data.strip():
-            yield from self.read_reply(event)
+            yield from self.read_event(event)
 
-    def read_reply(self, event: ServerEvent) -> Iterator[Delta]:
+    def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         """Takes an event that says something."""
         raise NotImplementedError
 
