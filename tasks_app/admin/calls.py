@@ -3,7 +3,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from tasks_app.admin import links
-from tasks_app.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
+from tasks_app.admin.base import ReadOnlyAdmin, ReadOnlyInline
 from tasks_app.models import Session, Task, ToolCallLog
 
 

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.utils import timezone
 from unfold.decorators import display
 
-from tasks_app.admin.read_only import ReadOnlyAdmin
+from tasks_app.admin.base import ReadOnlyAdmin
 from tasks_app.models import EngineProcess
 from tasks_app.models.engine_process import ALIVE_SECONDS
 

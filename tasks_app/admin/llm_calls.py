@@ -7,7 +7,7 @@ from unfold.decorators import display
 
 from llm_app.models import Blob, LLMLog
 from tasks_app.admin import links
-from tasks_app.admin.read_only import ReadOnlyAdmin
+from tasks_app.admin.base import ReadOnlyAdmin
 from tasks_app.admin.requests import ShowsRequest
 from tasks_app.models import Session, Task
 

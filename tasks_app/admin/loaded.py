@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from tasks_app.admin.read_only import ReadOnlyAdmin
+from tasks_app.admin.base import ReadOnlyAdmin
 from tasks_app.models import Loaded
 
 

@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
-from tasks_app.admin.read_only import ReadOnlyAdmin
+from tasks_app.admin.base import ReadOnlyAdmin
 from tasks_app.models import MemoryNote
 
 

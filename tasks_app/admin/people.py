@@ -5,7 +5,7 @@ from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from tasks_app.admin import links
-from tasks_app.admin.read_only import ReadOnlyAdmin
+from tasks_app.admin.base import ReadOnlyAdmin
 from tasks_app.models import Approval, InboxMessage, Session, ToolCallLog
 from tasks_app.models.approval import Decision
 

@@ -7,9 +7,9 @@ from unfold.decorators import action, display
 from llm_app.models import LLMLog
 from tasks_app import services
 from tasks_app.admin import links
+from tasks_app.admin.base import ReadOnlyAdmin
 from tasks_app.admin.calls import ToolCallInline
-from tasks_app.admin.entries import EntryInline
-from tasks_app.admin.read_only import ReadOnlyAdmin
+from tasks_app.admin.record import EntryInline
 from tasks_app.models import Session, Task
 from tasks_app.models.task import TaskState
 

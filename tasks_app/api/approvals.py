@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tasks_app import services
-from tasks_app.api.answers import DecisionSerializer, require_may_approve
+from tasks_app.api.decisions import DecisionSerializer, require_may_approve
 from tasks_app.api.idempotency import idempotent
 from tasks_app.models import Approval
 

@@ -17,9 +17,9 @@ from rest_framework.utils.urls import replace_query_param
 
 from tasks_app.api.access import visible_session, writable_session
 from tasks_app.api.file_tree import files_after
+from tasks_app.api.formats import RawBody
 from tasks_app.api.negotiation import AsItIs
 from tasks_app.api.pagination import Whole
-from tasks_app.api.parsers import RawBody
 from tasks_app.api.problems import TooLarge
 from tasks_app.downloads import download
 from tasks_app.workspaces import workspace_of

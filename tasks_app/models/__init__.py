@@ -8,10 +8,10 @@ from tasks_app.models.entry import ContextEntry, ContextType
 from tasks_app.models.file_version import FileVersion
 from tasks_app.models.idempotency import IdempotencyKey
 from tasks_app.models.inbox import InboxMessage
-from tasks_app.models.limits import Limits
 from tasks_app.models.loaded import Loaded, LoadedKind
 from tasks_app.models.memory_note import MemoryNote
 from tasks_app.models.note_vector import NoteVector
+from tasks_app.models.operations import Limits
 from tasks_app.models.prompt_section import PromptSection
 from tasks_app.models.session import Session, SessionMember
 from tasks_app.models.task import Task, TaskState

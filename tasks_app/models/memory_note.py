@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from tasks_app.models.task import Task
 from tasks_app.text import full_text
-from tasks_app.text.terms import terms_of
+from tasks_app.text.retrieval import terms_of
 
 
 class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 from llm_app.models import LLMLog
 from tasks_app.access import Request, signed_in, visible
 from tasks_app.errors import Refusal
-from tasks_app.pages.answers import refused
+from tasks_app.pages.responses import refused
 from tasks_app.replay import sent
 from tasks_app.replay.readable import difference, parts_of
 

@@ -16,7 +16,7 @@ from tasks_app.models import Approval, Session, Task
 from tasks_app.models.approval import Decision, Scope
 from tasks_app.models.inbox import Mode
 from tasks_app.pages import choices, fragments
-from tasks_app.pages.answers import done, refused
+from tasks_app.pages.responses import done, refused
 from tasks_app.transcript import transcript
 from tools_app.errors import ToolError
 

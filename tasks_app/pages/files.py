@@ -12,8 +12,8 @@ from tasks_app.access import Request, signed_in, visible, writable
 from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
 from tasks_app.pages import fragments
-from tasks_app.pages.answers import done, refused
 from tasks_app.pages.markdown import PICTURES
+from tasks_app.pages.responses import done, refused
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
 

@@ -10,7 +10,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from tasks_app.access import Request, posted, signed_in, visible
 from tasks_app.errors import Refusal
 from tasks_app.models import Session
-from tasks_app.pages.answers import refused
+from tasks_app.pages.responses import refused
 from tasks_app.services import forks
 from tools_app.errors import ToolError
 

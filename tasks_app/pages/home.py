@@ -13,7 +13,7 @@ from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
 from tasks_app.models import Agent, ContextEntry, Session, Task, Workflow
 from tasks_app.pages import choices, models
-from tasks_app.pages.answers import refused
+from tasks_app.pages.responses import refused
 from tools_app.errors import ToolError
 
 SHOWN = 100  # sessions; older ones are found by searching

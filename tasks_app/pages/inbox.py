@@ -10,8 +10,8 @@ from tasks_app.errors import Refusal
 from tasks_app.interaction.inbox import tasks_waiting_for
 from tasks_app.models import Approval, Session
 from tasks_app.models.approval import Decision
-from tasks_app.pages.answers import done, refused
 from tasks_app.pages.conversation import DecisionForm
+from tasks_app.pages.responses import done, refused
 from tasks_app.transcript import transcript
 
 

@@ -10,7 +10,7 @@ from tasks_app.access import Request, posted, signed_in, visible
 from tasks_app.errors import Refusal
 from tasks_app.memory import edit
 from tasks_app.models import MemoryNote
-from tasks_app.pages.answers import done, refused
+from tasks_app.pages.responses import done, refused
 
 
 @signed_in

@@ -10,7 +10,7 @@ from tasks_app import services
 from tasks_app.access import Request, owned, posted, signed_in, writable
 from tasks_app.errors import Refusal
 from tasks_app.pages import choices, models
-from tasks_app.pages.answers import done, refused
+from tasks_app.pages.responses import done, refused
 
 
 @signed_in

@@ -12,7 +12,7 @@ from llm_app import active_secrets
 from llm_app.models import Secret
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
-from tasks_app.pages.answers import done
+from tasks_app.pages.responses import done
 from tasks_app.secrets import keep
 
 _EXAMPLE = "Write to me in German, briefly and without jargon. Numbers in tables. Code in Python, with tests."

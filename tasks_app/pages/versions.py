@@ -10,7 +10,7 @@ from tasks_app import downloads
 from tasks_app.access import Request, signed_in, visible, writable
 from tasks_app.engine.effects import versions
 from tasks_app.models import FileVersion
-from tasks_app.pages.answers import done, refused
+from tasks_app.pages.responses import done, refused
 from tools_app.errors import ToolError
 
 MOST = 200  # shown

@@ -8,7 +8,7 @@ from unfold.decorators import display
 from llm_app import active_secrets
 from llm_app.redaction import seen_values
 from tasks_app.admin import links
-from tasks_app.admin.read_only import ReadOnlyAdmin, ReadOnlyInline
+from tasks_app.admin.base import ReadOnlyAdmin, ReadOnlyInline
 from tasks_app.models import ContextEntry, Session, Task
 
 _BEGINNING = 120  # characters
