@@ -5,7 +5,7 @@ from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from agentsite import health
-from tasks_app.api.unknown import Unknown
+from tasks_app.api.urls import Unknown
 
 urlpatterns = [
     path("", include("tasks_app.urls")),

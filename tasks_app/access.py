@@ -1,18 +1,21 @@
-"""Who may see a page, and which session an address means."""
+"""Who is signed in, and which session or task an address means: every id of a request is looked up here."""
 
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from django.conf import settings
+from django.contrib import auth
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRedirect
 
-from tasks_app.models import Session
+from tasks_app.models import Session, Task
 
 
 class Request(HttpRequest):
@@ -43,25 +46,61 @@ def posted(request: Request, name: str) -> str:
     return request.POST.get(name, "").replace("\r\n", "\n").replace("\0", "")
 
 
-def visible(request: Request, session_id: UUID) -> Session:
+def visible_session(user: Any, session_id: UUID) -> Session:
     """Raises Http404 for what is neither the user's own nor shared with them."""
-    session = Session.objects.visible_to(request.user).select_related("owner", "model").filter(pk=session_id).first()
+    session = Session.objects.visible_to(user).select_related("owner", "model").filter(pk=session_id).first()
     if session is None:
         raise Http404()
     return session
 
 
-def writable(request: Request, session_id: UUID) -> Session:
+def writable_session(user: Any, session_id: UUID) -> Session:
     """Raises Http404, and PermissionDenied where the user may only read."""
-    session = visible(request, session_id)
-    if not Session.objects.writable_by(request.user).filter(pk=session.pk).exists():
-        raise PermissionDenied("This session is shared with you for reading only.")
+    session = visible_session(user, session_id)
+    _require_writable(user, session)
     return session
 
 
-def owned(request: Request, session_id: UUID) -> Session:
+def owned_session(user: Any, session_id: UUID) -> Session:
     """Raises Http404, and PermissionDenied where it is somebody else's."""
-    session = visible(request, session_id)
-    if session.owner != request.user:
-        raise PermissionDenied("Only its owner can do this with a session.")
+    session = visible_session(user, session_id)
+    if session.owner_id != user.pk:
+        raise PermissionDenied("Only its owner can delete a session.")
     return session
+
+
+def visible_task(user: Any, task_id: UUID) -> Task:
+    """Raises Http404."""
+    task = Task.objects.visible_to(user).select_related("session").filter(pk=task_id).first()
+    if task is None:
+        raise Http404()
+    return task
+
+
+def writable_task(user: Any, task_id: UUID) -> Task:
+    """Raises Http404 and PermissionDenied."""
+    task = visible_task(user, task_id)
+    _require_writable(user, task.session)
+    return task
+
+
+def may_write(user: Any, session: Session) -> bool:
+    return Session.objects.writable_by(user).filter(pk=session.pk).exists()
+
+
+def _require_writable(user: Any, session: Session) -> None:
+    if not may_write(user, session):
+        raise PermissionDenied("This session is shared with you for reading only.")
+
+
+class SignedOut(Exception):
+    """The page's login has ended."""
+
+
+def require_signed_in(scope: Any) -> None:
+    """Asks the database anew: signing out, a new password and a closed account end it. Raises SignedOut."""
+    request: Any = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(scope["session"].session_key)
+    user = auth.get_user(request)
+    if not user.is_authenticated or user.pk != scope["user"].pk:
+        raise SignedOut()

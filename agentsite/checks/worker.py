@@ -4,7 +4,7 @@ from agentsite.checks.finding import Finding, broken, fine, note
 from agentsite.environment import EMBEDDED
 from agentsite.serving import server_lock
 from tasks_app.models import EngineProcess
-from tasks_app.models.engine_process import ALIVE_SECONDS
+from tasks_app.models.operations import ALIVE_SECONDS
 from tasks_app.runtime import process
 
 _NAME = "worker"

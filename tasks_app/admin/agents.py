@@ -1,19 +1,85 @@
+"""Agents, their prompts, and the workflows that a task may go through."""
+
+import re
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
-from unfold.admin import ModelAdmin
-from unfold.decorators import action
+from unfold.admin import ModelAdmin, StackedInline
+from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminTextareaWidget
 
 from llm_app.types import ToolMode
-from tasks_app.admin.agent_form import FIELDSETS, AgentForm
-from tasks_app.admin.prompt_sections import PromptSectionInline
 from tasks_app.engine.prompt.build import preview
-from tasks_app.models import Agent, PromptSection
+from tasks_app.models import Agent, PromptSection, Workflow, WorkflowStep
+from tools_app.admin.tool_names import ToolNamesField
+
+_HOOKS = ["autopilot", "self_verification", "termination_review", "review_model", "withheld_patterns"]
+FIELDSETS = (
+    (None, {"fields": ["name", "description", "is_default", "model"]}),
+    ("Tools", {"fields": ["denied_tools", "safe_mode"]}),
+    (
+        "Hooks",
+        {"fields": _HOOKS},
+    ),
+    ("Long sessions", {"fields": ["prune_outputs", "shorten_results", "summarise"]}),
+)
+
+
+_LAST = 32_767
+
+
+class PatternsField(forms.CharField):
+    """Regular expressions, one a line."""
+
+    widget = UnfoldAdminTextareaWidget
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: str) -> list[str]:
+        patterns = [line for line in super().clean(value).splitlines() if line.strip()]
+        for number, pattern in enumerate(patterns, 1):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise forms.ValidationError(f"Line {number} is no regular expression: {error}.") from error
+        return patterns
+
+
+class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
+    denied_tools = ToolNamesField(help_text="Tools that it never has.")
+    withheld_patterns = PatternsField(
+        required=False,
+        label="Output filter",
+        help_text="Regular expressions, one a line: results and messages in which one is found are withheld whole. "
+        "While there are any, messages are not streamed.",
+    )
+
+
+class PromptSectionInline(StackedInline):
+    """All versions, newest first. One can be added, none can be changed or deleted."""
+
+    model = PromptSection
+    verbose_name = "version of a section"
+    verbose_name_plural = "prompt: sections in your own words, all versions, newest first"
+    fields = ["section", "text", "author", "created_at"]
+    readonly_fields = ["author", "created_at"]
+    ordering = ["-pk"]
+    extra = 0
+    per_page = 20
+    tab = True
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
 
 
 @admin.register(Agent)
@@ -69,3 +135,35 @@ class AgentAdmin(ModelAdmin):
         now = "no longer the default agent" if agent.is_default else "the agent of new sessions that name none"
         self.log_change(request, agent, f"Is {now}.")
         messages.success(request, f"{agent} is {now}.")
+
+
+class WorkflowStepInline(StackedInline):
+    model = WorkflowStep
+    verbose_name_plural = "steps: from top to bottom, drag them into their order"
+    fields = ["title", "instructions", "position"]
+    ordering = ["position", "pk"]
+    ordering_field = "position"
+    hide_ordering_field = True
+    extra = 0
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """A new step stands below the others; dragging counts from 0."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "position":
+            field.initial = _LAST
+        return field
+
+
+@admin.register(Workflow)
+class WorkflowAdmin(ModelAdmin):
+    list_display = ["name", "description", "number_of_steps"]
+    search_fields = ["name", "description"]
+    inlines = [WorkflowStepInline]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Workflow]:
+        workflows: QuerySet[Workflow] = super().get_queryset(request)
+        return workflows.annotate(step_count=Count("steps"))
+
+    @display(description="steps", ordering="step_count")
+    def number_of_steps(self, workflow: Any) -> str:
+        return str(workflow.step_count) if workflow.step_count else "none: it cannot be chosen yet"

@@ -1,15 +1,62 @@
+"""LLM calls, each with the exact request that was sent, and the blobs that requests refer to."""
+
+from typing import Any
+from uuid import UUID
+
 from django.contrib import admin
 from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import path, reverse
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
 from llm_app.models import Blob, LLMLog
-from tasks_app.admin import links
-from tasks_app.admin.base import ReadOnlyAdmin
-from tasks_app.admin.requests import ShowsRequest
+from tasks_app.admin.base import ReadOnlyAdmin, link_to_row
+from tasks_app.errors import Refusal
 from tasks_app.models import Session, Task
+from tasks_app.replay import sent
+from tasks_app.replay.readable import difference, parts_of
+
+
+class ShowsRequest:
+    """For the admin of LLM calls. `the_request` is rebuilt from the record whenever a call's page is opened."""
+
+    def get_urls(self) -> list[Any]:
+        download = self.admin_site.admin_view(self._download)  # type: ignore[attr-defined]
+        own = [path("<uuid:call_id>/request/", download, name="llm_app_llmlog_request")]
+        urls: list[Any] = super().get_urls()  # type: ignore[misc]
+        return [*own, *urls]
+
+    def _download(self, request: HttpRequest, call_id: UUID) -> HttpResponse:
+        """The very bytes, for those who may look at calls."""
+        if not self.has_view_permission(request):  # type: ignore[attr-defined]
+            raise PermissionDenied
+        try:
+            body = sent.sent(LLMLog.objects.get(pk=call_id)).body
+        except (LLMLog.DoesNotExist, Refusal) as error:
+            raise Http404(str(error)) from error
+        headers = {"Content-Disposition": f'attachment; filename="request-{call_id}.json"'}
+        return HttpResponse(body, content_type="application/json", headers=headers)
+
+    @display(description="what was sent")
+    def the_request(self, log: LLMLog) -> SafeString:
+        try:
+            found = sent.sent(log)
+            before = sent.before(log)
+            new = difference(sent.sent(before).body, found.body) if before else []
+        except Refusal as error:
+            return render_to_string("admin/llm_app/request.html", {"fault": error})
+        context = {
+            "parts": parts_of(found.body),
+            "is_redacted": found.is_redacted,
+            "before": before,
+            "new": "\n".join(line for _, line in new),
+            "download": reverse("admin:llm_app_llmlog_request", args=[log.pk]),
+        }
+        return render_to_string("admin/llm_app/request.html", context)
 
 
 @admin.register(LLMLog)
@@ -110,15 +157,15 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
     @display(description="user")
     def for_user(self, log: LLMLog) -> SafeString:
         user = get_user_model().objects.filter(pk__in=[log.user_id]).first()
-        return links.to_row(get_user_model(), user and user.pk, user)
+        return link_to_row(get_user_model(), user and user.pk, user)
 
     @display(description="session")
     def in_session(self, log: LLMLog) -> SafeString:
-        return links.to_row(Session, log.session_id, str(log.session_id)[:8])
+        return link_to_row(Session, log.session_id, str(log.session_id)[:8])
 
     @display(description="task")
     def of_task(self, log: LLMLog) -> SafeString:
-        return links.to_row(Task, log.task_id, str(log.task_id)[:8])
+        return link_to_row(Task, log.task_id, str(log.task_id)[:8])
 
     @display(description="system prompt")
     def system_prompt(self, log: LLMLog) -> SafeString:
@@ -146,4 +193,4 @@ class BlobAdmin(ReadOnlyAdmin):
 
 
 def _blob(address: str) -> SafeString:
-    return links.to_row(Blob, address or None, address[:12])
+    return link_to_row(Blob, address or None, address[:12])

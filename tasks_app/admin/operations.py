@@ -1,13 +1,22 @@
+"""What administrators keep: secrets, memory notes, limits, and the processes that run tasks."""
+
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.models import Secret
-from tasks_app.secrets import keep
+from tasks_app import secrets
+from tasks_app.admin.base import ReadOnlyAdmin
+from tasks_app.models import EngineProcess, Limits, MemoryNote
+from tasks_app.models.operations import ALIVE_SECONDS
 
 _SHOWN = 10  # places that the message names
 
@@ -16,7 +25,7 @@ class SecretForm(WriteOnlyForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if value := cleaned.get("value"):
-            refused = keep.why_not_kept(cleaned.get("owner"), cleaned.get("name", ""), value)
+            refused = secrets.why_not_kept(cleaned.get("owner"), cleaned.get("name", ""), value)
             if refused and refused.field in self.fields:
                 self.add_error(refused.field, str(refused))
         if cleaned.get("owner") and cleaned.get("roles"):
@@ -48,7 +57,55 @@ class SecretAdmin(WriteOnlyAdmin):
     def save_model(self, request: HttpRequest, obj: Secret, form: Any, change: bool) -> None:
         """A new value, or another owner's record: it is said where the value stands already."""
         super().save_model(request, obj, form, change)
-        kept = keep.taken(obj)
+        kept = secrets.taken(obj)
         if kept.found:
             where = ", ".join(f"{place.session} entry {place.seq}" for place in kept.found[:_SHOWN])
             messages.warning(request, f"{kept.sentence} The newest places: {where}.")
+
+
+@admin.register(MemoryNote)
+class MemoryNoteAdmin(ReadOnlyAdmin):
+    """Looked at and deleted here; written on the page Memory, the team's by administrators."""
+
+    list_display = ["__str__", "belongs_to", "auto", "changed_at"]
+    list_filter = ["auto", ("owner", admin.EmptyFieldListFilter)]
+    list_select_related = ["owner"]
+    search_fields = ["text", "owner__username"]
+    date_hierarchy = "created_at"
+
+    @display(description="belongs to", ordering="owner__username")
+    def belongs_to(self, note: MemoryNote) -> str:
+        return str(note.owner or "the whole team")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return bool(ModelAdmin.has_delete_permission(self, request, obj))
+
+
+@admin.register(Limits)
+class LimitsAdmin(ModelAdmin):
+    """One row, so there is no list."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return super().has_add_permission(request) and not Limits.objects.exists()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if Limits.objects.exists():
+            return redirect("admin:tasks_app_limits_change", 1)
+        return redirect("admin:tasks_app_limits_add")
+
+    def save_model(self, request: HttpRequest, obj: Limits, form: Any, change: bool) -> None:
+        obj.pk = 1
+        super().save_model(request, obj, form, change)
+
+
+@admin.register(EngineProcess)
+class EngineProcessAdmin(ReadOnlyAdmin):
+    list_display = ["name", "alive", "started_at", "seen_at"]
+    ordering = ["-seen_at"]
+
+    @display(description="alive", boolean=True)
+    def alive(self, process: EngineProcess) -> bool:
+        return timezone.now() - process.seen_at < timedelta(seconds=ALIVE_SECONDS)

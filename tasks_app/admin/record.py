@@ -1,3 +1,5 @@
+"""The record, read-only: entries, tool calls, approvals, messages, file versions, what sessions have loaded."""
+
 from django.contrib import admin
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Coalesce, Left, NullIf
@@ -7,9 +9,9 @@ from unfold.decorators import display
 
 from llm_app import active_secrets
 from llm_app.redaction import seen_values
-from tasks_app.admin import links
-from tasks_app.admin.base import ReadOnlyAdmin, ReadOnlyInline
-from tasks_app.models import ContextEntry, Session, Task
+from tasks_app.admin.base import ReadOnlyAdmin, ReadOnlyInline, link_to_row
+from tasks_app.models import Approval, ContextEntry, FileVersion, InboxMessage, Loaded, Session, Task, ToolCallLog
+from tasks_app.models.approval import Decision
 
 _BEGINNING = 120  # characters
 _LONG = ("content", "thinking", "tool_call", "metadata")
@@ -58,8 +60,93 @@ class EntryAdmin(ReadOnlyAdmin):
 
     @display(description="session")
     def in_session(self, entry: ContextEntry) -> SafeString:
-        return links.to_row(Session, entry.session_id, entry.session)
+        return link_to_row(Session, entry.session_id, entry.session)
 
     @display(description="task")
     def of_task(self, entry: ContextEntry) -> SafeString:
-        return links.to_row(Task, entry.task_id, str(entry.task_id)[:8])
+        return link_to_row(Task, entry.task_id, str(entry.task_id)[:8])
+
+
+class ToolCallInline(ReadOnlyInline):
+    model = ToolCallLog
+    fields = ["name", "status", "danger", "looped", "started_at", "duration_ms"]
+    readonly_fields = fields
+    ordering = ["pk"]
+
+
+@admin.register(ToolCallLog)
+class ToolCallAdmin(ReadOnlyAdmin):
+    list_display = ["name", "status", "danger", "looped", "in_session", "of_task", "started_at", "duration_ms"]
+    list_filter = ["status", "danger", "looped"]
+    search_fields = ["name", "call_id", "arguments"]
+    date_hierarchy = "started_at"
+
+    @display(description="session")
+    def in_session(self, call: ToolCallLog) -> SafeString:
+        return link_to_row(Session, call.session_id, str(call.session_id)[:8])
+
+    @display(description="task")
+    def of_task(self, call: ToolCallLog) -> SafeString:
+        return link_to_row(Task, call.task_id, str(call.task_id)[:8])
+
+
+@admin.register(Approval)
+class ApprovalAdmin(ReadOnlyAdmin):
+    list_display = [
+        "reason",
+        "shown_decision",
+        "scope",
+        "of_call",
+        "danger",
+        "decided_by",
+        "decided_at",
+        "created_at",
+        "expires_at",
+    ]
+    list_filter = ["decision", "scope", "tool_call__danger"]
+    list_select_related = ["tool_call", "decided_by"]
+    search_fields = ["reason", "tool_call__name", "decided_by__username"]
+    date_hierarchy = "created_at"
+
+    @display(
+        description="decision", ordering="decision", label={Decision.APPROVED: "success", Decision.REJECTED: "danger"}
+    )
+    def shown_decision(self, approval: Approval) -> str:
+        return str(approval.decision)
+
+    @display(description="danger", ordering="tool_call__danger")
+    def danger(self, approval: Approval) -> str:
+        return approval.tool_call.danger
+
+    @display(description="tool call")
+    def of_call(self, approval: Approval) -> SafeString:
+        return link_to_row(ToolCallLog, approval.tool_call_id, approval.tool_call.name)
+
+
+@admin.register(InboxMessage)
+class InboxMessageAdmin(ReadOnlyAdmin):
+    list_display = ["author", "mode", "in_session", "delivered_seq", "created_at"]
+    list_filter = ["mode", ("delivered_seq", admin.EmptyFieldListFilter)]
+    list_select_related = ["author", "session"]
+    search_fields = ["content", "author__username"]
+    date_hierarchy = "created_at"
+
+    @display(description="session")
+    def in_session(self, message: InboxMessage) -> SafeString:
+        return link_to_row(Session, message.session_id, message.session)
+
+
+@admin.register(FileVersion)
+class FileVersionAdmin(ReadOnlyAdmin):
+    list_display = ["path", "session", "size", "created_at"]
+    list_select_related = ["session"]
+    search_fields = ["path"]
+    date_hierarchy = "created_at"
+
+
+@admin.register(Loaded)
+class LoadedAdmin(ReadOnlyAdmin):
+    list_display = ["name", "kind", "session", "created_at"]
+    list_filter = ["kind"]
+    list_select_related = ["session"]
+    search_fields = ["name"]

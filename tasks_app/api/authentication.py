@@ -10,7 +10,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from llm_app.models import Secret
-from tasks_app.live.signed_in import require_signed_in
+from tasks_app.access import require_signed_in
 
 
 class BearerToken(TokenAuthentication):

@@ -1,4 +1,4 @@
-"""What a user may choose from: models and tools."""
+"""What a user may choose from: models, tools, agents and workflows."""
 
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from llm_app.models import LogicalModel
 from llm_app.models.provider import LogicalModelQuerySet
 from tasks_app.api.pagination import Whole
+from tasks_app.models import Agent, Workflow
 from tools_app.contract import registry
 from tools_app.contract.base import ToolDefinition
 from tools_app.models import DangerLevel
@@ -66,3 +67,35 @@ def _tool(definition: ToolDefinition, policy: Policy) -> dict[str, Any]:
         "parameters": definition.parameters,
         "danger": policy.level(definition).word,
     }
+
+
+class AgentSerializer(serializers.ModelSerializer[Agent]):
+    class Meta:
+        model = Agent
+        fields = ["name", "description", "is_default"]
+        read_only_fields = fields
+
+
+class AgentList(ListAPIView[Agent]):
+    """What a session's `agent` may be. Without any, each session has the agent as it ships."""
+
+    serializer_class = AgentSerializer
+    pagination_class = Whole
+    queryset = Agent.objects.all()
+
+
+class WorkflowSerializer(serializers.ModelSerializer[Workflow]):
+    steps: Any = serializers.SlugRelatedField(slug_field="title", many=True, read_only=True)
+
+    class Meta:
+        model = Workflow
+        fields = ["name", "description", "steps"]
+        read_only_fields = fields
+
+
+class WorkflowList(ListAPIView[Workflow]):
+    """What a message's `workflow` may be, each with the titles of its steps."""
+
+    serializer_class = WorkflowSerializer
+    pagination_class = Whole
+    queryset = Workflow.objects.usable().prefetch_related("steps")

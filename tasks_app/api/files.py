@@ -1,5 +1,6 @@
-"""The files of a session's workspace."""
+"""The files of a session's workspace, and their earlier versions."""
 
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -9,25 +10,29 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound, ValidationError
-from rest_framework.generics import GenericAPIView
+from rest_framework.generics import GenericAPIView, ListAPIView
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
-from tasks_app.api.access import visible_session, writable_session
-from tasks_app.api.file_tree import files_after
-from tasks_app.api.formats import RawBody
-from tasks_app.api.negotiation import AsItIs
-from tasks_app.api.pagination import Whole
+from tasks_app.access import visible_session, writable_session
+from tasks_app.api.formats import AsItIs, RawBody
+from tasks_app.api.pagination import NewestFirst, Whole
 from tasks_app.api.problems import TooLarge
 from tasks_app.downloads import download
+from tasks_app.models import FileVersion
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
+from tools_app.files.listing import Entry
+from tools_app.files.workspace import Workspace
 
 LARGEST = 50 * 1024**2  # bytes of an upload
 AROUND = 64 * 1024  # bytes that a multipart form may add
 FORM = {"type": "object", "properties": {"file": {"type": "string", "format": "binary"}}}
+
+
+Place = tuple[str, ...]
 
 
 class FileSerializer(serializers.Serializer[Any]):
@@ -111,3 +116,68 @@ def _uploaded(request: Request) -> bytes:
 
 def _too_large() -> TooLarge:
     return TooLarge(f"A file has at most {LARGEST // 1024**2} MiB.")
+
+
+def files_after(workspace: Workspace, after: Place, folder: Place = ()) -> Iterator[tuple[str, int]]:
+    """Path and size in bytes of each regular file behind `after`; links are left out, as nobody may follow them."""
+    for entry in _entries(workspace, folder):
+        place = (*folder, entry.name)
+        if place < after[: len(place)]:
+            continue
+        if entry.kind == "folder":
+            yield from files_after(workspace, after, place)
+        elif entry.kind == "file" and place > after:
+            yield "/".join(place), entry.size
+
+
+def _entries(workspace: Workspace, folder: Place) -> Sequence[Entry]:
+    """Without names that are no text, which no address can carry."""
+    try:
+        entries = workspace.entries("/".join(folder))
+    except ToolError:  # it was deleted meanwhile, or lies too deep
+        return []
+    return [entry for entry in entries if _is_text(entry.name)]
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+class FileVersionSerializer(serializers.ModelSerializer[FileVersion]):
+    class Meta:
+        model = FileVersion
+        fields = ["id", "path", "size", "sha256", "task", "created_at"]
+        read_only_fields = fields
+
+
+class VersionList(ListAPIView[FileVersion]):
+    """Newest first; `?path=` gives those of one file."""
+
+    serializer_class = FileVersionSerializer
+    pagination_class = NewestFirst
+    queryset = FileVersion.objects.none()
+
+    def get_queryset(self) -> Any:
+        session = visible_session(self.request.user, self.kwargs["session_id"])
+        rows = FileVersion.objects.filter(session=session)
+        path = self.request.query_params.get("path")
+        return rows.filter(path=path) if path else rows
+
+
+class Version(GenericAPIView[Any]):
+    serializer_class = FileVersionSerializer
+    content_negotiation_class = AsItIs
+
+    @extend_schema(
+        operation_id="sessions_versions_download", responses={(200, "application/octet-stream"): OpenApiTypes.BINARY}
+    )
+    def get(self, request: Request, session_id: UUID, version_id: int) -> HttpResponseBase:
+        session = visible_session(request.user, session_id)
+        version = FileVersion.objects.filter(session=session, pk=version_id).first()
+        if version is None or not version.content.exists():
+            raise NotFound()
+        return download(version.content.open("rb"), version.path.rpartition("/")[2])

@@ -1,14 +1,20 @@
-"""Request bodies."""
+"""Request bodies and fields, and answers whose type does not depend on the Accept header."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
 import orjson
 from django.conf import settings
+from rest_framework import serializers
 from rest_framework.exceptions import ParseError
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser, FileUploadParser
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
 
 from tasks_app.api.problems import TooLarge
+
+MOST_ROWS = 2**31 - 1  # seq is a 32-bit column
 
 
 class JSONBody(BaseParser):
@@ -34,3 +40,31 @@ class RawBody(FileUploadParser):
 
     def get_filename(self, stream: object, media_type: object, parser_context: object) -> str:
         return "body"
+
+
+class AsItIs(DefaultContentNegotiation):
+    """Files and event streams have the type that they have; an error beside them is JSON."""
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> Any:
+        return JSONRenderer(), JSONRenderer.media_type
+
+
+class Text(serializers.CharField):
+    """A JSON string, taken as it is: no number is read as one, and nothing is trimmed."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"trim_whitespace": False, **options})
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Seq(serializers.IntegerField):
+    """The number of an entry; 0 stands before the first."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"required": False, "default": 0, "min_value": 0, "max_value": MOST_ROWS, **options})

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
+from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import Http404
 from django.utils import timezone
@@ -95,7 +96,7 @@ def _answer(view: APIView, handler: Handler, request: Request, *args: Any, **kwa
     try:
         with transaction.atomic():
             return handler(view, request, *args, **kwargs)
-    except (Refusal, APIException, Http404) as error:
+    except (Refusal, APIException, Http404, PermissionDenied) as error:
         return view.handle_exception(error)
 
 

@@ -1,4 +1,4 @@
-"""Errors as `application/problem+json` (RFC 9457)."""
+"""Errors as `application/problem+json` (RFC 9457), and how OpenAPI describes them."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,29 @@ NOTHING_HERE = "There is nothing here, or it is not shared with you."
 CONTENT_TYPE = "application/problem+json"
 _SAID: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
     ((Http404, Session.DoesNotExist, Task.DoesNotExist), (404, NOTHING_HERE)),  # the latter: deleted in this instant
-    ((django.PermissionDenied,), (403, "You may not do this.")),
     ((django.RequestDataTooBig,), (413, "The request is too large.")),
     ((django.BadRequest, django.SuspiciousOperation, UnreadablePostError), (400, "The request cannot be read.")),
 )
-BUSY, BUSY_SECONDS = "The database is busy. Try again in a few seconds.", 5
 _FAULT = (500, "The server made a mistake; an administrator finds it in the log.")
+
+
+PROBLEM = {
+    "type": "object",
+    "description": "RFC 9457. `errors` says by field what is wrong.",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "errors": {"type": "object", "additionalProperties": {}},
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+ANSWER = {
+    "description": "A problem",
+    "content": {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+BUSY, BUSY_SECONDS = "The database is busy. Try again in a few seconds.", 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +92,8 @@ def problem_of(error: Exception) -> Problem:
             return _invalid(error)
         case APIException():
             return Problem(status=error.status_code, detail=_sentence(error), headers=_headers(error))
+        case django.PermissionDenied():
+            return Problem(status=403, detail=str(error) or "You may not do this.")
         case OperationalError():
             return Problem(status=503, detail=BUSY, headers={"Retry-After": str(BUSY_SECONDS)})
     status, detail = next((said for kinds, said in _SAID if isinstance(error, kinds)), _FAULT)
@@ -100,3 +119,12 @@ def _sentence(error: APIException) -> str:
 def _headers(error: APIException) -> dict[str, str]:
     challenge = getattr(error, "auth_header", None)  # set by DRF on 401
     return {"WWW-Authenticate": challenge} if challenge else {}
+
+
+def with_problems(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """A hook of drf-spectacular: every operation may answer with a problem."""
+    result["components"]["schemas"]["Problem"] = PROBLEM
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            operation["responses"]["default"] = ANSWER
+    return result

@@ -1,22 +1,23 @@
-"""Sessions."""
+"""Sessions, and their forks."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import PermissionDenied
 from rest_framework.generics import GenericAPIView, ListCreateAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from llm_app.models import LogicalModel
 from tasks_app import services
-from tasks_app.api.access import visible_session, writable_session
-from tasks_app.api.fields import Text
-from tasks_app.api.idempotency import idempotent
+from tasks_app.access import owned_session, visible_session, visible_task, writable_session
+from tasks_app.api.formats import MOST_ROWS, Text
+from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.models import Agent, ContextEntry, Session, Task
+from tasks_app.services import forks
 
 
 class TaskBriefSerializer(serializers.ModelSerializer[Task]):
@@ -72,6 +73,12 @@ class SessionQuery(serializers.Serializer[Any]):
     q = serializers.CharField(required=False, allow_blank=True, max_length=200, help_text="In titles and entries.")
 
 
+class ForkSerializer(serializers.Serializer[Any]):
+    seq = serializers.IntegerField(
+        min_value=1, max_value=MOST_ROWS, help_text="The last entry that is copied, of the task's session."
+    )
+
+
 class SessionList(ListCreateAPIView[Session]):
     """The user's own sessions and those shared with them, newest first."""
 
@@ -114,14 +121,34 @@ class SessionDetail(GenericAPIView[Session]):
         return self._answer(session)
 
     def delete(self, request: Request, session_id: UUID) -> Response:
-        session = visible_session(request.user, session_id)
-        if session.owner_id != request.user.pk:
-            raise PermissionDenied("Only its owner can delete a session.")
-        services.delete_session(session)
+        services.delete_session(owned_session(request.user, session_id))
         return Response(status=204)
 
     def _answer(self, session: Session) -> Response:
         return Response(self.get_serializer(row(session)).data)
+
+
+class Fork(GenericAPIView[Task]):
+    """A new session of the user's own with the record up to an entry, and the files as they are now.
+
+    Nothing of the origin changes. Of a turn that is cut off, the open call gets the result "Not run: forked here."
+    """
+
+    serializer_class = ForkSerializer
+
+    @extend_schema(operation_id="tasks_fork", parameters=[KEY], responses={201: SessionSerializer})
+    def post(self, request: Request, task_id: UUID) -> Response:
+        task = visible_task(request.user, task_id)
+        if (earlier := earlier_answer(request)) is not None:
+            return earlier
+        serializer = ForkSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        with forks.prepared(task.session, serializer.validated_data["seq"], request.user) as store:
+            return self._stored(request, store)
+
+    @idempotent
+    def _stored(self, request: Request, store: Callable[[], Session]) -> Response:
+        return Response(SessionSerializer(row(store()), context={"request": request}).data, 201)
 
 
 def rows(sessions: QuerySet[Session]) -> QuerySet[Session]:

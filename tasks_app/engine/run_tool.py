@@ -14,7 +14,7 @@ from tasks_app.models import TaskState
 from tasks_app.models.tool_call import CallStatus
 from tasks_app.record import images
 from tasks_app.record.draft import Draft
-from tasks_app.record.oversize import within_budget
+from tasks_app.record.tokens import within_budget
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Aborted
 from tasks_app.runtime.cancellation import WorkAborted

@@ -11,8 +11,9 @@ from urllib.parse import parse_qs
 import orjson
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.urls import path
 
-from tasks_app.live.signed_in import SignedOut, require_signed_in
+from tasks_app.access import SignedOut, require_signed_in
 from tasks_app.live.subscription import Event, Follower, SessionGone
 from tasks_app.models import ContextEntry, ContextType, Session
 from tasks_app.pages import fragments
@@ -96,3 +97,6 @@ class SessionConsumer(AsyncWebsocketConsumer):
         viewer = self.scope["user"]
         session = Session.objects.visible_to(viewer).get(pk=self.scope["url_route"]["kwargs"]["session_id"])
         return piece(session, viewer, *arguments)
+
+
+websocket_urlpatterns = [path("ws/sessions/<uuid:session_id>/", SessionConsumer.as_asgi())]

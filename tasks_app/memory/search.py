@@ -9,10 +9,8 @@ from tasks_app.models import ContextType, MemoryNote, SessionMember
 from tasks_app.models.memory_note import MemoryNoteQuerySet
 from tasks_app.reminders.on_message import LONGEST_INSTRUCTIONS
 from tasks_app.run.context import TaskContext
-from tasks_app.text.bm25 import bm25
 from tasks_app.text.languages import STOP_WORDS
-from tasks_app.text.rank_fusion import reciprocal_rank_fusion
-from tasks_app.text.retrieval import terms_of
+from tasks_app.text.retrieval import bm25, reciprocal_rank_fusion, terms_of
 from tools_app.errors import ToolError
 from tools_app.notes import Note, Passage, rendered
 

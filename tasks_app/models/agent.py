@@ -1,9 +1,11 @@
 """An agent: how the model of a session shall behave, as an administrator has set it up."""
 
+from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Max, Q
 
 from llm_app.models import LogicalModel
 
@@ -73,3 +75,96 @@ class Agent(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+SECTIONS = {
+    "identity": "Who the agent is",
+    "guardrails": "What it never does, whoever asks",
+    "language": "In which language it writes",
+    "format": "How its messages look",
+    "agent_loop": "How it works, turn by turn",
+    "tool_protocol": "The rules for tool calls",
+    "tool_use": "How it chooses and uses tools",
+    "error_handling": "What it does when something fails",
+    "environment": "What it knows of the workspace and its programs",
+    "browser": "How it uses the browser, where there is one",
+    "secrets": "How it handles secrets and personal data",
+    "prompt_injection": "What it makes of instructions in texts that it reads",
+}
+
+
+class PromptSectionQuerySet(models.QuerySet["PromptSection"]):
+    def in_force(self, agent: Agent | None) -> dict[str, "PromptSection"]:
+        """The newest version of each section that an agent has in other words than it ships: one query."""
+        if agent is None:
+            return {}
+        newest = self.filter(agent=agent).values("section").annotate(newest=Max("pk")).values("newest")
+        versions = self.filter(pk__in=newest).select_related("author").order_by("section")
+        return {version.section: version for version in versions if version.text.strip()}
+
+    def texts_of(self, agent: Agent | None) -> tuple[tuple[str, str], ...]:
+        return tuple((name, version.text) for name, version in self.in_force(agent).items())
+
+
+class PromptSection(models.Model):
+    """One version. The newest of a section holds, from the next step of running tasks on; an empty one brings back
+    what ships. The text is taken as it is: nothing in it is a template.
+    """
+
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="sections")
+    section = models.CharField(max_length=20, choices=SECTIONS)
+    text = models.TextField(
+        blank=True, max_length=20_000, help_text="In place of the text that ships. Empty: the text that ships."
+    )
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = PromptSectionQuerySet.as_manager()
+
+    class Meta:
+        db_table = "prompt_sections"
+        ordering = ["-pk"]
+        indexes = [models.Index(fields=["agent", "section"], name="versions_of_a_section")]
+
+    def __str__(self) -> str:
+        return f"{self.section} of {self.agent}"
+
+
+class WorkflowQuerySet(models.QuerySet["Workflow"]):
+    def usable(self) -> "WorkflowQuerySet":
+        """Those that have steps."""
+        return self.filter(steps__isnull=False).distinct()
+
+
+class Workflow(models.Model):
+    """A task keeps the steps as they were when it started."""
+
+    name = models.CharField(max_length=100, unique=True)
+    description = models.TextField(blank=True, help_text="For the people who choose it.")
+
+    objects = WorkflowQuerySet.as_manager()
+
+    class Meta:
+        db_table = "workflows"
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def laid_down(self) -> dict[str, Any]:
+        """{name, steps: [{title, instructions}]}: what a task keeps of it."""
+        return {"name": self.name, "steps": list(self.steps.values("title", "instructions"))}
+
+
+class WorkflowStep(models.Model):
+    workflow = models.ForeignKey(Workflow, models.CASCADE, related_name="steps")
+    position = models.PositiveSmallIntegerField()
+    title = models.CharField(max_length=200)
+    instructions = models.TextField(help_text="What the agent reads when the step begins.")
+
+    class Meta:
+        db_table = "workflow_steps"
+        ordering = ["workflow", "position", "pk"]
+
+    def __str__(self) -> str:
+        return self.title

@@ -1,8 +1,13 @@
 """The limits that hold for all tasks."""
 
+from datetime import timedelta
+
+from django.conf import settings
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
 
 
 class Limits(models.Model):
@@ -56,3 +61,58 @@ class Limits(models.Model):
     @classmethod
     def current(cls) -> "Limits":
         return cls.objects.filter(pk=1).first() or cls(pk=1)
+
+
+ALIVE_SECONDS = 20  # how long a process may be silent: four heartbeats
+
+
+class EngineProcessQuerySet(models.QuerySet["EngineProcess"]):
+    def alive(self) -> "EngineProcessQuerySet":
+        """By the database's clock."""
+        return self.filter(seen_at__gt=_ago(timedelta(seconds=ALIVE_SECONDS)))
+
+    def beat(self, name: str) -> None:
+        """The process called `name` is alive. A first beat also forgets processes of other days."""
+        if not self.filter(pk=name).update(seen_at=Now()):
+            self.filter(seen_at__lt=_ago(timedelta(days=1))).delete()
+            self.create(name=name, seen_at=Now())
+
+
+class EngineProcess(models.Model):
+    """`name` is that of its leases: host and lock file."""
+
+    name = models.CharField(max_length=100, primary_key=True)
+    started_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField()
+
+    objects = EngineProcessQuerySet.as_manager()
+
+    class Meta:
+        db_table = "engine_processes"
+        ordering = ["-seen_at"]
+        verbose_name_plural = "engine processes"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _ago(time: timedelta) -> Combinable:
+    return models.ExpressionWrapper(Now() - time, output_field=models.DateTimeField())
+
+
+class IdempotencyKey(models.Model):
+    """`status` is null while the first request is still at work."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    key = models.CharField(max_length=255)
+    request_sha256 = models.CharField(max_length=64, help_text="Of method, path and body.")
+    status = models.PositiveSmallIntegerField(null=True)
+    answer = models.JSONField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "idempotency_keys"
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="idempotency_key_once_per_user")]
+
+    def __str__(self) -> str:
+        return self.key

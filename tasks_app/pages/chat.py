@@ -1,34 +1,61 @@
-"""A session's page."""
+"""A session's page, and what people do there: messages, answers, decisions, stop, fork, delete."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from uuid import UUID
 
-from django.http import HttpResponse
-from django.shortcuts import render
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
-from tasks_app.access import Request, signed_in, visible
-from tasks_app.models import Agent, Session, Workflow
-from tasks_app.pages import file_tree, fragments, models
+from tasks_app import services
+from tasks_app.access import Request, owned_session, posted, signed_in, visible_session, writable_session
+from tasks_app.errors import NothingToAnswer, Refusal
+from tasks_app.interaction import uploads
+from tasks_app.models import Approval, Session, Task
+from tasks_app.models.approval import Decision, Scope
+from tasks_app.models.inbox import Mode
+from tasks_app.pages import choices, file_tree, fragments
 from tasks_app.pages.home import newest_sessions
+from tasks_app.pages.responses import done, refused
+from tasks_app.services import forks
 from tasks_app.transcript import transcript
+from tools_app.errors import ToolError
 
 NEIGHBOURS = 30  # sessions beside the one that is open
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionForm:
+    """The values of an approval's form."""
+
+    decision: str
+    note: str
+    scope: str
+
+    @classmethod
+    def from_request(cls, request: Request) -> "DecisionForm":
+        """Raises Http404 for values that none of our forms sends."""
+        decision, scope = posted(request, "decision"), posted(request, "scope") or Scope.ONCE
+        if decision not in (Decision.APPROVED, Decision.REJECTED) or scope not in Scope.values:
+            raise Http404()
+        return cls(decision=decision, note=posted(request, "note"), scope=scope)
 
 
 @signed_in
 def show(request: Request, session_id: UUID) -> HttpResponse:
     """The newest items; with `?before=SEQ` those before an entry, which htmx gets alone."""
-    session = visible(request, session_id)
+    session = visible_session(request.user, session_id)
     before = request.GET.get("before", "")
     page = transcript.newest(session, before=int(before) if before.isdecimal() and len(before) < 10 else None)
     context = {**fragments.now(session, request.user), "page": page}
     if request.htmx and not request.htmx.history_restore_request:
         return render(request, "chat/_items.html", context)
+    context |= choices.offered(request.user, session)
     context |= {
         "tree": file_tree.of(session),
         "parent": Session.objects.visible_to(request.user).filter(pk__in=[session.parent_id]).first(),
-        "models": models.choices(request.user, session),
-        "agents": Agent.objects.all(),
-        "workflows": Workflow.objects.usable(),
         "neighbours": _neighbours(request, session),
     }
     return render(request, "chat/chat.html", context)
@@ -39,3 +66,115 @@ def _neighbours(request: Request, session: Session) -> list[Session]:
     sessions = newest_sessions(request.user)
     newest = list(sessions[:NEIGHBOURS])
     return newest if session in newest else [*newest, sessions.get(pk=session.pk)]
+
+
+@signed_in
+@require_POST
+def post_message(request: Request, session_id: UUID) -> HttpResponse:
+    session = writable_session(request.user, session_id)
+    try:
+        attachments = uploads.store(session, request.FILES.getlist("files"))
+        mode = Mode.QUEUE if posted(request, "mode") == Mode.QUEUE else Mode.INTERJECT
+        content, workflow = posted(request, "content"), choices.chosen_workflow(request)
+        services.post_message(session, request.user, content, attachments=attachments, mode=mode, workflow=workflow)
+    except (Refusal, ToolError) as error:
+        return refused(request, session, error)
+    return done(request, f"{session.get_absolute_url()}#end")
+
+
+@signed_in
+@require_POST
+def stop(request: Request, session_id: UUID) -> HttpResponse:
+    session = writable_session(request.user, session_id)
+    for task in session.tasks.active():
+        services.stop(task)
+    return done(request, session)
+
+
+@signed_in
+@require_POST
+def reply(request: Request, session_id: UUID) -> HttpResponse:
+    """The answer to the question that the form was about."""
+    session = writable_session(request.user, session_id)
+    content, call_id = posted(request, "content"), posted(request, "call")
+    return _answered(request, session, lambda task: services.reply(task, request.user, content, call_id=call_id))
+
+
+@signed_in
+@require_POST
+def decide(request: Request, session_id: UUID) -> HttpResponse:
+    """Decides on the call that the form showed. An approver by role may decide also where they may only read."""
+    user, form, call_id = request.user, DecisionForm.from_request(request), posted(request, "call")
+    decidable = Approval.objects.decidable_by(user).filter(tool_call__task__session=session_id)
+    session = visible_session(user, session_id) if decidable.exists() else writable_session(user, session_id)
+    return _answered(request, session, lambda task: services.decide(task, user, call_id=call_id, **vars(form)))
+
+
+def _answered(request: Request, session: Session, answer: Callable[[Task], None]) -> HttpResponse:
+    """Answers, once; htmx gets the call's item as it looks from now on."""
+    try:
+        if (task := session.tasks.active().first()) is None or not posted(request, "call"):
+            raise NothingToAnswer()
+        answer(task)
+    except Refusal as error:
+        return refused(request, session, error, also=_item(request, session, oob=True))
+    if request.htmx:
+        return HttpResponse(_item(request, session))
+    return redirect(f"{session.get_absolute_url()}#end")
+
+
+def _item(request: Request, session: Session, *, oob: bool = False) -> str:
+    item = transcript.call_item(session, posted(request, "call"))
+    return fragments.entry(item, request.user, oob=oob) if item else ""
+
+
+@signed_in
+@require_POST
+def change(request: Request, session_id: UUID) -> HttpResponse:
+    """Takes `title`, `model` and `agent`, of which each may be missing; no model means the default one."""
+    session = writable_session(request.user, session_id)
+    changes: dict[str, object] = {}
+    if title := " ".join(posted(request, "title").split()):
+        changes["title"] = title[:200]
+    if "model" in request.POST:
+        changes["model"] = choices.chosen_model(request, session)
+    if "agent" in request.POST:
+        changes["agent"] = choices.chosen_agent(request)
+    services.change_session(session, **changes)
+    return done(request, session)
+
+
+@signed_in
+def delete(request: Request, session_id: UUID) -> HttpResponse:
+    """Asks first."""
+    session = owned_session(request.user, session_id)
+    if request.method != "POST":
+        return render(
+            request, "question.html", {"session": session, "what": f"the session “{session}”", "back": session}
+        )
+    try:
+        services.delete_session(session)
+    except Refusal as error:
+        return refused(request, session, error)
+    return done(request, "home", f"“{session}” is deleted.")
+
+
+@signed_in
+@require_POST
+def fork(request: Request, session_id: UUID) -> HttpResponse:
+    """From the entry `seq`; with `again`, its message is sent anew, with `content` in its place if there is some."""
+    origin = visible_session(request.user, session_id)
+    if not (seq := posted(request, "seq")).isdecimal() or len(seq) > 9:
+        raise Http404()
+    try:
+        copy = _forked(request, origin, int(seq))
+    except (Refusal, ToolError) as error:
+        return refused(request, origin, error)
+    address = f"{copy.get_absolute_url()}#end"
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+
+
+def _forked(request: Request, origin: Session, seq: int) -> Session:
+    if posted(request, "again"):
+        return forks.send_again(origin, seq, request.user, posted(request, "content"))
+    return forks.fork(origin, seq, request.user)

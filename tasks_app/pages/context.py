@@ -1,5 +1,8 @@
-"""What the model sees of a session: how full its window is, where the cut is, and what stands for what was cut."""
+"""What the model sees of a session: the window, the compacted history, and the exact request of each call."""
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -8,24 +11,64 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
-from llm_app.models import Blob, LLMLog
-from tasks_app.access import Request, signed_in, visible
+from llm_app.models import Blob, LLMLog, LogicalModel
+from llm_app.models.log import CallStatus
+from llm_app.types import Purpose
+from tasks_app.access import Request, signed_in, visible_session
+from tasks_app.errors import Refusal
 from tasks_app.models import ContextCut, ContextEntry, Session
-from tasks_app.pages.context_usage import gauge_of
+from tasks_app.pages.responses import refused
 from tasks_app.record.cut import Cut
 from tasks_app.record.session_secrets import redactor_of
+from tasks_app.replay import sent
+from tasks_app.replay.readable import difference, parts_of
 from tasks_app.transcript import transcript
-from tasks_app.transcript.outline import lines_of
 
 BEHIND = 40  # entries shown behind one that is looked up
 MOST = 1_000  # lines of an outline that are shown, the newest
+
+
+_TAGS = "about|user|agent|asked|step|turns|omitted|note"
+_BEGIN = r"(?:^|(?<=</asked>))"
+_LINE = re.compile(rf'{_BEGIN}<({_TAGS})((?: \w+="[^"]*")*)>(.*?)</\1>', re.DOTALL | re.MULTILINE)
+_ATTRIBUTE = re.compile(r' (\w+)="([^"]*)"')
+_LABELS = {"user": "The person", "agent": "The agent", "asked": "The agent asked", "turns": "Steps", "step": "Step"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gauge:
+    """Tokens: `used` by the newest request and its reply, of which `cached` came out of the provider's cache."""
+
+    used: int
+    window: int
+    cached: int
+    is_estimated: bool
+
+    @property
+    def percent(self) -> int:
+        return min(100, round(100 * self.used / self.window)) if self.window else 0
+
+    @property
+    def cached_percent(self) -> int:
+        return round(100 * self.cached / self.used) if self.used else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlineLine:
+    """`seq` is where it stands in the record; `last`, of several turns, where they end. 0 where it stands nowhere."""
+
+    label: str
+    text: str
+    seq: int = 0
+    last: int = 0
+    status: str = ""
 
 
 @signed_in
 @require_GET
 def show(request: Request, session_id: UUID) -> HttpResponse:
     """The newest cut; with `?cut=ID` an earlier one."""
-    session = visible(request, session_id)
+    session = visible_session(request.user, session_id)
     cuts = list(ContextCut.objects.of(session))
     chosen = next((cut for cut in cuts if str(cut.pk) == request.GET.get("cut")), cuts[0] if cuts else None)
     context: dict[str, Any] = {
@@ -45,12 +88,33 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
 @require_GET
 def entry(request: Request, session_id: UUID, seq: int) -> HttpResponse:
     """Leads to where an entry stands in the conversation."""
-    session = visible(request, session_id)
+    session = visible_session(request.user, session_id)
     found = ContextEntry.objects.of(session).filter(seq=seq).first()
     if found is None:
         raise Http404()
     page = "" if seq > session.last_seq - transcript.PAGE else f"?before={seq + BEHIND}"
     return redirect(f"{session.get_absolute_url()}{page}#{transcript.item_of(found).id}")
+
+
+def gauge_of(session: Session) -> Gauge | None:
+    """None before the first answer, and where the model is gone."""
+    answered = LLMLog.objects.filter(session_id=session.pk, purpose=Purpose.STEP, status=CallStatus.SUCCEEDED)
+    newest = answered.only("model", "input_tokens", "output_tokens", "cached_tokens", "usage_estimated").first()
+    model = LogicalModel.objects.filter(name=newest.model).first() if newest else None
+    if newest is None or model is None:
+        return None
+    return Gauge(
+        used=newest.input_tokens + newest.output_tokens,
+        window=model.context_window,
+        cached=newest.cached_tokens,
+        is_estimated=newest.usage_estimated,
+    )
+
+
+def _used(session: Session) -> dict[str, object]:
+    """By all calls of the session; the cost of those whose price is known."""
+    sums = {name: Sum(name, default=0) for name in ("input_tokens", "cached_tokens", "output_tokens")}
+    return LLMLog.objects.filter(session_id=session.pk).aggregate(**sums, cost_usd=Sum("cost_usd"))
 
 
 def _readable(session: Session, row: ContextCut) -> Cut:
@@ -59,7 +123,74 @@ def _readable(session: Session, row: ContextCut) -> Cut:
     return Cut.read(row.seq, text, row.masked_with).redacted(redactor_of(session))
 
 
-def _used(session: Session) -> dict[str, object]:
-    """By all calls of the session; the cost of those whose price is known."""
-    sums = {name: Sum(name, default=0) for name in ("input_tokens", "cached_tokens", "output_tokens")}
-    return LLMLog.objects.filter(session_id=session.pk).aggregate(**sums, cost_usd=Sum("cost_usd"))
+def lines_of(block: str) -> Iterator[OutlineLine]:
+    """All that the model is given in the place of old turns. Inside of a line no tag of ours can end.
+
+    What has no line, such as the text of a skill, stands between them.
+    """
+    inside = block.removeprefix("<compacted_history>\n").removesuffix("\n</compacted_history>")
+    place = 0
+    while found := _LINE.search(inside, place):
+        yield from _between(inside[place : found.start()])
+        place = found.end()
+        if found[1] != "about":
+            yield _line(found)
+    yield from _between(inside[place:])
+
+
+def _between(text: str) -> Iterator[OutlineLine]:
+    if text.strip():
+        yield OutlineLine(label="Kept whole", text=text.strip())
+
+
+def _line(found: re.Match[str]) -> OutlineLine:
+    attributes = dict(_ATTRIBUTE.findall(found[2]))
+    return OutlineLine(
+        label=_LABELS.get(found[1], "Left out" if found[1] == "omitted" else "Note"),
+        text=found[3],
+        seq=int(attributes.get("n") or attributes.get("from") or 0),
+        last=int(attributes.get("to") or 0),
+        status=attributes.get("status", ""),
+    )
+
+
+@signed_in
+@require_GET
+def show_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse:
+    session = visible_session(request.user, session_id)
+    call = _call(session_id, call_id)
+    try:
+        found = sent.sent(call)
+    except Refusal as error:
+        return refused(request, session, error)
+    context = {"session": session, "call": call, "parts": parts_of(found.body), "is_redacted": found.is_redacted}
+    if before := sent.before(call):
+        context |= {"before": before, "difference": _difference(before, found.body)}
+    return render(request, "chat/call.html", context)
+
+
+@signed_in
+@require_GET
+def download_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse:
+    """The very bytes."""
+    session = visible_session(request.user, session_id)
+    try:
+        body = sent.sent(_call(session_id, call_id)).body
+    except Refusal as error:
+        return refused(request, session, error)
+    headers = {"Content-Disposition": f'attachment; filename="request-{call_id}.json"'}
+    return HttpResponse(body, content_type="application/json", headers=headers)
+
+
+def _call(session_id: UUID, call_id: UUID) -> LLMLog:
+    call = LLMLog.objects.filter(pk=call_id, session_id=session_id).first()
+    if call is None:
+        raise Http404()
+    return call
+
+
+def _difference(before: LLMLog, body: bytes) -> list[tuple[str, str]]:
+    try:
+        return list(difference(sent.sent(before).body, body))
+    except Refusal:
+        return []

@@ -1,4 +1,4 @@
-"""The workspace's files: uploaded, downloaded, deleted. Every path goes through the Workspace."""
+"""The workspace's files and their earlier versions. Every path goes through the Workspace."""
 
 from typing import BinaryIO
 from uuid import UUID
@@ -8,20 +8,24 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
 from tasks_app import downloads
-from tasks_app.access import Request, signed_in, visible, writable
+from tasks_app.access import Request, may_write, signed_in, visible_session, writable_session
+from tasks_app.engine.effects import versions
 from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
+from tasks_app.models import FileVersion
 from tasks_app.pages import fragments
 from tasks_app.pages.markdown import PICTURES
 from tasks_app.pages.responses import done, refused
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
 
+MOST = 200  # shown
+
 
 @signed_in
 @require_POST
 def upload(request: Request, session_id: UUID) -> HttpResponse:
-    session = writable(request, session_id)
+    session = writable_session(request.user, session_id)
     try:
         uploads.store(session, request.FILES.getlist("files"))
     except (Refusal, ToolError) as error:
@@ -32,7 +36,7 @@ def upload(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 def delete(request: Request, session_id: UUID) -> HttpResponse:
     """Asks first, where the page could not."""
-    session = writable(request, session_id)
+    session = writable_session(request.user, session_id)
     path = request.GET.get("path", "")
     if request.method != "POST":
         return render(request, "question.html", {"session": session, "what": path, "back": session})
@@ -64,6 +68,41 @@ def preview(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
 
 def _open(request: Request, session_id: UUID, path: str) -> BinaryIO:
     try:
-        return workspace_of(visible(request, session_id)).open_for_read(path)
+        return workspace_of(visible_session(request.user, session_id)).open_for_read(path)
     except ToolError as error:
         raise Http404(str(error)) from error
+
+
+@signed_in
+@require_GET
+def show_versions(request: Request, session_id: UUID) -> HttpResponse:
+    session = visible_session(request.user, session_id)
+    rows = FileVersion.objects.filter(session=session)[:MOST]
+    context = {"session": session, "versions": rows, "may_write": may_write(request.user, session)}
+    return render(request, "versions.html", context)
+
+
+@signed_in
+@require_GET
+def download_version(request: Request, session_id: UUID, version_id: int) -> HttpResponseBase:
+    version = _version(visible_session(request.user, session_id).pk, version_id)
+    return downloads.download(version.content.open("rb"), version.path.rpartition("/")[2])
+
+
+@signed_in
+@require_POST
+def restore_version(request: Request, session_id: UUID, version_id: int) -> HttpResponse:
+    session = writable_session(request.user, session_id)
+    version = _version(session.pk, version_id)
+    try:
+        versions.restore(version)
+    except ToolError as error:
+        return refused(request, session, error)
+    return done(request, session, f"{version.path} is as it was.")
+
+
+def _version(session_id: UUID, version_id: int) -> FileVersion:
+    version = FileVersion.objects.select_related("session").filter(session=session_id, pk=version_id).first()
+    if version is None or not version.content.exists():
+        raise Http404()
+    return version

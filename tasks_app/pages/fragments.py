@@ -5,6 +5,7 @@ from typing import Any
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
+from tasks_app.access import may_write
 from tasks_app.models import ContextEntry, InboxMessage, Session
 from tasks_app.pages import file_tree
 from tasks_app.transcript import transcript
@@ -15,8 +16,7 @@ LIVE = ("state", "here", "said", "actions", "waiting", "plan", "spent")  # what 
 
 def viewing(session: Session, viewer: Any) -> dict[str, Any]:
     """What every piece is rendered from; asked anew each time, because rights may change while a page is open."""
-    may_write = Session.objects.writable_by(viewer).filter(pk=session.pk).exists()
-    return {"session": session, "viewer": viewer, "may_write": may_write}
+    return {"session": session, "viewer": viewer, "may_write": may_write(viewer, session)}
 
 
 def now(session: Session, viewer: Any) -> dict[str, Any]:

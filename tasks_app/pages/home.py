@@ -11,8 +11,8 @@ from tasks_app import services
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
-from tasks_app.models import Agent, ContextEntry, Session, Task, Workflow
-from tasks_app.pages import choices, models
+from tasks_app.models import ContextEntry, Session, Task
+from tasks_app.pages import choices
 from tasks_app.pages.responses import refused
 from tools_app.errors import ToolError
 
@@ -38,12 +38,12 @@ def home(request: Request) -> HttpResponse:
 
 def _start(request: Request) -> HttpResponse:
     """A new session; none is left behind if its message cannot be taken."""
-    agent: dict[str, Any] = {"agent": choices.agent(request)} if "agent" in request.POST else {}
+    agent: dict[str, Any] = {"agent": choices.chosen_agent(request)} if "agent" in request.POST else {}
     off_record = bool(posted(request, "off_record"))
-    session = services.create_session(request.user, model=models.chosen(request), off_record=off_record, **agent)
+    session = services.create_session(request.user, model=choices.chosen_model(request), off_record=off_record, **agent)
     try:
         attachments = uploads.store(session, request.FILES.getlist("files"))
-        content, workflow = posted(request, "content"), choices.workflow(request)
+        content, workflow = posted(request, "content"), choices.chosen_workflow(request)
         services.post_message(session, request.user, content, attachments=attachments, workflow=workflow)
     except (Refusal, ToolError) as error:
         services.delete_session(session)
@@ -69,9 +69,7 @@ def _start_context(user: Any) -> dict[str, Any]:
     route = Route.objects.usable_for("").first()
     return {
         "examples": EXAMPLES,
-        "models": models.choices(user),
-        "agents": Agent.objects.all(),
-        "workflows": Workflow.objects.usable(),
+        **choices.offered(user),
         "is_demo": route is not None and route.provider.protocol == Protocol.SCRIPTED,
         "has_no_model": route is None,
     }

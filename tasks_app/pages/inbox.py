@@ -10,7 +10,7 @@ from tasks_app.errors import Refusal
 from tasks_app.interaction.inbox import tasks_waiting_for
 from tasks_app.models import Approval, Session
 from tasks_app.models.approval import Decision
-from tasks_app.pages.conversation import DecisionForm
+from tasks_app.pages.chat import DecisionForm
 from tasks_app.pages.responses import done, refused
 from tasks_app.transcript import transcript
 
@@ -36,12 +36,12 @@ def decide(request: Request, approval_id: int) -> HttpResponse:
     approval = Approval.objects.decidable_by(request.user).select_related("tool_call__task__session")
     if (found := approval.filter(pk=approval_id).first()) is None:
         raise Http404()
-    word = DecisionForm.of(request)
+    form = DecisionForm.from_request(request)
     try:
-        services.decide(found.tool_call.task, request.user, call_id=found.tool_call.call_id, **vars(word))
+        services.decide(found.tool_call.task, request.user, call_id=found.tool_call.call_id, **vars(form))
     except Refusal as error:
         return refused(request, "inbox", error)
-    was_approved = word.decision == Decision.APPROVED
+    was_approved = form.decision == Decision.APPROVED
     said = "Approved. The call runs now." if was_approved else "Rejected. The agent has been told."
     if request.htmx:
         return render(request, "chat/_foreign_decided.html", {"said": said})

@@ -6,7 +6,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
-from tasks_app.access import Request, posted, signed_in, visible
+from tasks_app.access import Request, posted, signed_in, visible_session
 from tasks_app.errors import Refusal
 from tasks_app.memory import edit
 from tasks_app.models import MemoryNote
@@ -55,7 +55,7 @@ def delete(request: Request, note_id: int) -> HttpResponse:
 @require_POST
 def undo(request: Request, session_id: UUID) -> HttpResponse:
     """Deletes what a call in the chat has remembered for me."""
-    session = visible(request, session_id)
+    session = visible_session(request.user, session_id)
     notes = MemoryNote.objects.of_user(request.user).filter(task__session=session, call_id=posted(request, "call"))
     deleted, _ = notes.delete()
     return done(request, session, "The note is deleted." if deleted else "There is no such note any more.")

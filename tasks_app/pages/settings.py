@@ -1,4 +1,4 @@
-"""My settings: what the agent should know of me, the tokens of my programs, my secrets."""
+"""My settings (what the agent should know of me, API tokens, secrets), and what my calls used."""
 
 from typing import Any
 
@@ -9,13 +9,18 @@ from django.views.decorators.http import require_POST
 from knox.models import get_token_model
 
 from llm_app import active_secrets
+from llm_app.budgets import counters, limits
 from llm_app.models import Secret
+from llm_app.pricing import usage
+from tasks_app import secrets
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.pages.responses import done
-from tasks_app.secrets import keep
 
 _EXAMPLE = "Write to me in German, briefly and without jargon. Numbers in tables. Code in Python, with tests."
+
+
+DAYS = 30
 
 
 class ProfileForm(forms.Form):
@@ -87,7 +92,7 @@ def save_secret(request: Request) -> HttpResponse:
     if not form.is_valid():
         return _page(request, secret=form)
     try:
-        kept = keep.keep(request.user, form.cleaned_data["name"], form.cleaned_data["value"])
+        kept = secrets.keep(request.user, form.cleaned_data["name"], form.cleaned_data["value"])
     except Refusal as error:
         form.add_error(error.field, str(error))
         return _page(request, secret=form)
@@ -114,3 +119,19 @@ def _page(request: Request, **context: Any) -> HttpResponse:
     }
     refused = any(isinstance(value, forms.Form) for value in context.values())
     return render(request, "settings.html", {**forms_shown, **rows, **context}, status=422 if refused else 200)
+
+
+@signed_in
+def show_usage(request: Request) -> HttpResponse:
+    """Days in UTC, as budgets count them, newest first."""
+    days = list(usage.usage_by_day(request.user.pk, DAYS))[::-1]
+    for day in days:
+        day["tokens"] = day["input_tokens"] + day["output_tokens"]
+    context: dict[str, Any] = {
+        "days": days,
+        "total": usage.total_usage(request.user.pk),
+        "most": max((day["tokens"] for day in days), default=0),
+        "span": DAYS,
+        "standings": counters.standings(limits.binding_limits(request.user.pk, None)),
+    }
+    return render(request, "usage.html", context)

@@ -1,4 +1,7 @@
-"""What stands in requests for the beginning of a session. Pure; its text is kept as a blob, for replay to read."""
+"""What stands in requests for the beginning of a session, and all messages that follow it. Pure.
+
+A cut's text is kept as a blob, from which replay reads it again.
+"""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,6 +12,7 @@ from types import MappingProxyType
 from llm_app.redaction.redactor import Redactor
 from llm_app.types import Message
 from tasks_app.models import ContextEntry
+from tasks_app.record import tokens
 from tasks_app.record.serialize import message_of
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -69,3 +73,18 @@ class Cut:
 def messages_of(cut: Cut, entries: Iterable[ContextEntry], blobs: Mapping[str, str] = _NONE) -> list[Message]:
     """The messages of a request. `entries` are those in the context, behind the cut, oldest first."""
     return cut.messages() + [cut.seen(message_of(entry, blobs)) for entry in entries]
+
+
+class Conversation:
+    """`size` is that of its messages in tokens, before a provider has counted them."""
+
+    def __init__(self, cut: Cut) -> None:
+        self.cut = cut
+        self.messages = cut.messages()
+        self.size = tokens.of_view(cut.block) if cut.block else 0
+
+    def add(self, entry: ContextEntry, message: Message) -> None:
+        """The next entry behind the cut; `message` is what it is without a view."""
+        self.messages.append(self.cut.seen(message))
+        view = self.cut.views.get(entry.seq)
+        self.size += tokens.of_entry(entry) if view is None else tokens.of_view(view)

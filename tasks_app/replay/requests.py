@@ -1,21 +1,45 @@
-"""The very bytes of a request, out of what its log refers to. No secret is needed for it, and no provider."""
+"""The exact bytes of a request, rebuilt from what its log refers to. It needs no secret and no provider."""
 
 import hashlib
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from llm_app import stored_prompt
 from llm_app.adapters.base import RouteParameters
-from llm_app.models import LLMLog
+from llm_app.models import Blob, LLMLog
 from llm_app.protocols import adapter_of
 from llm_app.redaction.prompt import Noted, with_spans
 from llm_app.types import Message, Prompt, ToolSpec
 from tasks_app.models import ContextEntry, Session
 from tasks_app.record import cut
-from tasks_app.replay.blobs import Blobs
-from tasks_app.replay.faults import NotRebuilt
+
+_AT_ONCE = 500  # addresses of one query
+
+
+class NotRebuilt(Exception):
+    """Something that the request was made of is not in the record any more."""
+
+
+class Blobs:
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {"": ""}
+
+    def text(self, address: str) -> str:
+        """Raises NotRebuilt where the blob is gone."""
+        self.load([address])
+        if address not in self._texts:
+            raise NotRebuilt(f"the blob {address[:12]} is gone")
+        return self._texts[address]
+
+    def load(self, addresses: Collection[str]) -> dict[str, str]:
+        """Those that are there, by address."""
+        missing = [address for address in set(addresses) if address not in self._texts]
+        for start in range(0, len(missing), _AT_ONCE):
+            found = Blob.objects.filter(pk__in=missing[start : start + _AT_ONCE])
+            self._texts |= dict(found.values_list("sha256", "content"))
+        return {address: self._texts[address] for address in addresses if address in self._texts}
 
 
 class SessionRequests:

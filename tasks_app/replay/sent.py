@@ -8,8 +8,7 @@ from llm_app.redaction.redactor import Redactor
 from tasks_app.errors import Refusal
 from tasks_app.models import Session
 from tasks_app.record.session_secrets import redactor_of
-from tasks_app.replay.faults import NotRebuilt
-from tasks_app.replay.requests import SessionRequests, is_as_sent
+from tasks_app.replay.requests import NotRebuilt, SessionRequests, is_as_sent
 
 
 class RequestGone(Refusal):

@@ -15,7 +15,7 @@ from tasks_app.events import broadcast
 from tasks_app.interaction import approver, message_text, next_task, open_call
 from tasks_app.interaction import output_schema as schema_text
 from tasks_app.interaction.decide import settle
-from tasks_app.models import Agent, Approval, InboxMessage, Session, Task, Workflow, file_version
+from tasks_app.models import Agent, Approval, InboxMessage, Session, Task, Workflow, tool_call
 from tasks_app.models.approval import Scope
 from tasks_app.models.inbox import Mode
 from tasks_app.models.task import WaitingFor
@@ -54,7 +54,7 @@ def change_session(session: Session, **fields: Any) -> None:
 
 def delete_session(session: Session) -> None:
     """Deletes a session with its record and, after the commit, its workspace. Raises TaskRunning."""
-    folder, versions = session.workspace_path, file_version.folder_of(session.pk)
+    folder, versions = session.workspace_path, tool_call.folder_of(session.pk)
     with transaction.atomic():
         lock(session)
         if session.tasks.active().exists():

@@ -1,8 +1,9 @@
-"""What the pages' templates ask for."""
+"""What the pages' templates ask for: icons, links, prose, states, and who may decide."""
 
 import json
 import unicodedata
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 from urllib.parse import quote
 
 from django import template
@@ -13,14 +14,51 @@ from django.utils.safestring import SafeString
 
 from tasks_app.interaction import approver
 from tasks_app.interaction.inbox import tasks_waiting_for
-from tasks_app.models import Approval, Session, Task
+from tasks_app.models import Approval, ContextCut, Session, Task, TaskState
+from tasks_app.models.task import ENDED, WaitingFor
 from tasks_app.models.tool_call import CallStatus
 from tasks_app.pages import markdown
-from tasks_app.transcript.status import CALLS, Badge, of_task
+from tasks_app.pages.context import Gauge, gauge_of
 
 register = template.Library()
 _HIDDEN = ("Cf", "Co")  # Unicode's categories of characters that show nothing: bidi controls, zero widths …
 _MARKS = str.maketrans("", "", "*_`#|>")
+
+
+Tone = Literal["calm", "busy", "asks", "good", "bad"]
+
+
+@dataclass(frozen=True)
+class Badge:
+    words: str
+    icon: str
+    tone: Tone
+
+
+CALLS = {
+    CallStatus.PENDING: Badge("Waiting", "clock", "calm"),
+    CallStatus.STARTED: Badge("Running", "running", "busy"),
+    CallStatus.WAITING: Badge("Waiting for an answer", "question", "asks"),
+    CallStatus.SUCCEEDED: Badge("Done", "check", "good"),
+    CallStatus.FAILED: Badge("Failed", "cross", "bad"),
+    CallStatus.BLOCKED: Badge("Blocked", "blocked", "bad"),
+    CallStatus.REJECTED: Badge("Rejected", "blocked", "calm"),
+    CallStatus.INTERRUPTED: Badge("Interrupted", "stop", "calm"),
+    CallStatus.UNKNOWN: Badge("Outcome unknown", "alert", "bad"),
+}
+_TASKS = {
+    TaskState.INITIALIZING: Badge("Starting", "running", "busy"),
+    TaskState.THINKING: Badge("Thinking", "running", "busy"),
+    TaskState.EXECUTING_TOOL: Badge("Working", "running", "busy"),
+    TaskState.FINALIZING: Badge("Finishing", "running", "busy"),
+    TaskState.DONE: Badge("Done", "check", "good"),
+    TaskState.FAILED: Badge("Failed", "alert", "bad"),
+}
+_WAITING = {
+    WaitingFor.REPLY: Badge("Asks you", "question", "asks"),
+    WaitingFor.APPROVAL: Badge("Needs approval", "shield", "asks"),
+}
+_STOPPED = Badge("Stopped", "stop", "calm")
 
 
 @register.simple_tag
@@ -118,3 +156,23 @@ def is_single(approval: Approval) -> bool:
 def waiting_count(context: template.Context) -> int:
     """How many questions and approvals wait for the user."""
     return tasks_waiting_for(context["request"].user).count()
+
+
+@register.simple_tag
+def gauge(session: Session) -> Gauge | None:
+    return gauge_of(session)
+
+
+@register.simple_tag
+def newest_cut(session: Session) -> ContextCut | None:
+    return ContextCut.objects.of(session).first()
+
+
+def of_task(state: str, waiting_for: str | None, *, stopped: bool) -> Badge:
+    if waiting_for:
+        return _WAITING[WaitingFor(waiting_for)]
+    return _STOPPED if stopped else _TASKS[TaskState(state)]
+
+
+def is_active(state: str) -> bool:
+    return state not in ENDED

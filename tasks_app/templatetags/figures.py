@@ -1,12 +1,18 @@
-"""Sizes, times and amounts, as people write them."""
+"""Sizes, times, amounts and budgets, as people write them."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
 
+from llm_app.budgets import counters, limits
+from llm_app.budgets.amounts import Unit
+from llm_app.budgets.limits import Limit, Scope
+from llm_app.budgets.standing import Standing
+from tasks_app.models import Task
 from tools_app.files.listing import in_units
 
 register = template.Library()
@@ -63,3 +69,31 @@ def ago(moment: datetime) -> str:
         if seconds < length * most:
             return f"{seconds // length:.0f} {unit}"
     return date_format(moment, "j M Y")
+
+
+_LEFT = {"task": "Left for this task", "day": "Left today", "month": "Left this month"}
+
+
+@register.filter
+def amount(value: Decimal, limit: Limit) -> str:
+    """In the limit's unit."""
+    return usd(value) if limit.unit is Unit.USD else f"{count(int(value))} tokens"
+
+
+@register.filter
+def owner(limit: Limit) -> str:
+    """Whose budget it is; empty for one's own."""
+    return {Scope.USER: "", Scope.ROLE: f"role {limit.name}", Scope.SYSTEM: "this server"}[limit.scope]
+
+
+@register.filter
+def left_label(limit: Limit) -> str:
+    return ", ".join(filter(None, [_LEFT[limit.period], owner(limit)]))
+
+
+@register.simple_tag
+def standings(task: Task, viewer: Any) -> list[Standing]:
+    """The limits that bind a task, for the person who started it; how others' budgets stand is not for everybody."""
+    if viewer.pk != task.started_by_id:
+        return []
+    return counters.standings(limits.binding_limits(task.started_by_id, task.pk))

@@ -1,12 +1,20 @@
-"""The terms by which texts are found. Pure; one way for what is stored and what is asked, on every database."""
+"""How texts are found by their words: the terms of a text, BM25 over them, and one ranking out of several. Pure."""
 
+import math
 import re
 import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 LONGEST = 40  # characters of a term
 _WITHOUT_SPACES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"  # kana, Han, hangul
 _RUN = re.compile(rf"(?P<dense>[{_WITHOUT_SPACES}]+)|[^\W_{_WITHOUT_SPACES}]+")
+_SATURATION, _LENGTH = 1.2, 0.75  # of BM25: the usual ones
+_DAMPING = 60  # of rank fusion: the usual one
+T = TypeVar("T")
+H = TypeVar("H", bound=Hashable)
 
 
 def terms_of(text: str) -> list[str]:
@@ -26,3 +34,29 @@ def _pairs(run: str) -> list[str]:
 
 def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def bm25(query: Collection[str], texts: Sequence[T], terms: Callable[[T], Sequence[str]], most: int) -> list[T]:
+    """Best first; what has no term of the query is left out."""
+    counted = [Counter(terms(text)) for text in texts]
+    average = sum(count.total() for count in counted) / len(counted) if counted else 0
+    holding = {term: sum(term in count for count in counted) for term in set(query)}
+    weights = {term: math.log1p((len(counted) - n + 0.5) / (n + 0.5)) for term, n in holding.items() if n}
+    scores = [_score(count, weights, average) for count in counted]
+    best = sorted((place for place, score in enumerate(scores) if score), key=lambda place: -scores[place])
+    return [texts[place] for place in best[:most]]
+
+
+def _score(count: "Counter[str]", weights: dict[str, float], average: float) -> float:
+    norm = _SATURATION * (1 - _LENGTH + _LENGTH * count.total() / max(average, 1))
+    said = (term for term in weights if term in count)
+    return sum(weights[term] * count[term] * (_SATURATION + 1) / (count[term] + norm) for term in said)
+
+
+def reciprocal_rank_fusion(rankings: Sequence[Sequence[H]], most: int) -> list[H]:
+    """Best first; what several rankings have far in front comes before what only one has."""
+    scores: defaultdict[H, float] = defaultdict(float)
+    for ranking in rankings:
+        for place, each in enumerate(ranking, 1):
+            scores[each] += 1 / (_DAMPING + place)
+    return sorted(scores, key=lambda each: -scores[each])[:most]

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_app.text.bm25 import bm25
-from tasks_app.text.retrieval import LONGEST, terms_of
+from tasks_app.text.retrieval import LONGEST, bm25, terms_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, StringConstraints
 
 from agentsite.configuration.values import Name, Section
-from tasks_app.models.prompt_section import SECTIONS
+from tasks_app.models.agent import SECTIONS
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=20_000)]
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]

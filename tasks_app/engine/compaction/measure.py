@@ -9,7 +9,7 @@ from llm_app.types import Prompt
 from tasks_app.engine.compaction.window import Window, reserve_for
 from tasks_app.engine.prompt import build
 from tasks_app.record import tokens
-from tasks_app.record.conversation import Conversation
+from tasks_app.record.cut import Conversation
 from tasks_app.run.context import TaskContext
 
 PRUNE_AT_PERCENT = 85  # of the usable window, where pruning comes first

@@ -7,7 +7,7 @@ from django.db.models import Sum
 
 from tasks_app.engine.effects.registry import Changes, handles
 from tasks_app.models import FileVersion, Session, Task
-from tasks_app.models.file_version import folder_of
+from tasks_app.models.tool_call import folder_of
 from tasks_app.workspaces import workspace_of
 from tools_app.contract.effects import KeepVersion
 from tools_app.files.changes import former, kept

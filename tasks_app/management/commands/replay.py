@@ -14,8 +14,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from llm_app.models import LLMLog
 from tasks_app.models import Task
 from tasks_app.replay import verification
-from tasks_app.replay.faults import NotRebuilt
-from tasks_app.replay.requests import SessionRequests
+from tasks_app.replay.requests import NotRebuilt, SessionRequests
 from tasks_app.replay.rerun import rerun
 from tasks_app.replay.verification import Findings
 

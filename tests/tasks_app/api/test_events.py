@@ -14,7 +14,7 @@ from django.test import Client
 
 from agentsite.accounts.models import ApiToken
 from agentsite.asgi import http_application
-from tasks_app.api import events
+from tasks_app.api import entries
 from tasks_app.events import broadcast, event_loop, stream_buffer
 from tasks_app.live import subscription
 from tasks_app.models import ContextType, Session
@@ -205,14 +205,14 @@ async def test_what_comes_after_the_end_of_a_stream_is_not_kept(task, kind):
 
 
 async def test_silence_is_filled_with_comments(open_stream, monkeypatch):
-    monkeypatch.setattr(events, "QUIET_SECONDS", 0.02)
+    monkeypatch.setattr(entries, "QUIET_SECONDS", 0.02)
     async with open_stream() as stream:
         await stream.until("state")
         assert [await stream.next() for _ in range(3)] == [{"comment": ":"}] * 3
 
 
 async def test_after_a_silence_nothing_is_missing(open_stream, task, monkeypatch):
-    monkeypatch.setattr(events, "QUIET_SECONDS", 0.02)
+    monkeypatch.setattr(entries, "QUIET_SECONDS", 0.02)
     async with open_stream() as stream:
         await stream.until("state")
         assert "comment" in await stream.next()
@@ -231,7 +231,7 @@ async def test_it_ends_when_the_session_is_deleted_or_no_longer_shared(open_stre
 
 @pytest.mark.parametrize("loss", ["token", "account"])
 async def test_it_ends_when_the_token_is_revoked_or_the_account_closed(loss, open_stream, task, alice, monkeypatch):
-    monkeypatch.setattr(events, "CHECK_SECONDS", 0)
+    monkeypatch.setattr(entries, "CHECK_SECONDS", 0)
     async with open_stream() as stream:
         await stream.until("state")
         if loss == "token":
@@ -244,7 +244,7 @@ async def test_it_ends_when_the_token_is_revoked_or_the_account_closed(loss, ope
 
 
 async def test_it_ends_when_who_follows_by_a_cookie_signs_out(open_stream, task, alice, monkeypatch):
-    monkeypatch.setattr(events, "CHECK_SECONDS", 0)
+    monkeypatch.setattr(entries, "CHECK_SECONDS", 0)
     browser = Client()
     await database_sync_to_async(browser.force_login)(alice)
     async with open_stream(authorization="", cookie=f"sessionid={browser.cookies['sessionid'].value}") as stream:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsite.accounts.models import ApiToken
-from tasks_app.api.file_tree import files_after
+from tasks_app.api.files import files_after
 from tasks_app.downloads import Chunks, _type
 from tasks_app.workspaces import workspace_of
 from tools_app.files.workspace import Workspace

@@ -11,7 +11,7 @@ from llm_app.types import ToolMode
 from tasks_app import services
 from tasks_app.engine.prompt.sections import STABLE, PromptInputs, section, system_prompt
 from tasks_app.models import Agent, PromptSection
-from tasks_app.models.prompt_section import SECTIONS
+from tasks_app.models.agent import SECTIONS
 from tests.tasks_app.engine.conftest import call, result
 
 INPUTS = PromptInputs(person="ada", preferences="", has_shell=True, has_browser=True, sandbox="local", cli_tools="git")
