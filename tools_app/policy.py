@@ -8,7 +8,7 @@ from tools_app.contract import registry
 from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolDefinition
 from tools_app.contract.visibility import ToolVisibility
 from tools_app.files.workspace import Workspace
-from tools_app.mcp.definition import mcp_tool
+from tools_app.mcp.tool import mcp_tool
 from tools_app.models import Approval, McpTool, RolePolicy, ToolSetting, UserPolicy
 
 ALWAYS_THERE = "message"  # without it no task could come to an end

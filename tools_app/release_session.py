@@ -2,7 +2,7 @@
 
 from tools_app import held_resources
 from tools_app.mcp.pool import pool
-from tools_app.shell.background.jobs import jobs
+from tools_app.shell.background_jobs import jobs
 
 
 def held_sessions() -> set[str]:

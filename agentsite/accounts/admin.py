@@ -10,7 +10,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from agentsite.accounts.models import ApiToken, User
-from tools_app.admin.roles import RolePolicyInline, UserPolicyInline
+from tools_app.admin.policy import RolePolicyInline, UserPolicyInline
 
 admin.site.unregister(Group)
 

@@ -27,7 +27,7 @@ from tools_app.contract import coerce
 from tools_app.contract.base import Arguments, Danger, Judgement, ToolDefinition
 from tools_app.errors import ToolError, UnknownTool
 from tools_app.hooks.base import Call
-from tools_app.mcp.checking import checked
+from tools_app.mcp.arguments import checked
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from tasks_app.models import Session
 from tasks_app.record.append import storable, storable_json
 from tasks_app.record.session_secrets import redactor_of
 from tools_app.errors import InvalidSchema
-from tools_app.output_schema import reading
+from tools_app.json_schema import reading
 
 
 def text_of(schema: Any, session: Session) -> str:

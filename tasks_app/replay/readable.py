@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools_app.files import diff
+from tools_app.editing import diff
 
 LONGEST = 200_000  # characters of one text; the download has all
 _DATA = 2_000  # characters without white space: a picture, which nobody reads

@@ -15,8 +15,8 @@ from tools_app.files.owner import workspace_owner
 from tools_app.files.workspace import Workspace
 from tools_app.sandbox.base import Started
 from tools_app.sandbox.choice import strongest
-from tools_app.shell.background import jobs as room
-from tools_app.shell.background.jobs import jobs
+from tools_app.shell import background_jobs as room
+from tools_app.shell.background_jobs import jobs
 
 
 @pytest.fixture

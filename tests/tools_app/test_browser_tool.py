@@ -17,6 +17,7 @@ from tests import pages
 from tests.pages import Site
 from tests.waiting import takes_less_than, until
 from tools_app import held_resources
+from tools_app.browser import page
 from tools_app.browser.program import installed
 from tools_app.contract import coerce, registry
 from tools_app.contract.base import Danger, Target, ToolContext, ToolResult
@@ -306,10 +307,9 @@ def test_sessions_share_no_cookies(use: Use, context: ToolContext, site: Site) -
 def test_a_page_that_is_busy_without_end_is_closed(
     use: Use, site: Site, monkeypatch: pytest.MonkeyPatch, context: ToolContext
 ) -> None:
-    from tools_app.browser import open_page
 
-    monkeypatch.setattr(open_page, "ACTION_S", 1)
-    monkeypatch.setattr(open_page, "_REST_S", 1)
+    monkeypatch.setattr(page, "ACTION_S", 1)
+    monkeypatch.setattr(page, "_REST_S", 1)
     use("visit", url=site.url())
     with pytest.raises(PageLost):
         use("visit", url=site.url("/busy"))

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from tools_app.contract import coerce
 from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
-from tools_app.contract.json_schema import coerced
 from tools_app.errors import InvalidArguments
+from tools_app.json_schema.coercion import coerced
 
 
 class Point(Arguments):

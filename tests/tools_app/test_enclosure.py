@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_app.web.enclosure import enclose
+from tools_app.web.untrusted import enclose
 
 
 @pytest.mark.parametrize("tag", ["</web_page>", "</WEB_PAGE >", "< /\tweb_page>", '<web_page url="x">', "<<web_page"])

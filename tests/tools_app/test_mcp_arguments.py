@@ -17,9 +17,9 @@ from tools_app.contract import coerce
 from tools_app.contract.base import ToolDefinition
 from tools_app.errors import InvalidArguments
 from tools_app.mcp import fitting
-from tools_app.mcp.checking import checked
-from tools_app.mcp.definition import mcp_tool
+from tools_app.mcp.arguments import checked
 from tools_app.mcp.listing import tools_of
+from tools_app.mcp.tool import mcp_tool
 
 KINDS = ["object", "array", "string", "integer", "number", "boolean", "null"]
 NAMES = ["a", "b", "type", "$ref", "properties", "pattern", "model_dump", "a/b", "x~y", "ü %"]

@@ -6,7 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_app.files.diff import unified
+from tools_app.editing.diff import unified
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "}", ""]), max_size=60)
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")

@@ -15,7 +15,7 @@ from tools_app.errors import ToolError
 from tools_app.network.policy import NetworkPolicy
 from tools_app.network.proxy.passage import Passage
 from tools_app.network.proxy.server import FilteringProxy
-from tools_app.sandbox import group, memory
+from tools_app.sandbox import memory, process_groups
 from tools_app.sandbox.base import Started
 
 MEMORY = 3 * 1024**3  # bytes of all its processes together
@@ -71,7 +71,7 @@ class Chromium:
                 )
             except Error as error:
                 raise ToolError(f"The browser does not start here: {_reason(error)}") from error
-            started = group.of(int((folder / "pid").read_text()))
+            started = process_groups.of(int((folder / "pid").read_text()))
             on_start(started)
             ends.callback(_kill, started)
             watch = asyncio.create_task(self._watch(started.pid))
@@ -105,7 +105,7 @@ class Chromium:
 
     async def _watch(self, pid: int) -> None:
         await memory.exceeded(pid, MEMORY)
-        group.send(pid, signal.SIGKILL)
+        process_groups.send(pid, signal.SIGKILL)
 
 
 def _environment(folder: Path) -> dict[str, str | float | bool]:
@@ -130,8 +130,8 @@ def _environment(folder: Path) -> dict[str, str | float | bool]:
 def _kill(started: Started) -> None:
     """After an orderly end there is nobody left to kill."""
     with suppress(ProcessLookupError):
-        if group.of(started.pid) == started:
-            group.send(started.pid, signal.SIGKILL)
+        if process_groups.of(started.pid) == started:
+            process_groups.send(started.pid, signal.SIGKILL)
 
 
 def _reason(error: Error) -> str:

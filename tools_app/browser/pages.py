@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from tools_app import held_resources
 from tools_app.browser.chromium import Chromium
-from tools_app.browser.open_page import OpenPage
+from tools_app.browser.page import OpenPage
 from tools_app.errors import ToolError
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Started

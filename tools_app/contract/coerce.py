@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from tools_app.contract.base import Arguments, ToolDefinition
-from tools_app.contract.json_schema import DEEPEST, coerced, depth, loads
 from tools_app.errors import InvalidArguments
+from tools_app.json_schema.coercion import DEEPEST, coerced, depth, loads
 
 
 def read(definition: ToolDefinition, text: str) -> Arguments:

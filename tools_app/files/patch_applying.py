@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from tools_app.editing.patch_reading import Hunk
 from tools_app.errors import ToolError
-from tools_app.files.patch_reading import Hunk
 
 _SHOWN = 3  # lines of a hunk that is not found
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tools_app.errors import ToolError
 from tools_app.matching.query import Answer, Query
-from tools_app.sandbox import group
+from tools_app.sandbox import process_groups
 from tools_app.sandbox.base import Started
 
 TIMEOUT_S = 20.0
@@ -27,7 +27,7 @@ async def search(query: Query, on_start: Callable[[Started], None]) -> Answer:
         *COMMAND, stdin=PIPE, stdout=PIPE, stderr=PIPE, env={}, start_new_session=True
     )
     try:
-        on_start(group.of(process.pid))
+        on_start(process_groups.of(process.pid))
         async with asyncio.timeout(TIMEOUT_S):
             output, errors = await process.communicate(json.dumps(asdict(query)).encode())
     except TimeoutError as error:
@@ -47,5 +47,5 @@ async def search(query: Query, on_start: Callable[[Started], None]) -> Answer:
 
 async def _end(process: Process) -> None:
     if process.returncode is None:
-        group.send(process.pid, signal.SIGKILL)
+        process_groups.send(process.pid, signal.SIGKILL)
         await process.wait()

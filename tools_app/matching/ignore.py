@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools_app.matching.pattern import compiled
+from tools_app.matching.patterns import compiled
 
 _END = re.compile(r"(?<!\\)\s+$")  # spaces at the end count only if they are escaped
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from tools_app.files.listing import printable
 from tools_app.files.paths import MOUNT
 from tools_app.matching.lines import MatchingLines
-from tools_app.matching.pattern import compiled
+from tools_app.matching.patterns import compiled
 from tools_app.matching.query import Answer, Query
 from tools_app.matching.tree import Found, files
 from tools_app.matching.unsearched import Unsearchable, Unsearched

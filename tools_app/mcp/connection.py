@@ -11,7 +11,7 @@ from typing import Any
 
 from tools_app.errors import ToolError
 from tools_app.mcp.target import Target
-from tools_app.sandbox import group
+from tools_app.sandbox import process_groups
 from tools_app.sandbox.base import Started
 
 _START = """
@@ -110,7 +110,7 @@ class Connection:
             start_new_session=True,
         )
         self._process, self._errors = process, b""
-        self._started(group.of(process.pid))
+        self._started(process_groups.of(process.pid))
         self._draining = asyncio.create_task(self._drain(process))
         assert process.stdin is not None
         process.stdin.write(json.dumps(self.target.as_json()).encode() + b"\n")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tools_app.contract.json_schema import DEEPEST, coerced, depth
-from tools_app.output_schema.child import faults_of, validator_of
+from tools_app.json_schema.child import faults_of, validator_of
+from tools_app.json_schema.coercion import DEEPEST, coerced, depth
 
 
 def answer(request: dict[str, Any], body: bytes) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tools_app.errors import InvalidSchema
-from tools_app.output_schema import reading
+from tools_app.json_schema import reading
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST_NAME = 64  # characters of server__tool, as providers take them

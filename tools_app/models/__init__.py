@@ -3,8 +3,8 @@
 from tools_app.models.address import AllowedAddress
 from tools_app.models.blacklist import RolePolicy, UserPolicy
 from tools_app.models.mcp import McpServer, McpTool, Transport
+from tools_app.models.policy import Approval, DangerLevel, ToolSetting
 from tools_app.models.search import CachedSearch, SearchEngine, SearchEngineKind
-from tools_app.models.setting import Approval, DangerLevel, ToolSetting
 from tools_app.models.skill import Skill, SkillFile
 
 __all__ = [

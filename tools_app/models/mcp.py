@@ -8,7 +8,7 @@ from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
 
-from tools_app.models.setting import DangerLevel
+from tools_app.models.policy import DangerLevel
 
 
 class Transport(models.TextChoices):

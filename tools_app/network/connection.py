@@ -9,7 +9,7 @@ from yarl import URL
 
 from tools_app.errors import FetchFailed
 from tools_app.network.addresses import literal
-from tools_app.network.http import GuardedResolver
+from tools_app.network.connections import GuardedResolver
 from tools_app.network.policy import NetworkPolicy, check_host
 
 TIMEOUT_S = 10.0  # for each address

@@ -10,7 +10,7 @@ import aiohttp
 from yarl import URL
 
 from tools_app.errors import FetchFailed
-from tools_app.network.http import http_session
+from tools_app.network.connections import http_session
 from tools_app.network.policy import NetworkPolicy, check_url, parse_url
 
 MAX_REDIRECTS = 5

@@ -13,7 +13,7 @@ async def fitted(data: Any, schema: str) -> Any:
     """`data` as the schema means it. Raises InvalidArguments with what is wrong, for the model."""
     request = {"schema": json.loads(schema), "data": data}
     try:
-        answer = await answer_of("tools_app.output_schema.child", request, limits=_LIMITS)
+        answer = await answer_of("tools_app.json_schema.child", request, limits=_LIMITS)
     except NoAnswer as error:
         raise InvalidArguments("data could not be checked against its schema in the time that there is.") from error
     if answer["faults"]:

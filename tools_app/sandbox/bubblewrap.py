@@ -10,12 +10,12 @@ from tools_app.sandbox import view
 from tools_app.sandbox.base import WORKSPACE, Command, Outcome, Started
 from tools_app.sandbox.check import check
 from tools_app.sandbox.environment import PATH, environment
-from tools_app.sandbox.limited_shell import limited_shell
 from tools_app.sandbox.memory_files import MemoryFiles
 from tools_app.sandbox.outlet import SOCKET
 from tools_app.sandbox.probe import reason_against
 from tools_app.sandbox.program import Program
 from tools_app.sandbox.root_stage import RootStage
+from tools_app.sandbox.shell_command import limited_shell
 from tools_app.sandbox.supervision import supervise
 
 _NAMESPACES = (

@@ -5,7 +5,7 @@ import select
 import signal
 from contextlib import suppress
 
-from tools_app.sandbox import group
+from tools_app.sandbox import process_groups
 from tools_app.sandbox.base import Started
 
 _GONE_WITHIN_MS = 2000
@@ -16,8 +16,8 @@ def end(started: Started) -> None:
     with suppress(ProcessLookupError):
         leader = os.pidfd_open(started.pid)
         try:
-            if group.of(started.pid) == started:  # read after opening: from here on the pid is this process
-                group.send(started.pid, signal.SIGKILL)
+            if process_groups.of(started.pid) == started:  # read after opening: from here on the pid is this process
+                process_groups.send(started.pid, signal.SIGKILL)
                 _wait_for_exit(leader)
         finally:
             os.close(leader)

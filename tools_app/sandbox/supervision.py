@@ -8,7 +8,7 @@ from pathlib import Path
 from subprocess import Popen
 
 from tools_app.files import quota
-from tools_app.sandbox import group, memory
+from tools_app.sandbox import memory, process_groups
 from tools_app.sandbox.base import Limits, Outcome, Started
 from tools_app.sandbox.output import Output
 from tools_app.sandbox.program import Program
@@ -37,7 +37,7 @@ async def supervise(
     greedy = asyncio.create_task(memory.exceeded(process.pid, limits.memory))
     filling = asyncio.create_task(_overflow(workspace, limits.workspace))
     try:
-        on_start(group.of(process.pid))
+        on_start(process_groups.of(process.pid))
         done, _ = await asyncio.wait(
             {exited, greedy, filling}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED
         )
@@ -84,9 +84,9 @@ async def _end(process: "Popen[bytes]", exited: "asyncio.Task[None]", reading: "
 
     The end of the output says that the group is empty; asking for it (`killpg(pid, 0)`) would count zombies.
     """
-    group.send(process.pid, signal.SIGTERM)
+    process_groups.send(process.pid, signal.SIGTERM)
     await asyncio.wait({exited, reading}, timeout=_GRACE_S)
-    group.send(process.pid, signal.SIGKILL)
+    process_groups.send(process.pid, signal.SIGKILL)
     await exited
     process.wait()
     await asyncio.wait({reading}, timeout=_GRACE_S)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
+from tools_app.browser.page import OpenPage
 from tools_app.browser.program import installed
 from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
 from tools_app.contract.registry import tool
@@ -16,7 +17,6 @@ from tools_app.network.policy import check_url
 from tools_app.shell.secret_values import with_values
 
 if TYPE_CHECKING:
-    from tools_app.browser.open_page import OpenPage
     from tools_app.browser.pages import Pages
 
 _ACTS = ("click", "input")

@@ -6,9 +6,9 @@ from tools_app.contract.base import Arguments, Danger, Target, ToolContext, Tool
 from tools_app.contract.registry import tool
 from tools_app.network.fetch import Fetched, fetch
 from tools_app.web.browser_fallback import second_look, shows_nothing
-from tools_app.web.enclosure import enclose
 from tools_app.web.page import Page
 from tools_app.web.reader import read, within
+from tools_app.web.untrusted import enclose
 
 _TIMEOUT_S = 30
 _MAX_BYTES = 2 * 1024**2  # of a page

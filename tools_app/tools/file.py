@@ -8,8 +8,9 @@ from pydantic import Field, model_validator
 
 from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
 from tools_app.contract.registry import tool
+from tools_app.editing import changes, patch
 from tools_app.errors import ToolError
-from tools_app.files import changes, patch, text_page
+from tools_app.files import text_page
 from tools_app.files.listing import in_units
 from tools_app.files.picture_type import picture_type
 from tools_app.files.workspace import MAX_WHOLE, Workspace

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
 from tools_app.contract.registry import tool
 from tools_app.files.workspace import Workspace
-from tools_app.shell.background.jobs import jobs
+from tools_app.shell.background_jobs import jobs
 from tools_app.shell.secret_values import with_values
 
 

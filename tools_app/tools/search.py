@@ -12,7 +12,7 @@ from tools_app.contract.effects import KeepSearch
 from tools_app.contract.registry import tool
 from tools_app.search_engines.asking import search as ask
 from tools_app.search_engines.query import Found, Query, SearchType, today
-from tools_app.web.enclosure import enclose_results
+from tools_app.web.untrusted import enclose_results
 
 _ROOM = 5_000  # characters for all summaries, so that the result stays within its budget
 _HINT = "These are summaries. Open a source with fetch_url for its full text."

@@ -15,7 +15,7 @@ from tools_app.sandbox import way_out
 from tools_app.sandbox.base import WORKSPACE, Command, Limits, Outcome
 from tools_app.sandbox.outlet import Outlet
 from tools_app.shell.background.job import Start
-from tools_app.shell.background.jobs import jobs
+from tools_app.shell.background_jobs import jobs
 from tools_app.shell.danger import judgement
 from tools_app.shell.secrets import as_variables
 

@@ -11,7 +11,7 @@ from tools_app.contract.registry import tool
 from tools_app.errors import FetchFailed, ToolError
 from tools_app.files.picture_type import picture_type
 from tools_app.network.fetch import fetch
-from tools_app.web.enclosure import enclose
+from tools_app.web.untrusted import enclose
 
 _MOST_BYTES = 20 * 1000**2
 _TIMEOUT_S = 30

@@ -10,7 +10,7 @@ from tasks_app.models import FileVersion, Session, Task
 from tasks_app.models.tool_call import folder_of
 from tasks_app.workspaces import workspace_of
 from tools_app.contract.effects import KeepVersion
-from tools_app.files.changes import former, kept
+from tools_app.editing.changes import former, kept
 
 
 @handles(KeepVersion)

@@ -11,7 +11,7 @@ from tests.processes import below
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import until
 from tools_app import held_resources
-from tools_app.shell.background.jobs import jobs
+from tools_app.shell.background_jobs import jobs
 
 
 def end_all(session):

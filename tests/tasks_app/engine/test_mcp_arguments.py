@@ -67,7 +67,7 @@ def test_a_call_that_does_not_fit_fails_and_says_why(play, tool, schema, argumen
 
 
 def test_a_pattern_that_computes_for_ever_costs_its_call(play, tool, monkeypatch):
-    monkeypatch.setattr("tools_app.mcp.checking._LIMITS", ChildLimits(wall_s=30, cpu_s=1))
+    monkeypatch.setattr("tools_app.mcp.arguments._LIMITS", ChildLimits(wall_s=30, cpu_s=1))
     tool({"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}})
     run = play(call("notes__t", a="a" * 40 + "!"), result())
     assert run.advance().state == "done"

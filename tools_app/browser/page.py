@@ -11,11 +11,11 @@ from playwright.async_api import BrowserContext, Error, Locator, Page, Response,
 from tools_app.browser.chromium import Chromium
 from tools_app.browser.faults import not_done, not_loaded
 from tools_app.browser.guard import guard
-from tools_app.browser.happenings import Happenings
+from tools_app.browser.page_events import Happenings
 from tools_app.errors import AddressRefused, PageLost, ToolError
 from tools_app.network.policy import NetworkPolicy, check_url
 from tools_app.network.proxy.passage import Passage
-from tools_app.web.enclosure import enclose
+from tools_app.web.untrusted import enclose
 from tools_app.web.visible import visible
 
 ACTION_S = 8  # for a click and the like

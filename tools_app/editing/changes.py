@@ -2,7 +2,8 @@
 
 from tools_app.contract.base import ToolResult
 from tools_app.contract.effects import KeepVersion
-from tools_app.files import diff, text_edit, text_page
+from tools_app.editing import diff
+from tools_app.files import text_edit, text_page
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 
 

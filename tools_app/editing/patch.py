@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from tools_app.contract.base import ToolResult
+from tools_app.editing.changes import difference, kept
+from tools_app.editing.patch_reading import FilePatch
 from tools_app.errors import ToolError
 from tools_app.files import text_patch
-from tools_app.files.changes import difference, kept
-from tools_app.files.patch_reading import FilePatch
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 
 _DIFF_LINES = 400  # of all files together, for the card

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tools_app.contract.json_schema import referred
 from tools_app.errors import InvalidSchema
+from tools_app.json_schema.coercion import referred
 
 LONGEST = 64 * 1024  # characters of JSON: all of it is in every request
 DEEPEST = 60  # levels: what is deeper, some validator or provider somewhere cannot take

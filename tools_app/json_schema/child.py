@@ -9,7 +9,7 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import Draft202012Validator, validator_for
 from referencing import Registry
 
-from tools_app.contract.json_schema import loads
+from tools_app.json_schema.coercion import loads
 
 MOST_FAULTS = 5
 LONGEST_FAULT = 300  # characters
