@@ -15,7 +15,7 @@ from typing import IO
 
 from django.conf import settings
 
-from tools_app.sandbox import leftovers
+from tools_app.sandbox import process_groups
 from tools_app.sandbox.base import Started
 
 
@@ -76,7 +76,7 @@ def _end_groups(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
     for line in lines:
         if line.endswith("\n"):  # a crash may have cut the last one short
-            leftovers.end(Started(**json.loads(line)))
+            process_groups.end(Started(**json.loads(line)))
 
 
 def clean_up_the_dead() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_app.web.charset import decode
+from tools_app.web.reader import decode
 
 
 @pytest.mark.parametrize(

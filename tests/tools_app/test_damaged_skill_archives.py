@@ -5,8 +5,7 @@ import zipfile
 
 import pytest
 
-from tools_app.skills.archive import unpacked
-from tools_app.skills.reading import BadSkill
+from tools_app.skills.reading import BadSkill, unpacked
 
 
 def _archive(name: str, text: str = "x" * 1000) -> bytes:

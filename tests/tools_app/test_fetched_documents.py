@@ -116,7 +116,7 @@ async def test_a_page_that_needs_javascript_is_read_with_the_browser(call: Call)
 async def test_a_reader_service_is_asked_first_but_never_about_internal_pages(
     call: Call, tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools_app.web.browser_fallback.installed", str)
+    monkeypatch.setattr("tools_app.tools.fetch_url.installed", str)
     asked: list[str] = []
 
     async def handler(request: web.Request) -> web.Response:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools_app.conftest import Call
+from tools_app.editing.patch import apply
+from tools_app.editing.patch_reading import read
 from tools_app.errors import ToolError
-from tools_app.files import text_patch
 from tools_app.files.workspace import Workspace
 
 TWO_FILES = """\
@@ -115,5 +116,5 @@ def test_every_diff_of_two_texts_leads_from_one_to_the_other(before: list[str], 
     old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
     diff = "".join(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "a/f", "b/f"))
     if diff:
-        (patch,) = text_patch.read(diff)
-        assert text_patch.apply(old.encode(), patch.hunks, "f") == new.encode()
+        (patch,) = read(diff)
+        assert apply(old.encode(), patch.hunks, "f") == new.encode()

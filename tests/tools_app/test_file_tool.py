@@ -8,7 +8,7 @@ import pytest
 from tests.tools_app.conftest import Call
 from tools_app.contract import coerce, registry
 from tools_app.contract.base import Danger
-from tools_app.contract.compact_line import compact_line
+from tools_app.contract.registry import compact_line
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files.workspace import Workspace
 

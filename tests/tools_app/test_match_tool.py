@@ -18,9 +18,9 @@ from tools_app.contract import coerce, registry
 from tools_app.contract.base import ToolContext
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files.workspace import Workspace
-from tools_app.matching import child
 from tools_app.matching.query import Query
 from tools_app.sandbox.base import Started
+from tools_app.tools import match
 
 CATASTROPHE = "(a|a)*b"  # exponential in the number of a's
 
@@ -262,7 +262,7 @@ async def test_file_names_that_are_no_text_do_not_break_the_answer(call: Call, w
 async def test_a_catastrophic_pattern_is_stopped_when_the_time_is_over(
     call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(child, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(match, "TIMEOUT_S", 1.0)
     workspace.write_bytes("a.txt", b"a" * 60)
     with takes_less_than(10):
         with pytest.raises(ToolError, match="took over 1 seconds and was stopped"):
@@ -272,7 +272,7 @@ async def test_a_catastrophic_pattern_is_stopped_when_the_time_is_over(
 async def test_a_search_that_dies_is_a_failure_of_the_tool(workspace: Workspace) -> None:
     query = Query(root=str(workspace.root / "missing"), action="glob", pattern="*")
     with pytest.raises(ToolError, match="The search failed: FileNotFoundError"):
-        await child.search(query, lambda group: None)
+        await match.search(query, lambda group: None)
 
 
 async def test_an_interrupt_kills_the_search_at_once(tool_context: ToolContext, workspace: Workspace) -> None:
@@ -296,7 +296,7 @@ def test_a_search_whose_server_died_ends_by_itself(workspace: Workspace) -> None
     workspace.write_bytes("a.txt", b"a" * 60)
     query = Query(root=str(workspace.root), action="grep", pattern=CATASTROPHE, seconds=0.2)
     text = json.dumps(asdict(query)).encode()
-    process = subprocess.run(child.COMMAND, input=text, capture_output=True, timeout=20, check=False)
+    process = subprocess.run(match.COMMAND, input=text, capture_output=True, timeout=20, check=False)
     assert process.returncode == -signal.SIGALRM
 
 
@@ -306,7 +306,7 @@ async def test_a_search_of_a_huge_tree_answers_with_what_it_found_in_time(
 ) -> None:
     fill(workspace, *(f"{n:04}.txt" for n in range(2000)))
     query = Query(root=str(workspace.root), action=action, pattern="txt" if action == "grep" else "*", seconds=0.005)
-    answer = await child.search(query, lambda group: None)
+    answer = await match.search(query, lambda group: None)
     assert not answer.complete
     assert answer.total < 2000
 

@@ -17,11 +17,11 @@ from tests.tools_app.conftest import NoSandbox
 from tools_app.contract.base import ToolContext, ToolResult
 from tools_app.errors import ToolError
 from tools_app.files.workspace import Workspace
-from tools_app.mcp.calling import call
 from tools_app.mcp.connection import Connection
 from tools_app.mcp.listing import ListedTool, tools_of
 from tools_app.mcp.pool import pool
 from tools_app.mcp.target import Target
+from tools_app.mcp.tool import call
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Started
 

@@ -7,7 +7,7 @@ import pytest
 from tests.tools_app.conftest import Call
 from tools_app.contract import registry
 from tools_app.contract.base import ToolContext
-from tools_app.contract.compact_line import compact_line
+from tools_app.contract.registry import compact_line
 from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import NothingStored, ToolError
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tools_app.network.policy import NetworkPolicy
-from tools_app.search_engines import asking, base, ddgs
+from tools_app.search_engines import adapters, asking, base
 from tools_app.search_engines.base import Engine, SearchFailed
 from tools_app.search_engines.query import Found, Query
 
@@ -120,7 +120,7 @@ def test_an_address_comes_once_and_no_more_than_were_asked_for() -> None:
 
 @pytest.fixture
 def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ddgs, "_LIBRARY", "tests.tools_app.children.searches")
+    monkeypatch.setattr(adapters, "_LIBRARY", "tests.tools_app.children.searches")
 
 
 @pytest.mark.usefixtures("_recorded")
@@ -144,13 +144,13 @@ async def test_a_failure_of_ddgs_is_named_in_our_words(words: str, reason: str) 
 
 @pytest.mark.usefixtures("_recorded")
 async def test_ddgs_ends_when_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ddgs, "_LIMITS", ddgs.ChildLimits(wall_s=0.5))
+    monkeypatch.setattr(adapters, "_LIMITS", adapters.ChildLimits(wall_s=0.5))
     with pytest.raises(SearchFailed, match="it took too long"):
         await search(words="stall")
 
 
 def test_ddgs_has_the_engines_that_we_name() -> None:
-    from ddgs.engines import ENGINES
+    from adapters.engines import ENGINES
 
     from tools_app.search_engines.ddgs_child import _BACKENDS
 

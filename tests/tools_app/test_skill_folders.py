@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tools_app.skills.archive import unpacked
 from tools_app.skills.installed import installed, refused
-from tools_app.skills.reading import BadSkill, read, remark
+from tools_app.skills.reading import BadSkill, read, remark, unpacked
 
 
 def text(name: str = "folding", description: str = "Fold maps.", body: str = "Fold along the crease.") -> str:

@@ -10,9 +10,8 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from tools_app.models import Skill, SkillFile
-from tools_app.skills.archive import LARGEST, unpacked
 from tools_app.skills.installed import refused
-from tools_app.skills.reading import BadSkill, SkillText, remark
+from tools_app.skills.reading import LARGEST, BadSkill, SkillText, remark, unpacked
 
 
 class SkillForm(forms.ModelForm):  # type: ignore[type-arg]

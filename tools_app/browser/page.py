@@ -6,17 +6,15 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Literal
 
-from playwright.async_api import BrowserContext, Error, Locator, Page, Response, Route
+from playwright.async_api import BrowserContext, Error, Locator, Page, Response, Route, TimeoutError
+from yarl import URL
 
 from tools_app.browser.chromium import Chromium
-from tools_app.browser.faults import not_done, not_loaded
-from tools_app.browser.guard import guard
 from tools_app.browser.page_events import Happenings
-from tools_app.errors import AddressRefused, PageLost, ToolError
+from tools_app.errors import AddressRefused, FetchFailed, PageLost, ToolError
 from tools_app.network.policy import NetworkPolicy, check_url
 from tools_app.network.proxy.passage import Passage
-from tools_app.web.untrusted import enclose
-from tools_app.web.visible import visible
+from tools_app.web.untrusted import enclose, visible
 
 ACTION_S = 8  # for a click and the like
 LOAD_S = 30  # for the page itself
@@ -25,6 +23,8 @@ _CLOSE_S = 2
 _MOST_VIEW = 60_000  # characters
 _MOST_WINDOWS = 5
 _REF = re.compile(r"(f\d+)?e\d+")
+
+_OWN = ("data", "blob", "about")  # the page itself
 
 
 class OpenPage:
@@ -180,3 +180,45 @@ class OpenPage:
 
 def _is_from_proxy(response: Response) -> bool:
     return response.headers.get("proxy-status", "").startswith("agentsite")
+
+
+def not_loaded(error: Error, seconds: float) -> FetchFailed:
+    if isinstance(error, TimeoutError):
+        return FetchFailed(f"The page did not load within {seconds:.0f} seconds. Try again, or another source.")
+    if "Download is starting" in error.message or "ERR_ABORTED" in error.message:
+        return FetchFailed("This address is a download, not a page. The tool fetch_url reads documents.")
+    return FetchFailed(f"The page cannot be loaded: {_first_line(error)}")
+
+
+def not_done(error: Error) -> ToolError:
+    if "crashed" in error.message:
+        return PageLost("The page crashed; it may have needed too much memory. It is closed.")
+    if isinstance(error, TimeoutError):
+        return ToolError("That was not possible within some seconds: the element may be hidden, covered or disabled.")
+    return ToolError(f"The browser could not do this: {_first_line(error)}")
+
+
+def _first_line(error: Error) -> str:
+    line = next(iter(error.message.splitlines()), "it gives no reason")
+    return re.sub(r"^\w+\.\w+: ", "", line)[:300]
+
+
+def refused(url: str, policy: NetworkPolicy) -> str:
+    """Why a page must not load `url`; empty if it may."""
+    if url.split(":", 1)[0] in _OWN:
+        return ""
+    try:
+        check_url(str(URL(url).with_user(None)), policy)  # a name and a password were taken out by Chromium
+    except (AddressRefused, ValueError) as error:
+        return str(error)
+    return ""
+
+
+async def guard(route: Route, policy: NetworkPolicy) -> str:
+    """Lets a request go on, or ends it and says why."""
+    reason = refused(route.request.url, policy)
+    if reason:
+        await route.abort("blockedbyclient")
+    else:
+        await route.continue_()
+    return reason

@@ -1,10 +1,21 @@
 """What the tool `file` does to files. Each change says what it did, shows the difference and keeps what was there."""
 
+import difflib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
 from tools_app.contract.base import ToolResult
 from tools_app.contract.effects import KeepVersion
 from tools_app.editing import diff
-from tools_app.files import text_edit, text_page
+from tools_app.errors import ToolError
+from tools_app.files import text_page
+from tools_app.files.text_page import readable
 from tools_app.files.workspace import MAX_WHOLE, Workspace
+
+_SEARCHED = 5000  # lines compared for a hint
+_COMPARED = 200  # characters of each
+_SHOWN = 5  # lines or places in a message
 
 
 def write(path: str, content: str, workspace: Workspace) -> ToolResult:
@@ -25,7 +36,7 @@ def append(path: str, content: str, workspace: Workspace) -> ToolResult:
 
 def edit(path: str, old: str, new: str, workspace: Workspace, *, everywhere: bool) -> ToolResult:
     before = workspace.read_bytes(path)
-    change = text_edit.replace(before, old, new, everywhere=everywhere, limit=MAX_WHOLE)
+    change = replace(before, old, new, everywhere=everywhere, limit=MAX_WHOLE)
     workspace.write_bytes(path, change.data)
     places = f"{change.count} places, the first in line" if change.count > 1 else "1 place, line"
     return ToolResult(
@@ -70,3 +81,87 @@ def measure(data: bytes) -> str:
 
 def _shown(diff: str) -> dict[str, str]:
     return {"diff": diff} if diff else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """The file's new content, the first replaced line (1-based) and how many places were replaced."""
+
+    data: bytes
+    line: int
+    count: int
+
+
+def replace(data: bytes, old: str, new: str, *, everywhere: bool, limit: int) -> Edit:
+    """`old` must occur exactly once, unless `everywhere`. Line endings stay those of the file.
+
+    Raises ToolError with the nearest lines, or the places, for the model; also if the result is over `limit` bytes.
+    """
+    before, after = _in_style_of(data, old, new)
+    first = data.find(before)
+    if first < 0:
+        raise ToolError(_not_found(readable(data), old))
+    if not everywhere and data.find(before, first + 1) >= 0:
+        raise ToolError(_ambiguous(data, before))
+    count = data.count(before) if everywhere else 1
+    if len(data) + count * (len(after) - len(before)) > limit:
+        raise ToolError("The file would become too large. Use the shell for it.")
+    return Edit(data=data.replace(before, after, count), line=data.count(b"\n", 0, first) + 1, count=count)
+
+
+def _in_style_of(data: bytes, old: str, new: str) -> tuple[bytes, bytes]:
+    """Both texts with the line endings of the file; models see and write lines without them."""
+    styles: list[Callable[[str], bytes]] = [_with_lf, _with_crlf]
+    if 2 * data.count(b"\r\n") > data.count(b"\n"):
+        styles.reverse()
+    style = next((style for style in styles if style(old) in data), styles[0])
+    return style(old), style(new)
+
+
+def _with_lf(text: str) -> bytes:
+    return text.replace("\r\n", "\n").encode()
+
+
+def _with_crlf(text: str) -> bytes:
+    return _with_lf(text).replace(b"\n", b"\r\n")
+
+
+def _ambiguous(data: bytes, old: bytes) -> str:
+    lines = readable(data).split("\n")
+    numbers = [data.count(b"\n", 0, place) for place in islice(_places(data, old), _SHOWN)]
+    return (
+        f"old occurs {max(2, data.count(old))} times. Add lines around it until it is unique, or set replace_all. "
+        "The first places are:\n" + _numbered(lines, numbers)
+    )
+
+
+def _places(data: bytes, old: bytes) -> Iterator[int]:
+    place = data.find(old)
+    while place >= 0:
+        yield place
+        place = data.find(old, place + 1)
+
+
+def _not_found(text: str, old: str) -> str:
+    lines = text.split("\n")
+    wanted = [line for line in old.splitlines() if line.strip()] or [old]
+    height = min(len(wanted), _SHOWN)
+    starts = _nearest(lines, wanted[0], 1 if height > 1 else 3)
+    near = [number for start in starts for number in range(start, min(start + height, len(lines)))]
+    hint = "The nearest lines are:\n" + _numbered(lines, near) if near else "No line is similar."
+    return f"old occurs 0 times in these {len(lines)} lines; it must match exactly, with every space. {hint}"
+
+
+def _numbered(lines: list[str], numbers: list[int]) -> str:
+    return "\n".join(f"{number + 1:6}\t{lines[number][:_COMPARED].rstrip()}" for number in numbers)
+
+
+def _nearest(lines: list[str], wanted: str, count: int) -> list[int]:
+    """The indices of the lines that are most similar to `wanted`, spaces at both ends aside."""
+    first: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        first.setdefault(line.strip()[:_COMPARED], number)
+    key = wanted.strip()[:_COMPARED]
+    if key in first:
+        return [first[key]]
+    return [first[line] for line in difflib.get_close_matches(key, list(first)[:_SEARCHED], count, cutoff=0.5)]

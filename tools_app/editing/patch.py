@@ -1,15 +1,18 @@
 """A patch over several files of the workspace: all of it, or nothing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tools_app.contract.base import ToolResult
+from tools_app.editing import patch_reading
 from tools_app.editing.changes import difference, kept
-from tools_app.editing.patch_reading import FilePatch
+from tools_app.editing.patch_reading import FilePatch, Hunk
 from tools_app.errors import ToolError
-from tools_app.files import text_patch
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 
 _DIFF_LINES = 400  # of all files together, for the card
+
+_SHOWN = 3  # lines of a hunk that is not found
 
 
 @dataclass(kw_only=True)
@@ -24,7 +27,7 @@ class _File:
 def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
     """Applies a unified diff whose paths are relative to `folder`. Raises ToolError, and then nothing has changed."""
     files: dict[str, _File] = {}
-    for one in text_patch.read(text):
+    for one in patch_reading.read(text):
         _change(files, folder, one, workspace)
     _store(files, workspace)
     diffs = [difference(path, file.before or b"", file.after or b"") for path, file in files.items()]
@@ -43,12 +46,12 @@ def _change(files: dict[str, _File], folder: str, one: FilePatch, workspace: Wor
         file = _file(files, _in(folder, one.name), workspace)
         if file.after is not None:
             raise ToolError(f"{one.name} exists already, and the patch would create it. Nothing was changed.")
-        file.after, file.changes = text_patch.created(one.hunks), 1
+        file.after, file.changes = created(one.hunks), 1
         return
     old = _file(files, _in(folder, one.old), workspace)
     if old.after is None:
         raise ToolError(f"There is no {one.old} in the workspace. Nothing was changed.")
-    after = text_patch.apply(old.after, one.hunks, one.old)
+    after = apply(old.after, one.hunks, one.old)
     if one.new != one.old:
         old.after = None
     if one.new is not None:
@@ -97,3 +100,60 @@ def _words(file: _File) -> str:
     if file.before is None:
         return "created"
     return f"{file.changes} change{'' if file.changes == 1 else 's'}"
+
+
+def apply(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
+    """The file's new content; line endings stay those of the file. Raises ToolError if a hunk does not fit."""
+    end = "\r" if 2 * data.count(b"\r\n") > data.count(b"\n") else ""
+    lines = data.decode(errors="surrogateescape").split("\n")  # the last is empty if the file's last line ends
+    bare = [line.removesuffix("\r") for line in lines]  # kept beside them: a patch may have thousands of places
+    cursor = shift = 0
+    for number, hunk in enumerate(hunks, 1):
+        place = _place(bare, hunk, cursor, shift, f"Change {number} of {name}")
+        lines[place : place + len(hunk.old)] = [line + end for line in hunk.new]
+        bare[place : place + len(hunk.old)] = hunk.new
+        cursor, shift = place + len(hunk.new), shift + len(hunk.new) - len(hunk.old)
+        if hunk.old_ends != hunk.new_ends:
+            _set_end(lines, ends=hunk.new_ends)
+            _set_end(bare, ends=hunk.new_ends)
+    return "\n".join(lines).encode(errors="surrogateescape")
+
+
+def created(hunks: Sequence[Hunk]) -> bytes:
+    """The content of a new file: all that is added."""
+    lines = [line for hunk in hunks for line in hunk.new]
+    ends = all(hunk.new_ends for hunk in hunks)
+    return ("\n".join(lines) + ("\n" if lines and ends else "")).encode(errors="surrogateescape")
+
+
+def _place(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int, what: str) -> int:
+    """The index of its first line: the one it names if it fits there, else the nearest that does."""
+    named = hunk.start - 1 + shift
+    if not hunk.old:
+        return _insertion(lines, hunk, shift, what)
+    old, most = list(hunk.old), len(lines) - len(hunk.old)
+    if hunk.start and cursor <= named <= most and lines[named : named + len(old)] == old:
+        return named
+    fitting = [n for n in range(cursor, most + 1) if lines[n] == old[0] and lines[n : n + len(old)] == old]
+    if not fitting:
+        shown = "\n".join(line for line in old[:_SHOWN])
+        raise ToolError(f"{what} does not fit: these lines do not stand there exactly so, in this order:\n{shown}")
+    if len(fitting) > 1 and not hunk.start:
+        raise ToolError(f"{what} fits in {len(fitting)} places. Give more lines around it, or its line number.")
+    return min(fitting, key=lambda n: abs(n - named))
+
+
+def _insertion(lines: Sequence[str], hunk: Hunk, shift: int, what: str) -> int:
+    """A change without old lines stands behind the line it names."""
+    if lines == [""]:
+        return 0
+    if not hunk.start:
+        raise ToolError(f"{what} has no lines around it and no line number, so its place is unknown.")
+    return min(hunk.start + shift, len(lines) - 1)
+
+
+def _set_end(lines: list[str], *, ends: bool) -> None:
+    if ends and lines[-1]:
+        lines.append("")
+    elif not ends and not lines[-1]:
+        lines[-2:] = [lines[-2].removesuffix("\r")] if len(lines) > 1 else lines

@@ -5,8 +5,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
+from tools_app.errors import InvalidArguments
+
 _DATA = "data"
 _SHARED = ("$defs", "definitions")
+
+_LIMITS = ChildLimits(wall_s=20, cpu_s=10)
 
 
 def with_data(parameters: Mapping[str, Any], schema: str) -> dict[str, Any]:
@@ -47,3 +52,15 @@ def _new_place(reference: str, shared: Mapping[str, Any]) -> str:
         if reference.startswith(f"#/{key}/") and name in shared:
             return "/".join([f"#/$defs/{name}", *deeper])
     return f"#/properties/{_DATA}/anyOf/0{reference.removeprefix('#')}"
+
+
+async def fitted(data: Any, schema: str) -> Any:
+    """`data` as the schema means it. Raises InvalidArguments with what is wrong, for the model."""
+    request = {"schema": json.loads(schema), "data": data}
+    try:
+        answer = await answer_of("tools_app.json_schema.child", request, limits=_LIMITS)
+    except NoAnswer as error:
+        raise InvalidArguments("data could not be checked against its schema in the time that there is.") from error
+    if answer["faults"]:
+        raise InvalidArguments("; ".join(answer["faults"]))
+    return answer["data"]

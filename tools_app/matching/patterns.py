@@ -1,6 +1,8 @@
 """Patterns of file names (as in .gitignore) → regular expressions over paths."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 _TOKENS = re.compile(
     r"""
@@ -17,6 +19,8 @@ _TOKENS = re.compile(
 )
 _PIECES = {"folders": "(?:.*/)?", "below": ".+", "star": "[^/]*", "one": "[^/]"}
 _BRACES = {"{": "(?:", ",": "|", "}": ")"}
+
+_END = re.compile(r"(?<!\\)\s+$")  # spaces at the end count only if they are escaped
 
 
 def compiled(pattern: str, *, beneath: str = "", braces: bool = False, flags: int = 0) -> re.Pattern[str]:
@@ -48,3 +52,37 @@ def _translated(pattern: str, braces: bool) -> str:
 def _set(negated: str, characters: str) -> str:
     inside = re.sub(r"[\[\]\\^&|~]", r"\\\g<0>", characters)
     return f"[^/{inside}]" if negated else f"[{inside}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    expression: re.Pattern[str]
+    negated: bool
+    folders_only: bool
+
+
+def rules_of(text: str, beneath: str) -> list[Rule]:
+    """The rules of the .gitignore in the folder `beneath` ("" or "a/b/"); lines that are no pattern are left out."""
+    return [rule for line in text.splitlines() if (rule := _rule(_END.sub("", line), beneath))]
+
+
+def _rule(line: str, beneath: str) -> Rule | None:
+    negated = line.startswith("!")
+    pattern = line[negated:]
+    folders_only = pattern.endswith("/")
+    pattern = pattern.removesuffix("/")
+    if not pattern or line.startswith("#"):
+        return None
+    try:
+        expression = compiled(pattern, beneath=beneath)
+    except re.error:  # such as [z-a]: git matches nothing with it either
+        return None
+    return Rule(expression=expression, negated=negated, folders_only=folders_only)
+
+
+def is_ignored(rules: Sequence[Rule], path: str, is_folder: bool) -> bool:
+    """The last rule that matches decides; those of inner folders come last."""
+    for rule in reversed(rules):
+        if (is_folder or not rule.folders_only) and rule.expression.fullmatch(path):
+            return not rule.negated
+    return False

@@ -6,16 +6,45 @@ What the server itself keeps in a workspace is there only for who names it.
 import codecs
 import os
 import stat
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tools_app.files import safe_open
+from tools_app.files.listing import printable
 from tools_app.files.paths import MAX_DEPTH, RESULTS
-from tools_app.matching.ignore import Rule, is_ignored, rules_of
-from tools_app.matching.unsearched import Unsearchable, Unsearched
+from tools_app.matching.patterns import Rule, is_ignored, rules_of
 
 MAX_SIZE = 10 * 1000**2  # bytes; larger files are not searched
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+
+_NAMED = 5  # of each reason
+_LONGEST = 100  # characters of a path
+
+
+class Unsearchable(Exception):
+    """The message is the reason."""
+
+
+class Unsearched:
+    """Collects paths by reason."""
+
+    def __init__(self) -> None:
+        self._named: defaultdict[str, list[str]] = defaultdict(list)
+        self._unnamed: defaultdict[str, int] = defaultdict(int)
+
+    def add(self, path: str, reason: str) -> None:
+        if len(self._named[reason]) < _NAMED:
+            self._named[reason].append(_short(printable(path)))
+        else:
+            self._unnamed[reason] += 1
+
+    def lines(self) -> list[str]:
+        """For each reason the first paths, how many more, and the reason."""
+        return [f"{', '.join(paths)}{self._more(reason)} ({reason})" for reason, paths in self._named.items()]
+
+    def _more(self, reason: str) -> str:
+        return f" and {more} more" if (more := self._unnamed[reason]) else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,3 +149,7 @@ def _is_file(parent: int, name: str) -> bool:
 
 def _prefix(names: Sequence[str]) -> str:
     return "".join(name + "/" for name in names)
+
+
+def _short(path: str) -> str:
+    return path if len(path) <= _LONGEST else f"…{path[-_LONGEST:]}"

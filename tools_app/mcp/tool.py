@@ -1,11 +1,23 @@
 """A tool of an MCP server as one of ours: `server__tool`."""
 
+import base64
+import binascii
+import json
+import mimetypes
+import secrets
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from pydantic import ConfigDict
 
 from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
-from tools_app.mcp.calling import call
+from tools_app.errors import ToolError
+from tools_app.files.paths import RESULTS
+from tools_app.files.workspace import Workspace
+from tools_app.mcp.connection import Connection
+from tools_app.mcp.listing import tools_of
+from tools_app.mcp.pool import pool
 
 
 class McpArguments(Arguments):
@@ -32,3 +44,63 @@ def mcp_tool(*, server: str, tool: str, description: str, schema: str, digest: s
         own_schema=schema,
         group=server,
     )
+
+
+async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
+    """Raises ToolError, also if the tool is not any more what an administrator confirmed (`digest`)."""
+    target = await context.mcp_target(server)
+    with pool.using(context.session, target, context.started) as connection:
+        await _open(connection, server)
+        if connection.known.get(tool) != digest:
+            raise ToolError(
+                f"The tool {tool} of {server} has changed since an administrator confirmed it, so it was not called. "
+                "Use another way, or say that it must be confirmed anew."
+            )
+        answer = await connection.ask({"do": "call", "name": tool, "arguments": arguments})
+    return result_of(answer["result"], context.workspace)
+
+
+async def _open(connection: Connection, server: str) -> None:
+    """A new one asks first what the server offers now."""
+    if connection.is_open:
+        return
+    await connection.open()
+    listed = {each.name: each.digest for each in tools_of(server, await connection.ask({"do": "list"}))}
+    connection.known.clear()
+    connection.known.update(listed)
+
+
+def result_of(answer: Mapping[str, Any], workspace: Workspace) -> ToolResult:
+    words: list[str] = []
+    images: list[str] = []
+    for part in answer.get("content") or ():
+        _read(part, words, images, workspace)
+    if not words and not images and answer.get("structuredContent") is not None:
+        words.append(json.dumps(answer["structuredContent"], ensure_ascii=False))
+    return ToolResult(
+        content="\n".join(words), images=images, status="failed" if answer.get("isError") else "succeeded"
+    )
+
+
+def _read(part: Mapping[str, Any], words: list[str], images: list[str], workspace: Workspace) -> None:
+    kind, resource = part.get("type"), part.get("resource") or {}
+    if kind == "text":
+        words.append(str(part.get("text", "")))
+    elif kind == "resource" and "text" in resource:
+        words.append(f"{resource.get('uri', '')}\n{resource['text']}")
+    elif kind == "resource_link":
+        words.append(f"{part.get('name', '')}: {part.get('uri', '')}")
+    elif data := part.get("data") or resource.get("blob"):
+        path = _kept(str(data), str(part.get("mimeType") or resource.get("mimeType") or ""), workspace)
+        words.append(f"It is the file {path}.")
+        if kind == "image":
+            images.append(path)
+
+
+def _kept(data: str, media_type: str, workspace: Workspace) -> str:
+    path = f"{RESULTS}/{secrets.token_hex(6)}{mimetypes.guess_extension(media_type) or '.bin'}"
+    try:
+        workspace.write_bytes(path, base64.b64decode(data, validate=True))
+    except binascii.Error as error:
+        raise ToolError("The server's answer holds a file that cannot be read.") from error
+    return path

@@ -1,9 +1,7 @@
 """What administrators decide about tools, and what tools have found a moment ago."""
 
-from tools_app.models.address import AllowedAddress
-from tools_app.models.blacklist import RolePolicy, UserPolicy
 from tools_app.models.mcp import McpServer, McpTool, Transport
-from tools_app.models.policy import Approval, DangerLevel, ToolSetting
+from tools_app.models.policy import AllowedAddress, Approval, DangerLevel, RolePolicy, ToolSetting, UserPolicy
 from tools_app.models.search import CachedSearch, SearchEngine, SearchEngineKind
 from tools_app.models.skill import Skill, SkillFile
 

@@ -1,5 +1,6 @@
 """How a tool is run here."""
 
+from django.conf import settings
 from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
@@ -52,3 +53,50 @@ class ToolSetting(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class AllowedAddress(models.Model):
+    """An internal host that tools may reach all the same."""
+
+    address = models.CharField(max_length=255, unique=True, help_text="host or host:port")
+
+    class Meta:
+        db_table = "allowed_addresses"
+        ordering = ["address"]
+        verbose_name_plural = "allowed addresses"
+
+    def __str__(self) -> str:
+        return self.address
+
+
+class RolePolicy(models.Model):
+    """Which tools a role may use. An empty allow list means all; a denial by any role of a user wins.
+
+    `approvals` says by name of a tool when its calls ask, in place of the tool's own setting: {"shell": "always"}.
+    """
+
+    role = models.OneToOneField(Group, models.CASCADE, related_name="tool_policy")
+    allow = models.JSONField(default=list, blank=True, help_text="Names of tools; empty for all.")
+    deny = models.JSONField(default=list, blank=True, help_text="Names of tools.")
+    approvals = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        db_table = "role_policies"
+        verbose_name_plural = "role policies"
+
+    def __str__(self) -> str:
+        return f"Tools of {self.role}"
+
+
+class UserPolicy(models.Model):
+    """Tools that one person does not have, whatever their roles say."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tool_policy")
+    deny = models.JSONField(default=list, blank=True, help_text="Names of tools.")
+
+    class Meta:
+        db_table = "user_policies"
+        verbose_name_plural = "user policies"
+
+    def __str__(self) -> str:
+        return f"Tools of {self.user}"

@@ -3,19 +3,17 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shutil import which
 from typing import ClassVar
 
+from tools_app.errors import SandboxUnavailable
 from tools_app.files.owner import Owner
 from tools_app.sandbox import view
 from tools_app.sandbox.base import WORKSPACE, Command, Outcome, Started
-from tools_app.sandbox.check import check
-from tools_app.sandbox.environment import PATH, environment
-from tools_app.sandbox.memory_files import MemoryFiles
 from tools_app.sandbox.outlet import SOCKET
 from tools_app.sandbox.probe import reason_against
-from tools_app.sandbox.program import Program
-from tools_app.sandbox.root_stage import RootStage
-from tools_app.sandbox.shell_command import limited_shell
+from tools_app.sandbox.program import MemoryFiles, Program
+from tools_app.sandbox.shell_command import PATH, check, environment, limited_shell
 from tools_app.sandbox.supervision import supervise
 
 _NAMESPACES = (
@@ -23,6 +21,15 @@ _NAMESPACES = (
     *("--disable-userns", "--die-with-parent", "--hostname", view.HOSTNAME),
 )
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+
+_STAGE = Path("/tmp")  # noqa: S108  covered in this stage's view, not on the machine
+_OPTIONS = (
+    # The pid namespace: a bwrap without capabilities may not signal a child with another uid, and so could not take
+    # it along when it dies. The namespace's first process is still root's, and all the others die with that.
+    *("--unshare-pid", "--die-with-parent"),
+    *("--dev-bind", "/", "/", "--size", "65536", "--tmpfs", str(_STAGE)),
+    *("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"),
+)
 
 
 class Bubblewrap:
@@ -91,3 +98,31 @@ def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[
     for name, value in environment(command, home=view.HOME, path=path).items():
         options += ["--setenv", name, value]
     return options
+
+
+class RootStage:
+    """Shows `sources` to a process that is `owner`. The first that a path lies in says where it stands."""
+
+    def __init__(self, owner: Owner, *sources: Path) -> None:
+        self._owner = owner
+        self._places = {source: _STAGE / str(number) for number, source in enumerate(sources)}
+
+    @property
+    def options(self) -> list[str]:
+        """For bwrap."""
+        binds = (("--bind", str(source), str(place)) for source, place in self._places.items())
+        return [*_OPTIONS, *(word for bind in binds for word in bind)]
+
+    def place(self, path: Path) -> Path:
+        """Where `path` stands in this stage."""
+        for source, place in self._places.items():
+            if path.is_relative_to(source):
+                return place / path.relative_to(source)
+        return path
+
+    def words(self) -> list[str]:
+        """The command that gives up root and goes on. Raises SandboxUnavailable if util-linux is missing."""
+        if not (setpriv := which("setpriv", path=PATH)):
+            raise SandboxUnavailable("The program setpriv is missing. Install util-linux, or do not run as root.")
+        uid, gid = self._owner
+        return [setpriv, f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--"]

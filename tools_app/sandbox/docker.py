@@ -11,11 +11,9 @@ from typing import ClassVar
 
 from tools_app.errors import SandboxUnavailable, ToolError
 from tools_app.sandbox.base import TEMPORARY, WORKSPACE, Command, Limits, Outcome, Started
-from tools_app.sandbox.check import check
-from tools_app.sandbox.environment import PATH, environment
-from tools_app.sandbox.memory_files import MemoryFiles
 from tools_app.sandbox.probe import reason_against
-from tools_app.sandbox.program import Program
+from tools_app.sandbox.program import MemoryFiles, Program
+from tools_app.sandbox.shell_command import PATH, check, environment
 from tools_app.sandbox.supervision import supervise
 
 IMAGE = "python:3-slim"  # any image with sh and coreutils serves

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from tools_app.sandbox.base import Command, Outcome, Started
-from tools_app.sandbox.check import check
-from tools_app.sandbox.environment import environment
 from tools_app.sandbox.probe import reason_against
 from tools_app.sandbox.program import Program
-from tools_app.sandbox.shell_command import limited_shell
+from tools_app.sandbox.shell_command import check, environment, limited_shell
 from tools_app.sandbox.supervision import supervise
 
 

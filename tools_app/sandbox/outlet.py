@@ -1,7 +1,17 @@
 """The one way from a command to the network: a socket in its sandbox, behind which the filtering proxy decides."""
 
+import asyncio
+import atexit
+import shutil
+import tempfile
+import weakref
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tools_app.network.policy import NetworkPolicy
+from tools_app.network.proxy.server import FilteringProxy
 
 PORT = 3128  # where programs in the sandbox find the proxy, on its own loopback
 SOCKET = "/run/agentsite-proxy"  # the socket as the sandbox sees it
@@ -32,6 +42,9 @@ async def main():
 sys.exit(asyncio.run(main()))
 """
 
+_proxies: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[tuple[FilteringProxy, Path]]]"
+_proxies = weakref.WeakKeyDictionary()
+
 
 @dataclass(frozen=True, kw_only=True)
 class Outlet:
@@ -47,3 +60,32 @@ class Outlet:
         address = f"http://{self.user}:{self.password}@127.0.0.1:{PORT}"
         names = {"HTTP_PROXY": address, "HTTPS_PROXY": address, "ALL_PROXY": address, "NO_PROXY": "localhost,127.0.0.1"}
         return names | {name.lower(): value for name, value in names.items()}
+
+
+@asynccontextmanager
+async def opened(policy: NetworkPolicy) -> AsyncIterator[Outlet]:
+    """A way out for one command; afterwards it is closed, also for what the command may have left behind."""
+    proxy, socket = await asyncio.shield(_running())
+    passage = proxy.open(policy)
+    try:
+        yield Outlet(socket=socket, user=passage.user, password=passage.password)
+    finally:
+        proxy.close(passage)
+
+
+def _running() -> "asyncio.Task[tuple[FilteringProxy, Path]]":
+    """Commands that come at once wait for the same start."""
+    loop = asyncio.get_running_loop()
+    task = _proxies.get(loop)
+    if task is None or (task.done() and task.exception()):
+        task = _proxies[loop] = loop.create_task(_start())
+    return task
+
+
+async def _start() -> tuple[FilteringProxy, Path]:
+    folder = Path(tempfile.mkdtemp(prefix="agentsite-proxy-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    proxy = FilteringProxy()
+    await proxy.start(folder / "socket")
+    (folder / "socket").chmod(0o666)  # the folder is closed; only who is given the socket gets to it
+    return proxy, folder / "socket"

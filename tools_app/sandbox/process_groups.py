@@ -1,11 +1,14 @@
 """A process group, known by its leader's pid and start time."""
 
 import os
+import select
 import signal
 from contextlib import suppress
 from pathlib import Path
 
 from tools_app.sandbox.base import Started
+
+_GONE_WITHIN_MS = 2000
 
 
 def of(pid: int) -> Started:
@@ -22,3 +25,21 @@ def send(pid: int, number: signal.Signals) -> None:
     """A signal to the whole group, if there is anybody left in it."""
     with suppress(ProcessLookupError):
         os.killpg(pid, number)
+
+
+def end(started: Started) -> None:
+    """Kills the group and waits until its leader is gone, at most two seconds. Nothing if the pid has a new owner."""
+    with suppress(ProcessLookupError):
+        leader = os.pidfd_open(started.pid)
+        try:
+            if of(started.pid) == started:  # read after opening: from here on the pid is this process
+                send(started.pid, signal.SIGKILL)
+                _wait_for_exit(leader)
+        finally:
+            os.close(leader)
+
+
+def _wait_for_exit(process: int) -> None:
+    poll = select.poll()
+    poll.register(process, select.POLLIN)
+    poll.poll(_GONE_WITHIN_MS)

@@ -1,7 +1,9 @@
 """A program as the operating system starts it: in a process group of its own, with nothing of the server's."""
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,3 +38,21 @@ class Program:
             group=gid,
             extra_groups=[] if self.owner else None,
         )
+
+
+class MemoryFiles(ExitStack):
+    """Open until the end of the `with` block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.descriptors: list[int] = []
+
+    def add(self, content: str) -> int:
+        """The descriptor of a file with `content`, at its beginning."""
+        descriptor = os.memfd_create("sandbox")
+        self.callback(os.close, descriptor)
+        self.descriptors.append(descriptor)
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(os.fsencode(content))
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor

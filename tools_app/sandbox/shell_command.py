@@ -3,12 +3,20 @@
 Set inside of a sandbox, so that they bind the command and not the sandbox's own set-up.
 """
 
+import os
+import re
 from shutil import which
 
-from tools_app.errors import SandboxUnavailable
+from tools_app.errors import InvalidArguments, SandboxUnavailable, ToolError
 from tools_app.sandbox.base import Command
-from tools_app.sandbox.environment import PATH
 from tools_app.sandbox.outlet import FORWARDER
+
+MAX_TEXT = 120_000  # bytes; Linux takes 128 KiB for one argument
+
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+
+# Not LD_PRELOAD and its kin: they would run code in the very programs that set the limits.
+_NAME = re.compile(r"(?!LD_|GLIBC_|MALLOC_)[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def limited_shell(command: Command, *, count_processes: bool = True, forwarded: bool = False) -> list[str]:
@@ -30,3 +38,26 @@ def limited_shell(command: Command, *, count_processes: bool = True, forwarded: 
     if forwarded:
         shell = ["python3", "-I", "-c", FORWARDER, *shell]
     return [choom, "-n", "1000", "--", prlimit, *bounds, "--", *shell]
+
+
+def check(command: Command) -> None:
+    """Raises ToolError if `command` cannot run in any sandbox."""
+    try:
+        text = os.fsencode(command.text)
+    except UnicodeEncodeError as error:
+        raise InvalidArguments("The command contains half a character. Send it again.") from error
+    if b"\0" in text:
+        raise InvalidArguments("The command contains a NUL character. Write such bytes as an escape, like '\\0'.")
+    if len(text) > MAX_TEXT:
+        raise InvalidArguments("The command is too long. Write a script with the tool file, and run that.")
+
+
+def environment(command: Command, *, home: str, path: str = PATH) -> dict[str, str]:
+    """Names and values as the command sees them. Raises ToolError for what cannot be one."""
+    for name, value in command.environment.items():
+        if not _NAME.fullmatch(name) or "\0" in value:
+            raise ToolError(f"{name!r} cannot be set as an environment variable.")
+    fixed = {"PATH": path, "HOME": home, "LANG": "C.UTF-8", "TERM": "dumb"}
+    if command.outlet:
+        fixed |= command.outlet.environment
+    return fixed | dict(command.environment)

@@ -6,15 +6,9 @@ from dataclasses import dataclass
 
 from tools_app.errors import ToolError
 from tools_app.network.policy import NetworkPolicy
-from tools_app.search_engines.adapters import Tavily
+from tools_app.search_engines.adapters import Bocha, Brave, Ddgs, Exa, SearXNG, Serper, Tavily
 from tools_app.search_engines.base import Engine, SearchFailed
-from tools_app.search_engines.bocha import Bocha
-from tools_app.search_engines.brave import Brave
-from tools_app.search_engines.ddgs import Ddgs
-from tools_app.search_engines.exa import Exa
 from tools_app.search_engines.query import Found, Query
-from tools_app.search_engines.searxng import SearXNG
-from tools_app.search_engines.serper import Serper
 
 logger = logging.getLogger(__name__)
 ADAPTERS = {adapter.kind: adapter for adapter in (Tavily(), Brave(), Exa(), Serper(), Bocha(), SearXNG(), Ddgs())}

@@ -1,14 +1,109 @@
 """The background commands of all sessions that this process holds."""
 
 import asyncio
+import os
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, replace
 
 from tools_app import held_resources
 from tools_app.errors import ToolError
-from tools_app.shell.background.job import Job, Start
+from tools_app.sandbox.base import Command, Outcome, Sandbox, Started
+from tools_app.sandbox.outlet import Outlet
 
 IDLE_S = 1800.0  # without a call that uses a job of the session
 MOST = 4  # of one session
 MOST_HERE = 50  # of one process
+
+KEPT = 64 * 1024  # characters of output that nobody has read yet; older ones go
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """What is started: a command in a sandbox, with its way to the network, if it has one."""
+
+    sandbox: Sandbox
+    command: Command
+    way_out: AbstractAsyncContextManager[Outlet | None]
+    started: Callable[[Started], None]
+
+
+class Job:
+    """Runs from its creation on, in a task of the event loop. `number` is what a model calls it by."""
+
+    def __init__(self, number: int, start: Start) -> None:
+        self.number = number
+        self._unread, self._lost = "", 0
+        self._changed = asyncio.Event()
+        source, self._input = os.pipe()
+        os.set_blocking(self._input, False)
+        self._task = asyncio.create_task(self._run(start, source))
+
+    async def _run(self, start: Start, source: int) -> Outcome:
+        try:
+            async with start.way_out as outlet:
+                command = replace(start.command, outlet=outlet, stdin=source)
+                return await start.sandbox.run(command, on_output=self._take, on_start=start.started)
+        finally:
+            self._changed.set()
+            os.close(source)
+            self.close_input()
+
+    @property
+    def has_ended(self) -> bool:
+        return self._task.done()
+
+    @property
+    def ending(self) -> str:
+        """How it stands, in words. Raises ToolError if it could not be started."""
+        if not self._task.done():
+            return f"job {self.number} is running"
+        if self._task.cancelled():
+            return f"job {self.number} was ended"
+        outcome = self._task.result()
+        why = " (it took too long)" if outcome.timed_out else " (too much memory)" if outcome.out_of_memory else ""
+        why = " (the workspace is full)" if outcome.out_of_space else why
+        return f"job {self.number} ended with exit code {outcome.exit_code}{why}"
+
+    async def read(self, seconds: float) -> str:
+        """What it printed since the last reading; waits at most `seconds` for anything, or for its end."""
+        if not self._unread and not self.has_ended:
+            self._changed.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._changed.wait()
+        await asyncio.sleep(0)
+        text, self._unread = self._unread, ""
+        lost, self._lost = self._lost, 0
+        return f"[… {lost} characters left out …]\n{text}" if lost else text
+
+    def write(self, text: str) -> None:
+        """To its standard input. Raises ToolError if it has ended or takes nothing more at the moment."""
+        data = text.encode()
+        try:
+            written = os.write(self._input, data) if self._input >= 0 and not self.has_ended else -1
+        except (BlockingIOError, BrokenPipeError):
+            written = 0
+        if written != len(data):
+            taken = max(written, 0)
+            raise ToolError(f"Job {self.number} took {taken} of {len(data)} bytes: it does not read its input now.")
+
+    def close_input(self) -> None:
+        """The program reads the end of its input."""
+        descriptor, self._input = self._input, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    async def end(self) -> None:
+        """Kills it with all of its group. Does nothing to one that has ended."""
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+    def _take(self, text: str) -> None:
+        self._unread += text
+        self._lost += max(0, len(self._unread) - KEPT)
+        self._unread = self._unread[-KEPT:]
+        self._changed.set()
 
 
 class Jobs:

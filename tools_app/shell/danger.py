@@ -1,11 +1,13 @@
 """How dangerous a shell command is, judged as a whole: what it runs, and what that runs in turn."""
 
+import posixpath
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tools_app.contract.base import Danger, Judgement
-from tools_app.shell.nesting import effective, scripts_in, takes_its_program_from_outside
 from tools_app.shell.rules import rules_of
-from tools_app.shell.syntax import SimpleCommand, read
+from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand, read
 
 FORK_BOMB = "starts processes without end"
 RUNS_A_DOWNLOAD = "runs what it downloads or decodes"
@@ -23,6 +25,22 @@ _SUSPICIOUS = re.compile(
     r"\b(rm|dd|shred|mkfs|wipefs|kill|curl|wget|eval|reboot|shutdown)\b|-delete\b|--force|--hard|\bdrop\b",
     re.IGNORECASE,
 )
+
+_MAX_WRAPPED = 50  # words of a wrapper after which its command may begin
+
+_KEYWORDS = {
+    *("!", "{", "}", "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "in", "case"),
+    "esac",
+}
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(\[[^]]*\])?\+?=.*", re.DOTALL)
+_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "rbash", "su"}
+_INTERPRETER = re.compile(r"(python|pypy|perl|ruby|node|php)[\d.]*")
+_WRAPPERS = {
+    *("sudo", "doas", "env", "nohup", "time", "timeout", "nice", "ionice", "stdbuf", "setsid", "exec", "command"),
+    *("builtin", "busybox", "toybox", "xargs", "parallel", "watch", "chroot", "unshare", "flock", "ssh", "find"),
+    *("strace", "script", "runuser", "setpriv", "choom", "prlimit", "taskset", "function", "coproc", "trap"),
+    "eval",
+}
 
 
 def judgement(text: str) -> Judgement:
@@ -62,3 +80,54 @@ def _name(command: SimpleCommand) -> str:
 
 def _has_no_literal_name(command: SimpleCommand) -> bool:
     return _name(command) not in ("[", "[[") and bool(_NOT_LITERAL.search(_name(command)))
+
+
+def effective(command: SimpleCommand) -> Iterator[SimpleCommand]:
+    """The command by its bare name, and what it may wrap: every rest of its words, as wrappers' options differ."""
+    words = _bare(command.words)
+    yield replace(command, words=words)
+    if words and words[0] in _WRAPPERS:
+        for start in range(1, min(len(words), _MAX_WRAPPED)):
+            yield replace(command, words=_bare(words[start:]))
+
+
+def scripts_in(command: SimpleCommand) -> Iterator[str]:
+    """Texts that the command hands to a shell."""
+    name, *arguments = command.words or [""]
+    if name in _SHELLS:
+        yield command.text
+        if any(_is_cluster_with(word, "c") for word in arguments):
+            yield from arguments
+        if source := command.piped_from:
+            yield source.text
+            yield " ".join(source.words[1:]).replace("\\n", "\n")  # echo and printf
+    elif name in ("eval", "trap"):
+        yield " ".join(arguments)
+    elif name in _WRAPPERS:
+        yield from (word for word in arguments if " " in word)
+
+
+def takes_its_program_from_outside(command: SimpleCommand) -> bool:
+    """Whether it is a shell or an interpreter whose program comes through a pipe or a substitution."""
+    name, *arguments = command.words or [""]
+    substituted = any(SUBSTITUTION in word for word in arguments)
+    if name in ("eval", "source", "."):
+        return substituted
+    if name not in _SHELLS and not _INTERPRETER.fullmatch(name):
+        return False
+    has_program = any(_is_cluster_with(word, "cem") or not word.startswith("-") for word in arguments)
+    return substituted or (command.piped_from is not None and (not has_program or "-s" in arguments))
+
+
+def _bare(words: Sequence[str]) -> list[str]:
+    """Without keywords and assignments in front, and the program without its folder."""
+    start = 0
+    while start < len(words) and (words[start] in _KEYWORDS or _ASSIGNMENT.fullmatch(words[start])):
+        start += 1
+    rest = list(words[start:])
+    return [posixpath.basename(rest[0]) or rest[0], *rest[1:]] if rest else []
+
+
+def _is_cluster_with(word: str, letters: str) -> bool:
+    """Whether `word` holds a short option out of `letters`, alone or among others (-lc)."""
+    return word.startswith("-") and not word.startswith("--") and any(letter in word for letter in letters)

@@ -6,9 +6,10 @@ the shell expands nothing, in a here-document with a quoted end, the value itsel
 
 import re
 from collections.abc import Mapping
+from typing import TypeVar
 
+from tools_app.contract.base import Arguments
 from tools_app.shell import syntax
-from tools_app.shell.secret_values import placeholders
 
 _EXPANSIONS = {  # by the token that a placeholder stands in; what each needs to be one word and nothing more
     (syntax.WORD, "plain"): '"${%s}"',
@@ -17,6 +18,8 @@ _EXPANSIONS = {  # by the token that a placeholder stands in; what each needs to
     (syntax.IN_QUOTES, "plain"): "${%s}",
     (syntax.IN_HERE_DOCUMENT, "plain"): "${%s}",
 }
+
+A = TypeVar("A", bound=Arguments)
 
 
 def as_variables(command: str, secrets: Mapping[str, str]) -> tuple[str, dict[str, str]]:
@@ -59,3 +62,18 @@ class _Reader(syntax.Reader):
         super()._read_here_documents()
         if has_literal:
             self._expansions.append((began, self._at, None))
+
+
+def filled(arguments: A, secrets: Mapping[str, str], *names: str) -> A:
+    """The arguments with the values in the texts `names`. It is for this call only: never stored, never shown."""
+    texts = {name: text for name in names if isinstance(text := getattr(arguments, name), str)}
+    return arguments.model_copy(update={name: with_values(text, secrets) for name, text in texts.items()})
+
+
+def with_values(text: str, secrets: Mapping[str, str]) -> str:
+    """`secrets` are values by placeholder. A value is not looked into: what it says is no placeholder."""
+    return placeholders(secrets).sub(lambda found: secrets[found[0]], text) if secrets else text
+
+
+def placeholders(secrets: Mapping[str, str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, secrets)))

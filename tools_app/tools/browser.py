@@ -14,7 +14,7 @@ from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import PageLost
 from tools_app.files.workspace import Workspace
 from tools_app.network.policy import check_url
-from tools_app.shell.secret_values import with_values
+from tools_app.shell.secrets import with_values
 
 if TYPE_CHECKING:
     from tools_app.browser.pages import Pages

@@ -1,14 +1,23 @@
 """Reads a page or a document of the web."""
 
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+
 from pydantic import Field
 
+from tools_app.browser.program import installed
 from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.contract.registry import tool
+from tools_app.errors import ToolError
 from tools_app.network.fetch import Fetched, fetch
-from tools_app.web.browser_fallback import second_look, shows_nothing
-from tools_app.web.page import Page
-from tools_app.web.reader import read, within
-from tools_app.web.untrusted import enclose
+from tools_app.network.policy import NetworkPolicy
+from tools_app.sandbox.base import Started
+from tools_app.web.reader import Page, extracted, read, within
+from tools_app.web.reader_service import ReaderService
+from tools_app.web.untrusted import enclose, visible
 
 _TIMEOUT_S = 30
 _MAX_BYTES = 2 * 1024**2  # of a page
@@ -21,6 +30,9 @@ _HINTS = {
     410: "The page was removed. Try another source.",
     429: "The site gets too many requests. Wait, or try another source.",
 }
+
+_LITTLE = 100  # characters: "Loading…", "Please enable JavaScript"
+_SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 
 
 class FetchURLArguments(Arguments):
@@ -77,3 +89,29 @@ def _notes(page: Page, fetched: Fetched, arguments: FetchURLArguments) -> list[s
     if fetched.truncated:
         notes.append(f"Only the first {_MAX_BYTES // 1024**2} MB of it were read.")
     return notes
+
+
+def shows_nothing(page: Page, fetched: Fetched) -> bool:
+    return len(page.text) < _LITTLE and bool(_SCRIPT.search(fetched.body))
+
+
+async def second_look(
+    fetched: Fetched, policy: NetworkPolicy, service: ReaderService | None, started: Callable[[Started], None]
+) -> Page | None:
+    """None where nobody can do better."""
+    if service:
+        try:
+            page = await service.read(fetched.url, policy)
+            if page.text:
+                return replace(page, by="read by the reader service")
+        except ToolError:
+            pass  # then the browser
+    if not installed():
+        return None
+    try:
+        pages = (await asyncio.to_thread(import_module, "tools_app.browser.pages")).pages
+        url, html = await pages.glance(fetched.url, policy, started)
+        read = await extracted(html, url)
+    except ToolError:
+        return None
+    return Page(title=visible(read["title"]), text=visible(read["text"]), by="read with the browser")

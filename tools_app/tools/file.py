@@ -14,7 +14,7 @@ from tools_app.files import text_page
 from tools_app.files.listing import in_units
 from tools_app.files.picture_type import picture_type
 from tools_app.files.workspace import MAX_WHOLE, Workspace
-from tools_app.shell.secret_values import filled
+from tools_app.shell.secrets import filled
 
 _REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
 _ENTRIES = 500  # of a folder

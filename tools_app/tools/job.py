@@ -8,7 +8,7 @@ from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolCo
 from tools_app.contract.registry import tool
 from tools_app.files.workspace import Workspace
 from tools_app.shell.background_jobs import jobs
-from tools_app.shell.secret_values import with_values
+from tools_app.shell.secrets import with_values
 
 
 class JobArguments(Arguments):

@@ -9,8 +9,7 @@ from tools_app.contract.effects import Finish, MisfitData, WaitForReply
 from tools_app.contract.registry import tool
 from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import InvalidArguments
-from tools_app.json_schema.results import with_data
-from tools_app.output_schema.checking import fitted
+from tools_app.json_schema.results import fitted, with_data
 
 
 class Words(Arguments):

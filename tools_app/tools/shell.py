@@ -11,11 +11,10 @@ from pydantic import Field
 from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.contract.registry import tool
 from tools_app.files.listing import in_units
-from tools_app.sandbox import way_out
+from tools_app.sandbox import outlet
 from tools_app.sandbox.base import WORKSPACE, Command, Limits, Outcome
 from tools_app.sandbox.outlet import Outlet
-from tools_app.shell.background.job import Start
-from tools_app.shell.background_jobs import jobs
+from tools_app.shell.background_jobs import Start, jobs
 from tools_app.shell.danger import judgement
 from tools_app.shell.secrets import as_variables
 
@@ -59,7 +58,7 @@ async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
 
 def _way_out(context: ToolContext) -> AbstractAsyncContextManager[Outlet | None]:
     """To the hosts that an administrator allows for commands; without any, there is none."""
-    return way_out.opened(context.network) if context.network.only else nullcontext()
+    return outlet.opened(context.network) if context.network.only else nullcontext()
 
 
 def _command(arguments: ShellArguments, context: ToolContext) -> Command:

@@ -10,8 +10,7 @@ from pydantic import Field
 from tools_app.child_process.parent import NoAnswer, answer_of
 from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.contract.registry import tool
-from tools_app.documents.deck.page import page
-from tools_app.documents.deck.slide import Deck, Image, Slide
+from tools_app.documents.deck.page import Deck, Image, Slide, page
 from tools_app.errors import ToolError
 from tools_app.files.listing import in_units
 from tools_app.files.picture_type import picture_type

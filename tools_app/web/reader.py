@@ -1,18 +1,16 @@
 """A fetched body → text: HTML as Markdown, JSON indented, other text as it is."""
 
 import asyncio
+import codecs
 import json
 import re
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from tools_app.documents.kind import is_document
-from tools_app.documents.reader import read_document
+from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.errors import FetchFailed
 from tools_app.network.fetch import Fetched
-from tools_app.web.charset import decode
-from tools_app.web.extractor import extracted
-from tools_app.web.page import Page
-from tools_app.web.visible import visible
+from tools_app.web.untrusted import visible
 
 _HTML = ("text/html", "application/xhtml+xml")
 _TEXT = re.compile(r"text/.+|[a-z]+/(.+\+)?(json|xml|yaml|x-yaml|x-ndjson|javascript|x-javascript|toml|sql|csv)")
@@ -20,6 +18,31 @@ _MAX_INDENTED = 4_000_000  # characters
 _UNKNOWN = ("", "application/octet-stream")
 _SNIFFED = 2_000  # bytes of a body without a type that are looked at
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # no text has these; ESC begins shifts of some charsets
+
+_DECLARED_WITHIN = 4096  # bytes in which a page must name its charset; the HTML standard says 1024
+_META = re.compile(rb"<meta[^>]+?charset\s*=\s*[\"']?\s*([a-z0-9_:.-]+)|<\?xml[^>]+encoding=[\"']([a-z0-9_:.-]+)", re.I)
+# What a page may name. Python's other codecs are no charsets, and some of them ("punycode") take quadratic time.
+_CHARSET = re.compile(
+    r"(utf-?(8|16|32)|us-ascii$|ascii$|iso|latin|windows-|cp\d|koi8|gb|big5|euc|shift|sjis|tis|mac|hz|ks_c)", re.I
+)
+# What is really meant by a name, as browsers read it (encoding.spec.whatwg.org): the larger set of the same family.
+_MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "iso8859-1": "cp1252"}
+_BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_FLAW = "\ufffd"
+_FEW = 0.25  # of the characters beyond ASCII: a wrong charset spoils nearly all of them, a fault of the page some
+_HEAD = 1024  # bytes; readers allow rubbish before the mark
+_NOT = ("text/", "application/java-archive", "application/vnd.android")
+
+_LIMITS = ChildLimits(wall_s=60, cpu_s=30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """`by` says by which other way it was read, where its server's answer alone did not show it."""
+
+    title: str
+    text: str
+    by: str = ""
 
 
 async def read(fetched: Fetched) -> Page:
@@ -77,3 +100,67 @@ def _indented(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     return "".join(pieces)
+
+
+def decode(body: bytes, declared: str = "", *, truncated: bool = False) -> str:
+    """`declared` is the charset in the HTTP header; `truncated` allows half a character at the end. Never fails."""
+    charsets = list(_candidates(body, declared))
+    for flaws_allowed in (0, _FEW):
+        for charset in charsets:
+            text = body.decode(charset, errors="replace")
+            text = text.rstrip(_FLAW) if truncated else text
+            if text.count(_FLAW) <= flaws_allowed * _beyond_ascii(text):
+                return text
+    return body.decode("cp1252", errors="replace")
+
+
+def _candidates(body: bytes, declared: str) -> Iterator[str]:
+    """Text that is valid as UTF-8 is UTF-8, whatever its header says; only 7-bit bytes leave that open."""
+    yield from (charset for mark, charset in _BOMS.items() if body.startswith(mark))
+    if not body.isascii():
+        yield "utf-8"
+    match = _META.search(body[:_DECLARED_WITHIN])
+    in_page = (match[1] or match[2]).decode() if match else ""
+    yield from (_MEANT.get(name, name) for name in (_known(declared), _known(in_page), "utf-8") if name)
+
+
+def _known(name: str) -> str:
+    """Python's name of a charset, empty if it is none."""
+    try:
+        return codecs.lookup(name).name if _CHARSET.match(name) else ""
+    except LookupError:
+        return ""
+
+
+def _beyond_ascii(text: str) -> int:
+    return len(text) - len(text.encode("ascii", errors="ignore"))
+
+
+async def extracted(html: str, url: str) -> dict[str, str]:
+    """The "title" and the "text" of a page, as Markdown; `url` makes its links whole. Raises FetchFailed."""
+    try:
+        page: dict[str, str] = await answer_of("tools_app.web.extraction", {"url": url}, html.encode(errors="replace"))
+        return page
+    except NoAnswer as error:
+        raise FetchFailed(f"The page at {url} is too large or too intricate to be read.") from error
+
+
+_PDF, _ZIP = b"%PDF-", b"PK\x03\x04"
+
+
+def is_document(body: bytes, content_type: str) -> bool:
+    """Whether it may be one: an archive that holds no document is found out when it is read."""
+    if _PDF in body[:_HEAD]:
+        return True
+    return body.startswith(_ZIP) and not content_type.startswith(_NOT)
+
+
+async def read_document(body: bytes, name: str) -> tuple[str, str]:
+    """Title and text, with a mark before each page, slide or sheet. Raises FetchFailed; `name` is for its sentence."""
+    try:
+        answer = await answer_of("tools_app.documents.child", {}, body, limits=_LIMITS)
+    except NoAnswer as error:
+        raise FetchFailed(f"The document {name} is too large or too intricate to be read.") from error
+    if "error" in answer:
+        raise FetchFailed(f"The document {name} cannot be read. {answer['error']}")
+    return answer["title"], answer["text"]

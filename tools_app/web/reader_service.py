@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from tools_app.errors import FetchFailed
 from tools_app.network.fetch import fetch
 from tools_app.network.policy import NetworkPolicy, parse_url
-from tools_app.web.page import Page
-from tools_app.web.visible import visible
+from tools_app.web.reader import Page
+from tools_app.web.untrusted import visible
 
 _MAX_BYTES = 2 * 1024**2
 _TIMEOUT_S = 40

@@ -23,7 +23,7 @@ from tasks_app.record.cut import Cut
 from tasks_app.record.draft import Draft, notice
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Failed
-from tools_app.contract.compact_line import compact_line
+from tools_app.contract.registry import compact_line
 
 
 def make_room(context: TaskContext, recipient: Recipient, cause: Cause, told: Draft | None = None) -> bool:

@@ -15,9 +15,8 @@ from tasks_app.record.turns import group
 from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tools_app.models import Skill, SkillFile
-from tools_app.skills.archive import unpacked
 from tools_app.skills.installed import installed
-from tools_app.skills.reading import BadSkill, read
+from tools_app.skills.reading import BadSkill, read, unpacked
 
 TEXT = "---\nname: folding\ndescription: Fold maps.\n---\nFold along the crease.\n"
 

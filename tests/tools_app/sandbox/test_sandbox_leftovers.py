@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tools_app.sandbox import leftovers, process_groups
+from tools_app.sandbox import process_groups
 
 
 @pytest.fixture
@@ -21,14 +21,14 @@ def leader() -> Iterator["subprocess.Popen[str]"]:
 def test_the_whole_group_is_killed(leader: "subprocess.Popen[str]") -> None:
     assert leader.stdout
     leader.stdout.readline()
-    leftovers.end(process_groups.of(leader.pid))
+    process_groups.end(process_groups.of(leader.pid))
     assert leader.wait(timeout=0) == -9
     assert leader.stdout.read() == ""  # the second process held the other end
 
 
 def test_a_process_that_merely_has_the_same_pid_is_left_alone(leader: "subprocess.Popen[str]") -> None:
     started = process_groups.of(leader.pid)
-    leftovers.end(replace(started, start_time=started.start_time - 1))
+    process_groups.end(replace(started, start_time=started.start_time - 1))
     with pytest.raises(subprocess.TimeoutExpired):
         leader.wait(timeout=0.1)
 
@@ -37,7 +37,7 @@ def test_a_group_that_is_gone_is_no_error(leader: "subprocess.Popen[str]") -> No
     started = process_groups.of(leader.pid)
     leader.kill()
     leader.wait()
-    leftovers.end(started)
+    process_groups.end(started)
 
 
 def test_there_is_no_group_of_a_process_that_does_not_exist() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_app.sandbox.output import Output
+from tools_app.sandbox.supervision import Output
 
 
 def output_of(chunks: list[bytes], limit: int) -> tuple[Output, str]:

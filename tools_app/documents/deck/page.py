@@ -1,15 +1,39 @@
 """A deck as one HTML file: no script, nothing from elsewhere, a slide a page when it is printed."""
 
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from tools_app.documents.deck.slide import Deck, Slide
-
 _STYLE = Path(__file__).with_name("style.css")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """A picture as it stands in the workspace; `data` is base64."""
+
+    name: str
+    media_type: str
+    data: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slide:
+    """`body` is Markdown."""
+
+    title: str
+    body: str = ""
+    notes: str = ""
+    image: Image | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deck:
+    title: str
+    slides: tuple[Slide, ...]
 
 
 def page(deck: Deck) -> str:

@@ -9,7 +9,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 
 from tools_app.errors import AddressRefused, ToolError
-from tools_app.network.connection import connect
+from tools_app.network.connections import connect
 from tools_app.network.policy import NetworkPolicy
 from tools_app.network.proxy.head import MalformedHead, Request, read_request
 from tools_app.network.proxy.passage import Passage
