@@ -12,9 +12,9 @@ from tests.tools_app import documents
 from tests.tools_app.test_fetch_url_tool import fetched, serving
 from tools_app.browser.program import installed
 from tools_app.contract.base import ToolContext, ToolResult
+from tools_app.contract.capabilities import ReaderService
 from tools_app.errors import FetchFailed
 from tools_app.network.policy import NetworkPolicy
-from tools_app.web.reader_service import ReaderService
 
 Call = Callable[..., Awaitable[ToolResult]]
 NEEDS_SCRIPTS = "<title>App</title><div id=root></div><script>root.textContent = 'Drawn ' + 6 * 7</script>"

@@ -16,7 +16,7 @@ from llm_app.types import ToolSpec
 from tools_app.contract import coerce
 from tools_app.contract.base import ToolDefinition
 from tools_app.errors import InvalidArguments
-from tools_app.mcp import fitting
+from tools_app.json_schema import child
 from tools_app.mcp.arguments import checked
 from tools_app.mcp.listing import tools_of
 from tools_app.mcp.tool import mcp_tool
@@ -91,8 +91,13 @@ def sent(definition: ToolDefinition, text: str) -> dict[str, Any]:
     def here(work: Coroutine[Any, Any, Any]) -> dict[str, Any]:
         work.close()
         try:
-            request = {"schema": definition.parameters, "arguments": coerce.parse(text)}
-            return fitting.answer(request, b"")
+            request = {
+                "schema": definition.parameters,
+                "value": coerce.parse(text),
+                "name": "arguments",
+                "coerce": True,
+            }
+            return child.answer(request, b"")
         except Exception:
             return {"faults": ["no answer"]}
 
@@ -178,6 +183,6 @@ def test_a_reference_may_lead_to_itself_and_to_any_place():
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/s", "file:///etc/passwd", "other.json", "//host/s"])
 def test_nothing_is_fetched_for_a_reference(address):
     assert tool({"properties": {"a": {"$ref": address}}}) is None
-    answer = {"schema": {"properties": {"a": {"$ref": address}}}, "arguments": {"a": 1}}
+    answer = {"schema": {"properties": {"a": {"$ref": address}}}, "value": {"a": 1}, "name": "a", "coerce": True}
     with pytest.raises(jsonschema.exceptions._WrappedReferencingError):  # and the child gives no answer
-        fitting.answer(answer, b"")
+        child.answer(answer, b"")

@@ -15,18 +15,18 @@ from tests import waiting
 from tests.tools_app import mcp_servers
 from tests.tools_app.conftest import NoSandbox
 from tools_app.contract.base import ToolContext, ToolResult
+from tools_app.contract.capabilities import McpEndpoint
 from tools_app.errors import ToolError
 from tools_app.files.workspace import Workspace
 from tools_app.mcp.connection import Connection
 from tools_app.mcp.listing import ListedTool, tools_of
 from tools_app.mcp.pool import pool
-from tools_app.mcp.target import Target
 from tools_app.mcp.tool import call
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Started
 
 SERVER = str(Path(mcp_servers.__file__).with_name("notes.py"))
-ON_STDIO = Target(
+ON_STDIO = McpEndpoint(
     name="notes", transport="stdio", command=(sys.executable, SERVER, "stdio"), environment={"KEY": "x"}, timeout_s=60
 )
 
@@ -41,7 +41,7 @@ def started() -> list[Started]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def tool_context(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ToolContext]:
-    async def target(server: str) -> Target:
+    async def target(server: str) -> McpEndpoint:
         return ON_STDIO
 
     yield ToolContext(
@@ -60,7 +60,7 @@ def _runs(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
-async def listed(target: Target = ON_STDIO) -> dict[str, ListedTool]:
+async def listed(target: McpEndpoint = ON_STDIO) -> dict[str, ListedTool]:
     connection = Connection(target, lambda started: None)
     try:
         return {tool.name: tool for tool in tools_of("notes", await connection.ask({"do": "list"}))}
@@ -155,12 +155,12 @@ async def test_a_program_that_is_not_there_is_said(started: list[Started]) -> No
 
 
 @pytest.fixture
-def on_http() -> Iterator[Target]:
+def on_http() -> Iterator[McpEndpoint]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with subprocess.Popen([sys.executable, SERVER, str(port)], stderr=subprocess.DEVNULL) as process:
         waiting.until(lambda: _answers(port), seconds=60)
-        yield Target(name="notes", transport="streamable_http", url=f"http://127.0.0.1:{port}/mcp", timeout_s=60)
+        yield McpEndpoint(name="notes", transport="streamable_http", url=f"http://127.0.0.1:{port}/mcp", timeout_s=60)
         process.kill()
 
 
@@ -169,7 +169,7 @@ def _answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-async def test_a_server_over_http_is_spoken_to_in_the_same_way(on_http: Target) -> None:
+async def test_a_server_over_http_is_spoken_to_in_the_same_way(on_http: McpEndpoint) -> None:
     connection = Connection(on_http, lambda started: None)
     tools = tools_of("notes", await connection.ask({"do": "list"}))
     answer = await connection.ask({"do": "call", "name": "add", "arguments": {"a": 2, "b": 3}})

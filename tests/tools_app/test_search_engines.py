@@ -12,10 +12,11 @@ import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from tools_app.contract.capabilities import Engine
 from tools_app.errors import FetchFailed
 from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines.asking import ADAPTERS
-from tools_app.search_engines.base import Engine, SearchFailed
+from tools_app.search_engines.base import SearchFailed
 from tools_app.search_engines.query import Found, Query, today
 
 ANSWERS = Path(__file__).parent / "search_answers"

@@ -17,6 +17,7 @@ from tools_app.contract.capabilities import (
     NoMemory,
     NoSearches,
     NoSkills,
+    ReaderService,
     Searches,
     Skills,
     StoredResult,
@@ -30,7 +31,6 @@ from tools_app.contract.visibility import ToolVisibility
 from tools_app.files.workspace import Workspace
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Sandbox, Started
-from tools_app.web.reader_service import ReaderService
 
 
 class Danger(IntEnum):

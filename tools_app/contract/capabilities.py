@@ -1,13 +1,11 @@
-"""What a tool may ask for and cannot do itself. Whoever wires sessions and models gives it in the tool's context."""
+"""What a tool may ask for and cannot do itself. The code that connects sessions and models puts it into the context."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol
 
 from tools_app.errors import ModelFailed, NothingStored, ToolError
-from tools_app.mcp.target import Target
 from tools_app.notes import Note
-from tools_app.search_engines.base import Engine
 from tools_app.skills.reading import SkillText
 
 
@@ -17,6 +15,46 @@ class Picture:
 
     name: str
     data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class McpEndpoint:
+    """A program that is started (`command`, with `environment` and nothing else of the server's), or an address.
+
+    `headers` go with every request to the address. `timeout_s` bounds one call, the start included.
+    """
+
+    name: str
+    transport: Literal["stdio", "streamable_http"]
+    command: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    timeout_s: float = 60
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """A search engine that is set up here. Without a `base_url`, the one of its kind's public service."""
+
+    name: str
+    kind: str
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderService:
+    """A service that runs a page's JavaScript and answers `base_url` + address with its text, as Jina's reader does.
+
+    It learns every address that it reads.
+    """
+
+    base_url: str
+    key: str = field(default="", repr=False)
 
 
 class AskModel(Protocol):
@@ -51,10 +89,10 @@ async def no_maker(prompt: str, *, kind: MediaKind) -> bytes:
 class McpTarget(Protocol):
     """Where an MCP server is, with what the task's person needs to be let in. Raises ToolError."""
 
-    async def __call__(self, server: str) -> Target: ...
+    async def __call__(self, server: str) -> McpEndpoint: ...
 
 
-async def no_server(server: str) -> Target:
+async def no_server(server: str) -> McpEndpoint:
     """Where nobody has set one up."""
     raise ToolError(f"There is no MCP server called {server!r}.")
 

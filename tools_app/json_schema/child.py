@@ -1,4 +1,4 @@
-"""Checks data against a schema. Runs in a child process: patterns and references of strangers may compute for ever."""
+"""Checks a value against a schema, in a child process: patterns and references of strangers may compute for ever."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -9,39 +9,52 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import Draft202012Validator, validator_for
 from referencing import Registry
 
-from tools_app.json_schema.coercion import loads
+from tools_app.json_schema.coercion import DEEPEST, coerced, depth, loads
 
 MOST_FAULTS = 5
 LONGEST_FAULT = 300  # characters
 
 
 def answer(request: dict[str, Any], body: bytes) -> dict[str, Any]:
-    """{"data": what fits} or {"faults": sentences}."""
-    schema, data = request["schema"], request["data"]
-    validator = validator_of(schema)
-    readings = list(_readings(data))
-    for candidate in readings:
-        if validator.is_valid(candidate):
-            return {"data": candidate, "faults": []}
-    return {"faults": faults_of(validator, readings[-1], "data")}
+    """{"schema", "value", "name", "coerce"} → {"value", "faults"}: a value that fits, or what is wrong, in sentences.
+
+    With "coerce", texts in the value may say numbers and the like; without it, only the whole value may be a text.
+    """
+    try:
+        return _checked(request["schema"], request["value"], request["name"], coerce=request["coerce"])
+    except RecursionError:  # also of a reference that leads to itself
+        return {"faults": [_too_deep(request["name"])]}
 
 
-def validator_of(schema: Any) -> Validator:
+def _checked(schema: Any, value: Any, name: str, *, coerce: bool) -> dict[str, Any]:
+    validator = _validator(schema)
+    readings = [coerced(value, schema), value] if coerce else list(_as_json(value))
+    for reading in readings:
+        if depth(reading) <= DEEPEST and validator.is_valid(reading):
+            return {"value": reading, "faults": []}
+    return {"faults": _faults(validator, readings[0 if coerce else -1], name) or [_too_deep(name)]}
+
+
+def _validator(schema: Any) -> Validator:
     """References lead to places in the schema itself: with an empty registry, nothing is ever fetched."""
     return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
 
 
-def faults_of(validator: Validator, value: Any, name: str) -> list[str]:
+def _faults(validator: Validator, value: Any, name: str) -> list[str]:
     """What is wrong with a value that is called `name`: a sentence each, the first few."""
     deepest = (best_match([error]) for error in islice(validator.iter_errors(value), MOST_FAULTS))
     return [f"{each.json_path.replace('$', name, 1)}: {each.message[:LONGEST_FAULT]}" for each in deepest if each]
 
 
-def _readings(data: Any) -> Iterator[Any]:
+def _as_json(value: Any) -> Iterator[Any]:
     """As it is; and, of a text, the JSON in it: some models, and all calls in tags, write values as texts."""
-    yield data
-    if isinstance(data, str):
+    yield value
+    if isinstance(value, str):
         try:
-            yield loads(data)
+            yield loads(value)
         except ValueError:
             return
+
+
+def _too_deep(name: str) -> str:
+    return f"{name}: nested too deeply, or its schema is"

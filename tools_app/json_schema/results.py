@@ -56,11 +56,11 @@ def _new_place(reference: str, shared: Mapping[str, Any]) -> str:
 
 async def fitted(data: Any, schema: str) -> Any:
     """`data` as the schema means it. Raises InvalidArguments with what is wrong, for the model."""
-    request = {"schema": json.loads(schema), "data": data}
+    request = {"schema": json.loads(schema), "value": data, "name": "data", "coerce": False}
     try:
         answer = await answer_of("tools_app.json_schema.child", request, limits=_LIMITS)
     except NoAnswer as error:
         raise InvalidArguments("data could not be checked against its schema in the time that there is.") from error
     if answer["faults"]:
         raise InvalidArguments("; ".join(answer["faults"]))
-    return answer["data"]
+    return answer["value"]

@@ -30,12 +30,12 @@ def checked(
     Raises InvalidArguments with what is wrong, for the model.
     """
     schema, arguments = definition.parameters, given.model_dump(mode="json")
-    request = {"schema": schema, "arguments": arguments}
+    request = {"schema": schema, "value": arguments, "name": "arguments", "coerce": True}
     is_quick = len(definition.own_schema) * len(str(arguments)) <= _MOST and _QUICK.issuperset(_keywords(schema))
     answer = _here(request) if is_quick else run(_in_child(request))
     if faults := answer["faults"]:
         raise InvalidArguments(f"Invalid arguments for {definition.name}: {'; '.join(faults)}.")
-    return coerce.validate(definition, answer["arguments"])
+    return coerce.validate(definition, answer["value"])
 
 
 def _keywords(schema: Any) -> Iterator[str]:
@@ -52,14 +52,14 @@ def _keywords(schema: Any) -> Iterator[str]:
 
 
 def _here(request: dict[str, Any]) -> dict[str, Any]:
-    from tools_app.mcp import fitting  # jsonschema takes 0.1 s to load
+    from tools_app.json_schema import child  # jsonschema takes 0.1 s to load
 
-    return fitting.answer(request, b"")
+    return child.answer(request, b"")
 
 
 async def _in_child(request: dict[str, Any]) -> dict[str, Any]:
     try:
-        answer: dict[str, Any] = await answer_of("tools_app.mcp.fitting", request, limits=_LIMITS)
+        answer: dict[str, Any] = await answer_of("tools_app.json_schema.child", request, limits=_LIMITS)
     except NoAnswer:
         return {
             "faults": ["they could not be checked against the schema that the server gave in the time that there is"]

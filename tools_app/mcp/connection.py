@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tools_app.contract.capabilities import McpEndpoint
 from tools_app.errors import ToolError
-from tools_app.mcp.target import Target
 from tools_app.sandbox import process_groups
 from tools_app.sandbox.base import Started
 
@@ -42,7 +42,7 @@ class Connection:
     `known` are the digests of the server's tools, by name, as they were when it was opened.
     """
 
-    def __init__(self, target: Target, started: Callable[[Started], None]) -> None:
+    def __init__(self, target: McpEndpoint, started: Callable[[Started], None]) -> None:
         self.target, self._started = target, started
         self.known: dict[str, str] = {}
         self._process: Process | None = None

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tools_app.contract.capabilities import McpEndpoint
 from tools_app.errors import ToolError
 from tools_app.mcp.connection import Connection
-from tools_app.mcp.target import Target
 from tools_app.sandbox.base import Started
 
 IDLE_S = 300.0
@@ -28,7 +28,7 @@ class Pool:
         return {session for session, _ in list(self._connections)}
 
     @contextmanager
-    def using(self, session: str, target: Target, started: Callable[[Started], None]) -> Iterator[Connection]:
+    def using(self, session: str, target: McpEndpoint, started: Callable[[Started], None]) -> Iterator[Connection]:
         """The session's connection to a server; a new one where an administrator has changed the way to it.
 
         It is in a call meanwhile, and not closed to make room. Raises ToolError if all others are in a call as well.

@@ -4,10 +4,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tools_app.contract.capabilities import Engine
 from tools_app.errors import ToolError
 from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines.adapters import Bocha, Brave, Ddgs, Exa, SearXNG, Serper, Tavily
-from tools_app.search_engines.base import Engine, SearchFailed
+from tools_app.search_engines.base import SearchFailed
 from tools_app.search_engines.query import Found, Query
 
 logger = logging.getLogger(__name__)

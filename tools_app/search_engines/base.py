@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from tools_app.contract.capabilities import Engine
 from tools_app.errors import ToolError
 from tools_app.network.fetch import Fetched, Outgoing, send
 from tools_app.network.policy import NetworkPolicy
@@ -24,16 +24,6 @@ _HINTS = {
 
 class SearchFailed(ToolError):
     """The search engine gave no usable answer."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Engine:
-    """A search engine that is set up here. Without a `base_url`, the one of its kind's public service."""
-
-    name: str
-    kind: str
-    base_url: str = ""
-    api_key: str = field(default="", repr=False)
 
 
 class Adapter:

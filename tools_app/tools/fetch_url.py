@@ -10,13 +10,13 @@ from pydantic import Field
 
 from tools_app.browser.program import installed
 from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract.capabilities import ReaderService
 from tools_app.contract.registry import tool
 from tools_app.errors import ToolError
 from tools_app.network.fetch import Fetched, fetch
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Started
-from tools_app.web.reader import Page, extracted, read, within
-from tools_app.web.reader_service import ReaderService
+from tools_app.web.reader import Page, extracted, read, read_by_service, within
 from tools_app.web.untrusted import enclose, visible
 
 _TIMEOUT_S = 30
@@ -101,7 +101,7 @@ async def second_look(
     """None where nobody can do better."""
     if service:
         try:
-            page = await service.read(fetched.url, policy)
+            page = await read_by_service(service, fetched.url, policy)
             if page.text:
                 return replace(page, by="read by the reader service")
         except ToolError:

@@ -8,14 +8,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
+from tools_app.contract.capabilities import ReaderService
 from tools_app.errors import FetchFailed
-from tools_app.network.fetch import Fetched
+from tools_app.network.fetch import Fetched, fetch
+from tools_app.network.policy import NetworkPolicy, parse_url
 from tools_app.web.untrusted import visible
 
 _HTML = ("text/html", "application/xhtml+xml")
 _TEXT = re.compile(r"text/.+|[a-z]+/(.+\+)?(json|xml|yaml|x-yaml|x-ndjson|javascript|x-javascript|toml|sql|csv)")
 _MAX_INDENTED = 4_000_000  # characters
 _UNKNOWN = ("", "application/octet-stream")
+_SERVICE_BYTES = 2 * 1024**2
+_SERVICE_TIMEOUT_S = 40
 _SNIFFED = 2_000  # bytes of a body without a type that are looked at
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # no text has these; ESC begins shifts of some charsets
 
@@ -164,3 +168,20 @@ async def read_document(body: bytes, name: str) -> tuple[str, str]:
     if "error" in answer:
         raise FetchFailed(f"The document {name} cannot be read. {answer['error']}")
     return answer["title"], answer["text"]
+
+
+async def read_by_service(service: ReaderService, url: str, policy: NetworkPolicy) -> Page:
+    """The page as the service reads it. It is told public addresses only. Raises AddressRefused, FetchFailed."""
+    if policy.allows_by_name(parse_url(url)):
+        raise FetchFailed("An internal page is not shown to the reader service.")
+    headers = {"Accept": "text/plain"} | ({"Authorization": f"Bearer {service.key}"} if service.key else {})
+    fetched = await fetch(
+        f"{service.base_url}{url}",
+        policy.with_host_of(service.base_url),
+        max_bytes=_SERVICE_BYTES,
+        timeout_s=_SERVICE_TIMEOUT_S,
+        headers=headers,
+    )
+    if fetched.status != 200:
+        raise FetchFailed(f"The reader service answered with HTTP status {fetched.status}.")
+    return Page(title="", text=visible(fetched.body.decode(errors="replace")))

@@ -2,8 +2,8 @@
 
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import threads
+from tools_app.contract.capabilities import McpEndpoint
 from tools_app.errors import ToolError
-from tools_app.mcp.target import Target
 from tools_app.models import McpServer, Transport
 
 
@@ -13,10 +13,10 @@ class McpTargets:
     def __init__(self, context: TaskContext) -> None:
         self._context = context
 
-    async def target(self, server: str) -> Target:
+    async def target(self, server: str) -> McpEndpoint:
         return await threads.in_thread(lambda _: self._target(server))
 
-    def _target(self, name: str) -> Target:
+    def _target(self, name: str) -> McpEndpoint:
         server = McpServer.objects.filter(name=name, enabled=True).first()
         if server is None:
             raise ToolError(f"There is no MCP server called {name!r} any more.")
@@ -35,12 +35,12 @@ class McpTargets:
         return usable.get(secret, "")
 
 
-def target_of(server: McpServer, credential: str = "") -> Target:
+def target_of(server: McpServer, credential: str = "") -> McpEndpoint:
     """`credential` is the value that goes with each call; empty for a server that needs none."""
     on_stdio = server.transport == Transport.STDIO
     own = {server.credential: credential} if credential and on_stdio else {}
     bearer = {"Authorization": f"Bearer {credential}"} if credential and not on_stdio else {}
-    return Target(
+    return McpEndpoint(
         name=server.name,
         transport="stdio" if on_stdio else "streamable_http",
         command=tuple(server.command),

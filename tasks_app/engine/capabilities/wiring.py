@@ -18,12 +18,11 @@ from tasks_app.models import ContextEntry
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import process, threads
 from tools_app.contract.base import Target, ToolContext, ToolDefinition
+from tools_app.contract.capabilities import Engine, ReaderService
 from tools_app.contract.effects import PlanStep
 from tools_app.errors import NothingStored
 from tools_app.models import AllowedAddress, CachedSearch, SearchEngine
 from tools_app.network.policy import NetworkPolicy
-from tools_app.search_engines.base import Engine
-from tools_app.web.reader_service import ReaderService
 
 
 def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
