@@ -121,7 +121,7 @@ def test_an_address_comes_once_and_no_more_than_were_asked_for() -> None:
 
 @pytest.fixture
 def _recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapters, "_LIBRARY", "tests.tools_app.children.searches")
+    monkeypatch.setattr(adapters, "_DDGS_CHILD", "tests.tools_app.children.searches")
 
 
 @pytest.mark.usefixtures("_recorded")
@@ -145,13 +145,13 @@ async def test_a_failure_of_ddgs_is_named_in_our_words(words: str, reason: str) 
 
 @pytest.mark.usefixtures("_recorded")
 async def test_ddgs_ends_when_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapters, "_LIMITS", adapters.ChildLimits(wall_s=0.5))
+    monkeypatch.setattr(adapters, "_DDGS_LIMITS", adapters.ChildLimits(wall_s=0.5))
     with pytest.raises(SearchFailed, match="it took too long"):
         await search(words="stall")
 
 
 def test_ddgs_has_the_engines_that_we_name() -> None:
-    from adapters.engines import ENGINES
+    from ddgs.engines import ENGINES
 
     from tools_app.search_engines.ddgs_child import _BACKENDS
 
