@@ -11,4 +11,6 @@ def test_every_package_that_has_no_business_with_the_database_is_in_its_contract
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     contract = next(each for each in contracts if each["name"] == "No tool touches the database")
     children = {path.stem for path in (ROOT / "tools_app").iterdir() if path.suffix == ".py" or any(path.glob("*.py"))}
-    assert {f"tools_app.{child}" for child in children - WITH_THE_DATABASE - {"__init__"}} == set(contract["source_modules"])
+    assert {f"tools_app.{child}" for child in children - WITH_THE_DATABASE - {"__init__"}} == set(
+        contract["source_modules"]
+    )
