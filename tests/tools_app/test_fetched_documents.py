@@ -15,6 +15,7 @@ from tools_app.contract.base import ToolContext, ToolResult
 from tools_app.contract.capabilities import ReaderService
 from tools_app.errors import FetchFailed
 from tools_app.network.policy import NetworkPolicy
+from tools_app.web.reader import read_by_service
 
 Call = Callable[..., Awaitable[ToolResult]]
 NEEDS_SCRIPTS = "<title>App</title><div id=root></div><script>root.textContent = 'Drawn ' + 6 * 7</script>"
@@ -131,6 +132,6 @@ async def test_a_reader_service_is_asked_first_but_never_about_internal_pages(
         result = await call("fetch_url", url=str(server.make_url("/page")))
         assert "no text without JavaScript" in result.content
         assert asked == []
-        page = await service.read("http://site.example/a?b=c", tool_context.network)
+        page = await read_by_service(service, "http://site.example/a?b=c", tool_context.network)
         assert page.text == "Read for you"
         assert asked == ["/read/http://site.example/a?b=c Bearer k"]
