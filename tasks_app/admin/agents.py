@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Count, QuerySet
@@ -12,21 +13,18 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import action, display
-from unfold.widgets import UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextareaWidget
 
 from llm_app.types import ToolMode
 from tasks_app.engine.prompt.build import preview
 from tasks_app.models import Agent, PromptSection, Workflow, WorkflowStep
 from tools_app.admin.tool_names import ToolNamesField
+from tools_app.hooks.loading import choices
 
-_HOOKS = ["autopilot", "self_verification", "termination_review", "review_model", "withheld_patterns"]
 FIELDSETS = (
     (None, {"fields": ["name", "description", "is_default", "model"]}),
-    ("Tools", {"fields": ["denied_tools", "safe_mode"]}),
-    (
-        "Hooks",
-        {"fields": _HOOKS},
-    ),
+    ("Tools", {"fields": ["denied_tools"]}),
+    ("Hooks", {"fields": ["hooks", "review_model", "withheld_patterns"]}),
     ("Long sessions", {"fields": ["prune_outputs", "shorten_results", "summarise"]}),
 )
 
@@ -54,12 +52,22 @@ class PatternsField(forms.CharField):
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
     denied_tools = ToolNamesField(help_text="Tools that it never has.")
+    hooks = forms.MultipleChoiceField(
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="What looks at its calls."
+    )
     withheld_patterns = PatternsField(
         required=False,
-        label="Output filter",
-        help_text="Regular expressions, one a line: results and messages in which one is found are withheld whole. "
-        "While there are any, messages are not streamed.",
+        label="Patterns of the output filter",
+        help_text="Regular expressions, one a line. While there are any, the filter is on, and messages are not "
+        "streamed.",
     )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        known = choices(tuple(settings.HOOKS))
+        gone = {name: "not installed, so every call is refused" for name in self.instance.hooks if name not in known}
+        described = [(name, f"{name}: {summary}") for name, summary in (known | gone).items()]
+        self.fields["hooks"].choices = described  # type: ignore[attr-defined]
 
 
 class PromptSectionInline(StackedInline):

@@ -12,9 +12,9 @@ from tasks_app.engine.capabilities.model_access import ModelAccess
 from tasks_app.models import Agent, ContextEntry, ContextType
 from tasks_app.record.draft import notice
 from tasks_app.run.context import TaskContext
-from tools_app.hooks import asking, builtin
-from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, HookContext, PastCall, Refuse
-from tools_app.hooks.loading import plugins
+from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, HookContext, PastCall, Refuse, answers, ask
+from tools_app.hooks.builtin import SAFE_MODE, HookSettings
+from tools_app.hooks.loading import hooks_for
 
 logger = logging.getLogger(__name__)
 _FAILED = Refuse(reason="this hook failed, so nobody has looked at the call. An administrator finds it in the log.")
@@ -47,25 +47,19 @@ class Opinion:
 
 
 def hooks_of(agent: Agent | None, *, off_record: bool = False) -> Sequence[Hook]:
-    """The plugins first, then that of a session off the record, then the agent's, each kind in a fixed order."""
-    own = [builtin.SafeMode()] if off_record else []
-    return [*plugins(tuple(settings.HOOKS)), *own, *(_of_agent(agent) if agent else ())]
-
-
-def _of_agent(agent: Agent) -> list[Hook]:
-    hooks: list[tuple[bool, Hook]] = [
-        (agent.safe_mode, builtin.SafeMode()),
-        (agent.autopilot, builtin.Autopilot()),
-        (bool(agent.withheld_patterns), builtin.OutputFilter(agent.withheld_patterns)),
-        (agent.self_verification, builtin.SelfVerification()),
-        (agent.termination_review, builtin.TerminationReview(by_model=agent.review_model is not None)),
-    ]
-    return [hook for is_on, hook in hooks if is_on]
+    """The plugins first, then the hooks that the agent's settings name; off the record, safe mode is always on."""
+    names = [*(agent.hooks if agent else ()), *([SAFE_MODE] if off_record else ())]
+    own = HookSettings()
+    if agent is not None:
+        own = HookSettings(
+            withheld_patterns=agent.withheld_patterns, reviews_by_model=agent.review_model_id is not None
+        )
+    return hooks_for(names, own, tuple(settings.HOOKS))
 
 
 def consult(context: TaskContext, method: str, call: Call, *about: Any) -> Opinion:
     """Asks each hook in turn, as long as no person comes first. Raises WorkAborted."""
-    asked = [hook for hook in context.hooks if asking.answers(hook, method)]
+    asked = [hook for hook in context.hooks if answers(hook, method)]
     if not asked:
         return Opinion()
     opinion = context.interruption.unless_aborted(_asked(asked, method, call, *about, surroundings(context)))
@@ -77,7 +71,7 @@ async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
     opinion = Opinion()
     for hook in hooks:
         try:
-            said = await asking.ask(hook, method, *about)
+            said = await ask(hook, method, *about)
         except Exception:
             logger.exception("the hook %s failed", hook.name)
             if method == "before_execution":

@@ -83,7 +83,7 @@ def _policy(context: TaskContext, in_session: list[str]) -> Policy:
     agent = context.agent
     off_record = context.session.off_record
     denied = [*in_session, *(agent.denied_tools if agent else ()), *(["memory"] if off_record else [])]
-    safe_only = off_record or bool(agent and agent.safe_mode)
+    safe_only = off_record or bool(agent and agent.safe_only)
     return policy_for(context.task.started_by_id, denied=denied, safe_only=safe_only)
 
 

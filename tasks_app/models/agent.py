@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Max, Q
 
 from llm_app.models import LogicalModel
+from tools_app.hooks.builtin import OUTPUT_FILTER, SAFE_MODE
 
 
 class AgentQuerySet(models.QuerySet["Agent"]):
@@ -29,14 +30,8 @@ class Agent(models.Model):
         LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Where the session names no model."
     )
     denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it never has.")
-    safe_mode = models.BooleanField(default=False, help_text="It has only safe tools, and of those only safe calls.")
-    autopilot = models.BooleanField(default=False, help_text="It asks nothing back: its questions are refused.")
-    self_verification = models.BooleanField(
-        default=False,
-        help_text="Before it hands over a result it is asked once to check it, and again after more work.",
-    )
-    termination_review = models.BooleanField(
-        default=False, help_text="A result that says nothing, or hides what failed, is sent back, twice a task at most."
+    hooks = models.JSONField(
+        default=list, blank=True, help_text="Names of the hooks that look at its calls, beside the plugins for all."
     )
     review_model = models.ForeignKey(
         LogicalModel,
@@ -49,8 +44,8 @@ class Agent(models.Model):
     withheld_patterns = models.JSONField(
         default=list,
         blank=True,
-        help_text="Regular expressions: results and messages in which one is found are withheld whole. "
-        "While there are any, messages are not streamed.",
+        help_text="Regular expressions of the output filter. While there are any, it is on, and messages are not "
+        "streamed.",
     )
     prune_outputs = models.BooleanField(
         default=False,
@@ -75,6 +70,19 @@ class Agent(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, **options: Any) -> None:
+        """Patterns are never there without the filter that they are for."""
+        if self.withheld_patterns and OUTPUT_FILTER not in self.hooks:
+            self.hooks = [*self.hooks, OUTPUT_FILTER]
+            if options.get("update_fields") is not None:
+                options["update_fields"] = [*options["update_fields"], "hooks"]
+        super().save(**options)
+
+    @property
+    def safe_only(self) -> bool:
+        """Whether it has only safe tools."""
+        return SAFE_MODE in self.hooks
 
 
 SECTIONS = {

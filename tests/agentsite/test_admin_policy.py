@@ -77,13 +77,14 @@ def test_a_persons_page_holds_their_blacklist(browser: Client) -> None:
 
 
 def test_an_agents_hooks_are_set_together(browser: Client) -> None:
-    fields = {"name": "Careful", "safe_mode": "on", "termination_review": "on", "denied_tools_0": ["shell"]}
+    fields = {"name": "Careful", "hooks": ["safe_mode", "termination_review"], "denied_tools_0": ["shell"]}
     sections = {"sections-TOTAL_FORMS": 0, "sections-INITIAL_FORMS": 0}
     response = save(browser, add("tasks_app_agent"), **fields, **sections, withheld_patterns="EMP-\\d+\n\nsecret(")
     assert "Line 2 is no regular expression" in errors(response)
     save(browser, add("tasks_app_agent"), **fields, **sections, withheld_patterns="EMP-\\d+\n")
     agent = Agent.objects.get()
-    assert (agent.safe_mode, agent.termination_review, agent.autopilot) == (True, True, False)
+    assert agent.hooks == ["safe_mode", "termination_review", "output_filter"]
+    assert agent.safe_only
     assert (agent.denied_tools, agent.withheld_patterns) == (["shell"], ["EMP-\\d+"])
 
 

@@ -42,8 +42,20 @@ def test_all_of_it_is_applied_once(configure: Any) -> None:
     assert policy.roles[0].approvals == {"shell": "always"}
     assert Limits.current().approval_hours == 2
     agent = Agent.objects.get()
-    assert (agent.safe_mode, agent.autopilot, agent.review_model) == (True, False, small)
+    assert agent.hooks == ["safe_mode", "self_verification", "termination_review", "output_filter"]
+    assert agent.review_model == small
     assert agent.withheld_patterns == [r"EMP-\d+"]
+
+
+def test_the_keys_for_single_hooks_change_the_list(configure: Any) -> None:
+    configure("agents: [{name: careful, hooks: [safe_mode, self_verification]}]\n")
+    assert Agent.objects.get().hooks == ["safe_mode", "self_verification"]
+    assert configure("agents: [{name: careful, safe_mode: false, autopilot: true}]\n") == [
+        "agent careful: hooks changed"
+    ]
+    assert Agent.objects.get().hooks == ["self_verification", "autopilot"]
+    configure("agents: [{name: careful, withheld_patterns: [secret]}]\n")
+    assert Agent.objects.get().hooks == ["self_verification", "autopilot", "output_filter"]
 
 
 def test_an_empty_role_gives_the_word_back_to_those_who_may_write(configure: Any) -> None:
@@ -57,6 +69,7 @@ def test_an_empty_role_gives_the_word_back_to_those_who_may_write(configure: Any
     [
         ("tools: [{name: shell, approvers: nobody}]\n", "there is no role called 'nobody'"),
         ("agents: [{name: a, review_model: nobody}]\n", "there is no model called 'nobody'"),
+        ("agents: [{name: a, hooks: [saef_mode]}]\n", "there is no hook called 'saef_mode'; there are safe_mode, "),
         ("agents: [{name: a, withheld_patterns: ['(']}]\n", "no regular expression"),
         ("roles: [{name: a, tools: {approvals: {shell: sometimes}}}]\n", "never"),
     ],

@@ -75,6 +75,16 @@ def test_it_is_whole_after_all_migrations(rows: Callable[[str], list[Any]], reco
     assert said == f"{calls:,} calls rebuilt, 0 mismatches. {sessions} chains of {entries:,} entries, 0 broken.\n"
 
 
+def test_what_an_agents_switches_said_is_carried_over(rows: Callable[[str], list[Any]], recorded: Path) -> None:
+    with closing(sqlite3.connect(recorded)) as database:
+        database.execute("UPDATE agents SET safe_mode = 1, termination_review = 1, withheld_patterns = '[\"x\"]'")
+        database.commit()
+    _manage(recorded, "migrate", "--verbosity=0")
+    assert rows("SELECT name, hooks FROM agents") == [("Clerk", '["safe_mode", "termination_review", "output_filter"]')]
+    _manage(recorded, "migrate", "tasks_app", "0004", "--verbosity=0")
+    assert rows("SELECT safe_mode, autopilot, self_verification, termination_review FROM agents") == [(1, 0, 0, 1)]
+
+
 def _manage(database: Path, *arguments: str) -> str:
     environment = {
         "PATH": os.environ["PATH"],

@@ -3,7 +3,7 @@
 import pytest
 
 from tools_app.hooks.base import PastCall
-from tools_app.hooks.builtin.review_rules import MEND, fault
+from tools_app.hooks.termination_review import ADVICE, fault
 
 
 def made(tool="file", status="succeeded", **arguments):
@@ -36,7 +36,7 @@ SPOKE = made("message", type="info", text="…")
 )
 def test_it_is_sent_back(code, text, attachments, past):
     assert fault(text, attachments, past) == code
-    assert code in MEND
+    assert code in ADVICE
 
 
 @pytest.mark.parametrize(

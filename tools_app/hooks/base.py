@@ -1,5 +1,8 @@
 """A hook, what it is asked, and what it may answer."""
 
+import asyncio
+import inspect
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -83,11 +86,15 @@ class Hook:
     A method may be a coroutine function, which must not block; an ordinary one runs in a thread of its own. It has
     `limit_s` seconds. One that raises or takes longer refuses before execution, and is skipped, visibly, after it and
     before completion. `filters_output`: while such a hook is on, nothing is streamed before the hook has passed it.
+    A plugin that is `for_all` looks at every call; another only at those of agents whose settings name it, where
+    administrators read its `summary`.
     """
 
     name = ""
+    summary = ""
     limit_s = 5.0
     filters_output = False
+    for_all = True
 
     def before_execution(self, call: Call, around: HookContext) -> Answer:
         """Before a call that is known, valid and allowed."""
@@ -97,3 +104,38 @@ class Hook:
 
     def before_completion(self, call: Call, around: HookContext) -> Answer:
         """Before the `message` that hands over the task's result, after `before_execution`."""
+
+
+def answers(hook: Hook, method: str) -> bool:
+    """Whether the hook has such a method of its own."""
+    return getattr(type(hook), method) is not getattr(Hook, method)
+
+
+async def ask(hook: Hook, method: str, *about: Any) -> Verdict | None:
+    """Raises TimeoutError, TypeError for what is no verdict, or whatever the hook raises."""
+    work = getattr(hook, method)
+    async with asyncio.timeout(hook.limit_s):
+        said = await (work(*about) if inspect.iscoroutinefunction(work) else _in_thread(work, *about))
+    if said is not None and not isinstance(said, Refuse | Annotate | AskApproval):
+        raise TypeError(f"{hook.name} answered with {type(said).__name__}")
+    return said
+
+
+def _in_thread(work: Callable[..., Any], *about: Any) -> "asyncio.Future[Any]":
+    """In a thread that nothing waits for when its time is over: a hook that hangs in it blocks no other."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(set_it: Callable[[Any], None], value: Any) -> None:
+        if not future.done():
+            set_it(value)
+
+    def run() -> None:
+        try:
+            outcome = (future.set_result, work(*about))
+        except Exception as error:  # noqa: BLE001  it is raised where the hook is awaited
+            outcome = (future.set_exception, error)
+        loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=run, name="hook", daemon=True).start()
+    return future

@@ -1,25 +1,40 @@
-"""The plugins that this installation has: entry points of the group `agentsite.hooks`, and those of a setting."""
+"""Which hooks look at a call: plugins, from entry points or a setting, and those that an agent chooses by name."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
 from tools_app.hooks.base import Call, Hook, HookContext, Refuse
+from tools_app.hooks.builtin import BUILTIN, HookSettings
 
 logger = logging.getLogger(__name__)
 GROUP = "agentsite.hooks"
 
 
 class Broken(Hook):
-    """Stands for a plugin that could not be loaded: without it, nobody has looked at the call."""
+    """In place of a hook that could not be loaded: it refuses every call, because nobody has looked at them."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def before_execution(self, call: Call, around: HookContext) -> Refuse:
         return Refuse(reason="the hook could not be loaded; an administrator finds the reason in the log")
+
+
+def hooks_for(chosen: Collection[str], settings: HookSettings, paths: tuple[str, ...]) -> list[Hook]:
+    """The plugins for all, then what an agent has chosen by name; a chosen hook that is not installed refuses all."""
+    installed = plugins(paths)
+    missing = [Broken(name) for name in chosen if name not in BUILTIN and name not in {hook.name for hook in installed}]
+    of_plugins = [hook for hook in installed if hook.for_all or hook.name in chosen]
+    return [*of_plugins, *missing, *(make(settings) for name, make in BUILTIN.items() if name in chosen)]
+
+
+def choices(paths: tuple[str, ...]) -> dict[str, str]:
+    """The names that an agent may choose, each with what the hook does."""
+    of_plugins = {hook.name: hook.summary for hook in plugins(paths) if not hook.for_all}
+    return {name: make(HookSettings()).summary for name, make in BUILTIN.items()} | of_plugins
 
 
 @cache

@@ -3,10 +3,12 @@
 import re
 from typing import Annotated
 
+from django.conf import settings
 from pydantic import AfterValidator, StringConstraints
 
 from agentsite.configuration.values import Name, Section
 from tasks_app.models.agent import SECTIONS
+from tools_app.hooks.loading import choices
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=20_000)]
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -26,17 +28,28 @@ def _expression(pattern: str) -> str:
     return pattern
 
 
+def _hook(name: str) -> str:
+    known = choices(tuple(settings.HOOKS))
+    if name not in known:
+        raise ValueError(f"there is no hook called {name!r}; there are {', '.join(known)}")
+    return name
+
+
 Pattern = Annotated[str, AfterValidator(_expression)]
 
 
 class Agent(Section):
-    """`sections` are those of its prompt that differ from what ships; an empty text brings that back."""
+    """`sections` are those of its prompt that differ from what ships; an empty text brings that back.
+
+    The keys from `safe_mode` to `termination_review` switch single `hooks` on and off.
+    """
 
     name: Name
     description: str = ""
     default: bool = False
     model: Name | None = None
     denied_tools: list[Name] = []
+    hooks: list[Annotated[str, AfterValidator(_hook)]] = []
     safe_mode: bool = False
     autopilot: bool = False
     self_verification: bool = False

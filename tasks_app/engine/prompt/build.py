@@ -114,7 +114,7 @@ def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequ
     In a mode without a field for tools, their list is left out here.
     """
     versions = PromptSection.objects.in_force(agent)
-    policy = policy_for(person.pk, denied=agent.denied_tools, safe_only=agent.safe_mode)
+    policy = policy_for(person.pk, denied=agent.denied_tools, safe_only=agent.safe_only)
     inputs = replace(
         inputs_of(person, policy, ToolVisibility(skills=catalogue(person.pk)), sandbox().name),
         mode=mode,

@@ -37,7 +37,7 @@ def test_nothing_of_it_happens_unless_it_is_asked_for(play, agent):
 
 
 def test_self_verification_asks_once_before_the_end(play, agent):
-    agent(self_verification=True)
+    agent(hooks=["self_verification"])
     run = play(READ, result("All good."), result("All good."))
     assert run.advance().state == "done"
     (_, (status, question), last) = run.results()
@@ -47,7 +47,7 @@ def test_self_verification_asks_once_before_the_end(play, agent):
 
 
 def test_it_asks_again_when_tools_have_run_since(play, agent):
-    agent(self_verification=True)
+    agent(hooks=["self_verification"])
     run = play(result("One."), READ, result("Two."), result("Two."))
     assert run.advance().state == "done"
     assert [status for status, _ in run.results()] == ["blocked", "succeeded", "blocked", "succeeded"]
@@ -55,7 +55,7 @@ def test_it_asks_again_when_tools_have_run_since(play, agent):
 
 
 def test_every_task_is_asked_for_itself(play, agent):
-    agent(self_verification=True)
+    agent(hooks=["self_verification"])
     play(result("One."), result("One.")).advance()
     run = play(result("Two."), result("Two."))
     assert run.advance().state == "done"
@@ -63,7 +63,7 @@ def test_every_task_is_asked_for_itself(play, agent):
 
 
 def test_a_bad_end_is_sent_back_with_a_code_and_how_to_mend_it(play, agent):
-    agent(termination_review=True)
+    agent(hooks=["termination_review"])
     run = play(WRITE, result("Everything is done."), result(NOTES))
     assert run.advance().state == "done"
     status, content = run.results()[1]
@@ -75,14 +75,14 @@ def test_a_bad_end_is_sent_back_with_a_code_and_how_to_mend_it(play, agent):
 
 
 def test_the_review_gives_in_after_two_refusals(play, agent):
-    agent(termination_review=True)
+    agent(hooks=["termination_review"])
     run = play(READ, result("Done."), result("Done!"), result("Done."))
     assert run.advance().state == "done"
     assert [status for status, _ in run.results()] == ["succeeded", "blocked", "blocked", "succeeded"]
 
 
 def test_safe_mode_hides_and_refuses_what_is_not_safe(play, agent):
-    agent(safe_mode=True)
+    agent(hooks=["safe_mode"])
     run = play(call("shell", command="ls"), WRITE, READ, result("Looked at it: the folder is empty."))
     assert run.advance().state == "done"
     hidden, refused, read, _ = run.results()
@@ -93,7 +93,7 @@ def test_safe_mode_hides_and_refuses_what_is_not_safe(play, agent):
 
 
 def test_on_autopilot_a_question_is_refused(play, agent):
-    agent(autopilot=True)
+    agent(hooks=["autopilot"])
     run = play(call("message", type="ask", text="Which one?"), result("I took the first one."))
     assert run.advance().state == "done"
     assert run.results()[0][0] == "blocked"
@@ -160,7 +160,7 @@ def test_while_it_is_on_no_message_is_streamed(patterns, play, agent, monkeypatc
 def test_what_was_streamed_of_a_refused_result_is_withdrawn(play, agent, monkeypatch):
     withdrawn = []
     monkeypatch.setattr("tasks_app.events.live_stream.LiveStream.withdraw", lambda stream: withdrawn.append(stream.id))
-    agent(self_verification=True)
+    agent(hooks=["self_verification"])
     run = play(result("One."), result("Two."))
     run.advance()
     refused, accepted = [entry for entry in run.entries if entry.context_type == "ai_message"]
@@ -174,7 +174,7 @@ def test_what_was_streamed_of_a_refused_result_is_withdrawn(play, agent, monkeyp
 @pytest.fixture
 def reviewed(http_session, http_provider):
     model = factories.RouteFactory(provider=http_session.model.routes.get().provider, provider_model="reviewer").model
-    agent = Agent.objects.create(name="reviewed", termination_review=True, review_model=model)
+    agent = Agent.objects.create(name="reviewed", hooks=["termination_review"], review_model=model)
     Session.objects.filter(pk=http_session.pk).update(agent=agent)
 
 

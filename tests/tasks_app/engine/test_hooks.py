@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from tasks_app import services
-from tasks_app.models import Approval
+from tasks_app.models import Agent, Approval, Session
 from tests.tasks_app.engine import plugins
 from tests.tasks_app.engine.conftest import call, result
 from tests.waiting import takes_less_than, until
@@ -130,3 +130,26 @@ def test_entry_points_are_hooks_too(play, settings, monkeypatch):
     run.advance()
     loading.plugins.cache_clear()
     assert run.results()[0][1].startswith("Refused by keeper")
+
+
+def test_a_plugin_for_some_is_asked_only_where_an_agent_names_it(play, hooked, monkeypatch):
+    monkeypatch.setattr(plugins.NoSecretsFile, "for_all", False)
+    loading.plugins.cache_clear()
+    hooked("NoSecretsFile")
+    secret = call("file", action="write", path="secret.txt", content="x")
+    run = play(secret, result())
+    run.advance()
+    assert run.results()[0][0] == "succeeded"
+    Session.objects.update(agent=Agent.objects.create(name="guarded", hooks=["keeper"]))
+    run = play(secret, result())
+    run.advance()
+    assert run.results()[-2] == ("blocked", "Refused by keeper (PRIVATE): this file is nobody's business.")
+    assert "keeper" in loading.choices(("tests.tasks_app.engine.plugins.NoSecretsFile",))
+
+
+def test_a_chosen_hook_that_is_not_installed_refuses_every_call(play):
+    run = play(WRITE, result())
+    Session.objects.update(agent=Agent.objects.create(name="guarded", hooks=["gone"]))
+    run.advance()
+    assert run.results()[0][0] == "blocked"
+    assert "could not be loaded" in run.results()[0][1]

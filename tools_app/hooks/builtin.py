@@ -1,0 +1,102 @@
+"""The hooks that come with the server. Each is off unless an agent's settings name it."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tools_app.hooks.base import Call, Hook, HookContext, Outcome, Refuse
+from tools_app.hooks.termination_review import TerminationReview
+
+SAFE_MODE, OUTPUT_FILTER = "safe_mode", "output_filter"
+QUESTION = (
+    "before you finish, check your own work. Compare the result with what was asked, point by point. Look at the "
+    "files, outputs or sources that it rests on; do not trust your memory of them. If something is missing or wrong, "
+    "mend it first. Then hand over the result again."
+)
+
+
+class SafeMode(Hook):
+    """Tools that are not safe as a whole, the policy does not even show."""
+
+    name = "safe mode"
+    summary = "It has only safe tools, and of those only safe calls."
+
+    async def before_execution(self, call: Call, around: HookContext) -> Refuse | None:
+        if call.danger == "safe":
+            return None
+        return Refuse(reason=f"this call is {call.danger}, and only safe calls run here. Read, search and report.")
+
+
+class Autopilot(Hook):
+    name = "autopilot"
+    summary = "Nobody is there to answer: its questions are refused, and it decides for itself."
+
+    async def before_execution(self, call: Call, around: HookContext) -> Refuse | None:
+        if call.tool != "message" or call.arguments.get("type") != "ask":
+            return None
+        return Refuse(reason="no one is there to answer. Decide yourself, and say in the result what you assumed.")
+
+
+class OutputFilter(Hook):
+    """Withholds a whole result, or a whole message, in which a pattern is found. Rewrites nothing.
+
+    `patterns` are regular expressions; the model learns the number of the one that was found, not its text.
+    """
+
+    name = "output filter"
+    summary = "Results and messages in which one of its patterns is found are withheld whole."
+    filters_output = True
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._patterns = [re.compile(pattern) for pattern in patterns]
+
+    def before_execution(self, call: Call, around: HookContext) -> Refuse | None:
+        if call.tool != "message":
+            return None
+        return self._found(json.dumps(dict(call.arguments), ensure_ascii=False), *_texts(call.arguments), call.words)
+
+    def after_execution(self, call: Call, outcome: Outcome, around: HookContext) -> Refuse | None:
+        return self._found(outcome.content)
+
+    def _found(self, *texts: str) -> Refuse | None:
+        for number, pattern in enumerate(self._patterns, 1):
+            if any(pattern.search(text) for text in texts):
+                return Refuse(reason=f"it holds what must not be seen here (pattern {number}).")
+        return None
+
+
+def _texts(arguments: "object") -> Iterable[str]:
+    """As they are, too: JSON writes line breaks and quotes in another way."""
+    values = arguments.values() if isinstance(arguments, dict) else ()
+    return [value for value in values if isinstance(value, str)]
+
+
+class SelfVerification(Hook):
+    name = "self-verification"
+    summary = "Before it hands over a result it is asked once to check it, and again after more work."
+
+    async def before_completion(self, call: Call, around: HookContext) -> Refuse | None:
+        for past in reversed(around.past()):
+            if past.refused_by == self.name:
+                return None
+            if past.tool != "message":
+                break
+        return Refuse(reason=QUESTION)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HookSettings:
+    """What an agent sets for its hooks."""
+
+    withheld_patterns: Sequence[str] = ()
+    reviews_by_model: bool = False
+
+
+BUILTIN: Mapping[str, Callable[[HookSettings], Hook]] = {
+    SAFE_MODE: lambda settings: SafeMode(),
+    "autopilot": lambda settings: Autopilot(),
+    OUTPUT_FILTER: lambda settings: OutputFilter(settings.withheld_patterns),
+    "self_verification": lambda settings: SelfVerification(),
+    "termination_review": lambda settings: TerminationReview(by_model=settings.reviews_by_model),
+}
