@@ -7,7 +7,6 @@ from django.contrib import admin
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
-from agentsite import search_admin  # noqa: F401  registers them
 from agentsite.models import AppliedValue
 
 # One login for the whole site, with its limit on attempts.

@@ -6,8 +6,8 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from agentsite.checks import broker, database, worker
-from agentsite.checks.finding import Finding, Status
+from agentsite.checks import broker, infrastructure, worker
+from agentsite.checks.messages import Finding, Status
 
 
 @never_cache
@@ -27,7 +27,7 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 
 def _needed() -> Iterator[Finding]:
-    reachable = database.reachable()
+    reachable = infrastructure.reachable()
     yield reachable
     yield broker.reachable()
     yield worker.heartbeat() if reachable.ok else worker.unknown()

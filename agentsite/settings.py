@@ -38,7 +38,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
-    "agentsite.security.ContentSecurityPolicy",
+    "agentsite.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -209,7 +209,7 @@ LOGGING = {
         },
         "json": {"()": "llm_app.redaction.logs.JSONFormatter"},
     },
-    "filters": {"one line": {"()": "agentsite.security.OneLine"}},
+    "filters": {"one line": {"()": "agentsite.middleware.OneLine"}},
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": env.str("LOG_FORMAT", default="line")},
     },

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 
-from agentsite.serving import sign_in
+from agentsite.accounts import sign_in
 
 
 @never_cache

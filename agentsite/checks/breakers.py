@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agentsite.checks.finding import Finding, broken, note
+from agentsite.checks.messages import Finding, broken, note
 from llm_app.models import BreakerState, CircuitBreaker
 
 _RESET = "Reset its breaker in the admin when it shall be left to itself again."

@@ -3,7 +3,7 @@
 from celery import current_app
 from kombu.exceptions import OperationalError
 
-from agentsite.checks.finding import Finding, broken, fine
+from agentsite.checks.messages import Finding, broken, fine
 from agentsite.environment import EMBEDDED
 
 _NAME = "broker"

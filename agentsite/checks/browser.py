@@ -1,6 +1,6 @@
 """The browser, with which tools look at pages."""
 
-from agentsite.checks.finding import Finding, fine, note
+from agentsite.checks.messages import Finding, fine, note
 from tools_app.browser import program
 
 _NAME = "browser"

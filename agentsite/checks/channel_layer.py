@@ -4,7 +4,7 @@ import asyncio
 
 from channels.layers import get_channel_layer
 
-from agentsite.checks.finding import Finding, broken, fine
+from agentsite.checks.messages import Finding, broken, fine
 from tasks_app.events import event_loop
 
 _NAME = "channel layer"

@@ -2,7 +2,7 @@
 
 import shutil
 
-from agentsite.checks.finding import Finding, broken, fine, note
+from agentsite.checks.messages import Finding, broken, fine, note
 from agentsite.environment import VAR_DIR
 
 _NAME = "disk"

@@ -7,18 +7,18 @@ from agentsite.checks import (
     broker,
     browser,
     channel_layer,
-    database,
     disk,
-    files,
     hooks,
+    infrastructure,
+    machine,
     mcp,
-    providers,
+    operation,
     sandbox,
     settings,
     skills,
     worker,
 )
-from agentsite.checks.finding import Finding
+from agentsite.checks.messages import Finding
 from agentsite.environment import EMBEDDED
 
 
@@ -31,15 +31,15 @@ def run_checks() -> Iterator[Finding]:
     if all(finding.ok for finding in tables):
         yield worker.heartbeat()
         yield sandbox.works()
-        yield providers.default_model()
-        yield from providers.each()
+        yield operation.default_model()
+        yield from operation.each()
         yield from breakers.unusual()
         yield from mcp.unusual()
         yield from skills.unusual()
     yield browser.installed()
     yield disk.space()
-    yield files.keys()
-    yield files.data()
+    yield machine.keys()
+    yield machine.data()
     yield from hooks.loaded()
     yield from settings.safe()
 
@@ -49,7 +49,7 @@ def quick() -> Iterator[Finding]:
     yield worker.heartbeat()
     if EMBEDDED:  # in a team, commands run where the workers are
         yield sandbox.works()
-    yield providers.default_model()
+    yield operation.default_model()
     yield from breakers.unusual()
     yield from mcp.unusual()
     yield from skills.unusual()
@@ -59,8 +59,8 @@ def quick() -> Iterator[Finding]:
 
 
 def _tables() -> Iterator[Finding]:
-    reachable = database.reachable()
+    reachable = infrastructure.reachable()
     yield reachable
     if reachable.ok:
-        yield database.migrations()
-        yield from filter(None, [database.journal()])
+        yield infrastructure.migrations()
+        yield from filter(None, [infrastructure.journal()])

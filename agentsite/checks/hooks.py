@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from agentsite.checks.finding import Finding, broken, fine
+from agentsite.checks.messages import Finding, broken, fine
 from tools_app.hooks.loading import Broken, plugins
 
 _NAME = "hooks"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.db.models import F
 
-from agentsite.checks.finding import Finding, broken, note
+from agentsite.checks.messages import Finding, broken, note
 from tools_app.models import McpServer, McpTool
 
 

@@ -1,6 +1,6 @@
 """The sandbox, in which commands run."""
 
-from agentsite.checks.finding import Finding, broken, fine, note
+from agentsite.checks.messages import Finding, broken, fine, note
 from tasks_app import workspaces
 from tools_app.sandbox.choice import NoSandbox
 

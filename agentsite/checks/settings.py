@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from agentsite.checks.finding import Finding, broken, fine, note
+from agentsite.checks.messages import Finding, broken, fine, note
 from agentsite.environment import EMBEDDED
 
 _NAME = "settings"

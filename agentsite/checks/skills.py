@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from agentsite.checks.finding import Finding, note
+from agentsite.checks.messages import Finding, note
 from tools_app.models import Skill
 from tools_app.skills.installed import installed, refused
 from tools_app.skills.reading import remark

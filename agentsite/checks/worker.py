@@ -1,6 +1,6 @@
 """The workers, which advance tasks."""
 
-from agentsite.checks.finding import Finding, broken, fine, note
+from agentsite.checks.messages import Finding, broken, fine, note
 from agentsite.environment import EMBEDDED
 from agentsite.serving import server_lock
 from tasks_app.models import EngineProcess

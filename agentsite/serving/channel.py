@@ -14,7 +14,7 @@ from daphne.http_protocol import WebRequest
 from twisted.internet import threads
 from twisted.web import http
 
-from agentsite.serving import bodies
+from agentsite.serving import limits
 from tasks_app.api.problems import CONTENT_TYPE, Problem
 
 logger = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ class Channel(http.HTTPChannel):
         return bool(super().headerReceived(line))
 
     def allHeadersReceived(self) -> None:
-        most = bodies.largest(self._path)
+        most = limits.largest(self._path)
         if self.length is None:
             self._refuse(411, "Send the whole body with its Content-Length, not in chunks.")
         elif self.length > most:
@@ -122,7 +122,7 @@ class Channel(http.HTTPChannel):
 
     def _take(self, length: int) -> None:
         self._expect(BODY_SECONDS + length / SLOWEST)
-        if length > bodies.ANONYMOUS:
+        if length > limits.ANONYMOUS:
             self._ask()
         super().allHeadersReceived()
 
@@ -139,12 +139,12 @@ class Channel(http.HTTPChannel):
         self.transport.pauseProducing()
         headers = self.requests[-1].requestHeaders
         values = ["; ".join(headers.getRawHeaders(name, [])) for name in ("Cookie", "Authorization")]
-        threads.deferToThread(bodies.is_known, *values).addCallbacks(self._answered, self._unanswered)
+        threads.deferToThread(limits.is_known, *values).addCallbacks(self._answered, self._unanswered)
 
     def _answered(self, is_known: bool) -> None:
         self._is_asking, self._is_known = False, is_known
         if not is_known and not self._handlingRequest:
-            limit = f"{bodies.ANONYMOUS // 1024} KiB"
+            limit = f"{limits.ANONYMOUS // 1024} KiB"
             self._refuse(413, f"Whoever is not signed in sends at most {limit}. Sign in, or send a valid token.")
         elif self._owes_continue:
             super()._send100Continue()

@@ -1,6 +1,6 @@
 """What `serve` prints when it is ready."""
 
-from agentsite.serving import sign_in
+from agentsite.accounts import sign_in
 from agentsite.serving.first_start import Admin
 from tasks_app.workspaces import sandbox
 

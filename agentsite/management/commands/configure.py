@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from agentsite.checks import database
+from agentsite.checks import infrastructure
 
 
 class Command(BaseCommand):
@@ -38,5 +38,5 @@ class Command(BaseCommand):
 
 
 def _require_tables() -> None:
-    if not (finding := database.migrations()).ok:
+    if not (finding := infrastructure.migrations()).ok:
         raise CommandError(f"{finding.sentence} {finding.mend}")

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from agentsite.checks.examination import run_checks
-from agentsite.checks.finding import Finding, Status
+from agentsite.checks.messages import Finding, Status
 
 
 class Command(BaseCommand):

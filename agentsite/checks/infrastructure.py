@@ -5,7 +5,7 @@ from contextlib import closing
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from agentsite.checks.finding import Finding, broken, fine
+from agentsite.checks.messages import Finding, broken, fine
 
 _NAME = "database"
 _SECONDS = 2

@@ -1,10 +1,10 @@
 """The shape of the configuration file. Names and defaults are those of the outward interface."""
 
-from agentsite.configuration.schema.agents import Agent, Workflow
-from agentsite.configuration.schema.people import Budget, Limits, Role, User
-from agentsite.configuration.schema.providers import LogicalModel, Provider, Route
-from agentsite.configuration.schema.tools import McpServer, Network, Search, Tool
-from agentsite.configuration.values import Section
+from agentsite.configuration.agents import Agent, Workflow
+from agentsite.configuration.models import LogicalModel, Provider, Route
+from agentsite.configuration.people import Budget, Limits, Role, User
+from agentsite.configuration.section import Section
+from agentsite.configuration.tools import McpServer, Network, Search, Tool
 
 __all__ = [
     "Agent",

@@ -6,7 +6,7 @@ from typing import Annotated
 from django.conf import settings
 from pydantic import AfterValidator, StringConstraints
 
-from agentsite.configuration.values import Name, Section
+from agentsite.configuration.section import Name, Section
 from tasks_app.models.agent import SECTIONS
 from tools_app.hooks.loading import choices
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agentsite.checks.finding import Finding, broken, fine, note
+from agentsite.checks.messages import Finding, broken, fine, note
 from agentsite.environment import VAR_DIR
 
 _OTHERS = 0o077

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.core.exceptions import ImproperlyConfigured
 
-from agentsite.checks.finding import Finding, broken, fine, note
+from agentsite.checks.messages import Finding, broken, fine, note
 from llm_app.connection_test import try_models
 from llm_app.models import ModelKind, Protocol, Provider, Route
 

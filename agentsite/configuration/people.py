@@ -5,7 +5,7 @@ from typing import Annotated
 from django.contrib.auth.models import AbstractBaseUser
 from pydantic import AfterValidator, Field, StringConstraints
 
-from agentsite.configuration.values import Count, CountOrNone, Dollars, Name, Secret, Section, Tokens
+from agentsite.configuration.section import Count, CountOrNone, Dollars, Name, Secret, Section, Tokens
 from tools_app.models import Approval
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
-from agentsite.configuration.values import Name, Section, WebAddress
+from agentsite.configuration.section import Name, Section, WebAddress
 from tools_app.models import Approval, DangerLevel, SearchEngineKind
 from tools_app.network.policy import NetworkPolicy
 

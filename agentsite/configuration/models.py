@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, JsonValue, SecretStr, StringConstraints, model_validator
 
-from agentsite.configuration.values import Amount, Count, CountOrNone, Name, Number, Seconds, Section, WebAddress
+from agentsite.configuration.section import Amount, Count, CountOrNone, Name, Number, Seconds, Section, WebAddress
 from llm_app.models import ModelKind, Protocol
 
 
