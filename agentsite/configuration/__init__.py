@@ -1,6 +1,7 @@
-"""The configuration file: its shape, how it is read, and how it is applied."""
+"""The configuration file: its sections, how it is loaded, and how it is applied."""
 
-from agentsite.configuration.mistakes import ConfigurationError
-from agentsite.configuration.start import apply_at_start
+from agentsite.configuration.document import ConfigurationError
+from agentsite.configuration.installation import apply, apply_at_start, notes, preview
+from agentsite.configuration.loader import load
 
-__all__ = ["ConfigurationError", "apply_at_start"]
+__all__ = ["ConfigurationError", "apply", "apply_at_start", "load", "notes", "preview"]

@@ -1,14 +1,20 @@
-"""Agents, and the workflows that their tasks may go through."""
+"""The sections `agents` and `workflows`: how an agent is set up, and the steps that a task may go through in order."""
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from django.conf import settings
 from pydantic import AfterValidator, StringConstraints
 
-from agentsite.configuration.section import Name, Section
+from agentsite.configuration.section import Name, Section, put
+from llm_app.models import LogicalModel
+from tasks_app.models import Agent, PromptSection, Workflow, WorkflowStep
 from tasks_app.models.agent import SECTIONS
+from tools_app.hooks.builtin import OUTPUT_FILTER
 from tools_app.hooks.loading import choices
+
+SWITCHES = ("safe_mode", "autopilot", "self_verification", "termination_review")
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=20_000)]
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -38,8 +44,8 @@ def _hook(name: str) -> str:
 Pattern = Annotated[str, AfterValidator(_expression)]
 
 
-class Agent(Section):
-    """`sections` are those of its prompt that differ from what ships; an empty text brings that back.
+class AgentSection(Section):
+    """`sections` are the prompt sections that replace the shipped ones; an empty text restores the shipped one.
 
     The keys from `safe_mode` to `termination_review` switch single `hooks` on and off.
     """
@@ -62,12 +68,75 @@ class Agent(Section):
     sections: dict[Annotated[str, AfterValidator(_known)], Text] = {}
 
 
-class WorkflowStep(Section):
+class WorkflowStepSection(Section):
     title: Title
     instructions: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class Workflow(Section):
+class WorkflowSection(Section):
     name: Name
     description: str = ""
-    steps: list[WorkflowStep] = []
+    steps: list[WorkflowStepSection] = []
+
+
+def apply_agents(agents: Sequence[AgentSection]) -> Iterator[str]:
+    for item in agents:
+        row = Agent.objects.filter(name=item.name).first() or Agent(name=item.name)
+        values = item.given("name", "default", "sections", *SWITCHES) | _hooks(item, row)
+        for field in {"model", "review_model"} & item.model_fields_set:
+            values[field] = LogicalModel.objects.filter(name=values[field]).first()
+        yield from put(row, values, f"agent {item.name}")
+        yield from _prompt_sections(row, item.sections)
+        if "default" in item.model_fields_set:
+            yield from _default(row, is_default=item.default)
+
+
+def _hooks(item: AgentSection, row: Agent) -> dict[str, list[str]]:
+    """The list of hooks: the file's, or the present one, as the keys for single hooks change it."""
+    given = item.model_fields_set
+    if not given & {"hooks", "withheld_patterns", *SWITCHES}:
+        return {}
+    names = dict.fromkeys(item.hooks if "hooks" in given else row.hooks)
+    for name in SWITCHES:
+        if name in given:
+            names.update({name: None}) if getattr(item, name) else names.pop(name, None)
+    if item.withheld_patterns if "withheld_patterns" in given else row.withheld_patterns:
+        names[OUTPUT_FILTER] = None
+    return {"hooks": list(names)}
+
+
+def _prompt_sections(agent: Agent, texts: Mapping[str, str]) -> Iterator[str]:
+    """A new version where the text differs. Older versions are kept."""
+    present = dict(PromptSection.objects.texts_of(agent))
+    for name, text in texts.items():
+        if present.get(name, "") != text:
+            PromptSection.objects.create(agent=agent, section=name, text=text)
+            yield f"agent {agent}: a new version of the section {name}"
+
+
+def _default(agent: Agent, *, is_default: bool) -> Iterator[str]:
+    current = Agent.objects.default()
+    if is_default == (current == agent):
+        return
+    Agent.objects.filter(is_default=True).update(is_default=False)
+    Agent.objects.filter(pk=agent.pk).update(is_default=is_default)
+    yield f"agent {agent}: is {'' if is_default else 'no longer '}the default agent"
+
+
+def apply_workflows(workflows: Sequence[WorkflowSection]) -> Iterator[str]:
+    for item in workflows:
+        row = Workflow.objects.filter(name=item.name).first() or Workflow(name=item.name)
+        yield from put(row, item.given("name", "steps"), f"workflow {item.name}")
+        if "steps" in item.model_fields_set:
+            yield from _replace_steps(row, [step.model_dump() for step in item.steps])
+
+
+def _replace_steps(workflow: Workflow, steps: Sequence[dict[str, str]]) -> Iterator[str]:
+    """Replaces all steps if one differs. Running tasks keep theirs."""
+    if workflow.laid_down()["steps"] == steps:
+        return
+    workflow.steps.all().delete()
+    WorkflowStep.objects.bulk_create(
+        WorkflowStep(workflow=workflow, position=place, **step) for place, step in enumerate(steps, 1)
+    )
+    yield f"workflow {workflow}: {len(steps)} steps"

@@ -1,17 +1,42 @@
-"""A YAML file as data, with `${NAME}` taken from the environment, and the line that each part of it stands on."""
+"""A YAML file as data, with `${NAME}` taken from the environment; and its mistakes, each with its line."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from agentsite.configuration.mistakes import Location, Mistake
-
 _VARIABLE = re.compile(r"\$\{(\w+)\}", re.ASCII)
-# While YAML is parsed, a variable stands between two characters of the private use area: the braces of `${NAME}` would
+# While YAML is parsed, a variable is put between two characters of the private use area: the braces of `${NAME}` would
 # end a plain text inside `{…}`, and a value that is put in before could change the structure of the file.
 _MARKED = re.compile("\ue000(\\w+)\ue001", re.ASCII)
+
+
+Location = Sequence[str | int]
+
+
+@dataclass(frozen=True, order=True)
+class Mistake:
+    line: int
+    text: str
+
+
+class ConfigurationError(Exception):
+    """The configuration file has mistakes. The message lists them all, with file and line, and no value of the file."""
+
+    def __init__(self, path: Path, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = sorted(set(mistakes))
+        found = "a mistake" if len(self.mistakes) == 1 else f"{len(self.mistakes)} mistakes"
+        lines = [f"  {path}:{mistake.line}: {mistake.text}" for mistake in self.mistakes]
+        super().__init__("\n".join([f"The configuration file has {found}. Nothing was changed.", *lines]))
+
+
+def words(location: Location) -> str:
+    """`("providers", 0, "name")` as a person writes it: `providers[0].name`."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return "".join(parts).lstrip(".")
 
 
 class _Loader(yaml.SafeLoader):
@@ -67,7 +92,7 @@ class Document:
         seen = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                self._wrong(key.start_mark, f"the key {key.value!r} stands here twice")
+                self._wrong(key.start_mark, f"the key {key.value!r} appears twice")
             seen.add(key.value if isinstance(key, yaml.ScalarNode) else None)
 
     def _fill_in(self, node: yaml.ScalarNode) -> None:

@@ -1,31 +1,50 @@
-"""Providers, and the logical models that are routed to them."""
+"""The sections `providers` and `models`: who answers, and the logical models that are routed to them."""
 
-from typing import Annotated, Self
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Self
 
+from django.contrib.auth.models import Group
+from django.db.models import Q
 from pydantic import Field, JsonValue, SecretStr, StringConstraints, model_validator
 
-from agentsite.configuration.section import Amount, Count, CountOrNone, Name, Number, Seconds, Section, WebAddress
-from llm_app.models import ModelKind, Protocol
+from agentsite.configuration.section import (
+    Amount,
+    Count,
+    CountOrNone,
+    Name,
+    Number,
+    Seconds,
+    Section,
+    WebAddress,
+    default_of,
+    put,
+)
+from llm_app.breaker.changes import give_new_chance
+from llm_app.breaker.rules import Thresholds
+from llm_app.models import LogicalModel, ModelKind, Protocol, Provider, Route
+
+_DEFAULT = "default"
+_DEMO = Q(provider__protocol=Protocol.SCRIPTED, provider_model="demo")  # stands in until there is a model
 
 
-class Breaker(Section):
-    """When a provider is left alone for a while."""
+class BreakerSection(Section):
+    """When calls to a failing provider are paused."""
 
-    window: Count = 20
-    failure_ratio: Annotated[Number, Field(gt=0, le=1)] = 0.5
-    min_calls: Count = 5
-    cooldown_s: Seconds = 30
+    window: Count = Thresholds.window
+    failure_ratio: Annotated[Number, Field(gt=0, le=1)] = Thresholds.failure_ratio
+    min_calls: Count = Thresholds.min_calls
+    cooldown_s: Seconds = Thresholds.cooldown_s
 
 
-class Provider(Section):
+class ProviderSection(Section):
     name: Name
     protocol: Protocol
     base_url: WebAddress = ""
     api_key: SecretStr = SecretStr("")
     litellm_provider: Annotated[str, StringConstraints(max_length=50)] = ""
-    timeout_s: Seconds = 120
-    total_timeout_s: Seconds = 600
-    breaker: Breaker = Breaker()
+    timeout_s: Seconds = default_of(Provider, "timeout_s")
+    total_timeout_s: Seconds = default_of(Provider, "total_timeout_s")
+    breaker: BreakerSection = BreakerSection()
     enabled: bool = True
 
     @model_validator(mode="after")
@@ -37,7 +56,7 @@ class Provider(Section):
         return self
 
 
-class Price(Section):
+class PriceSection(Section):
     """USD per million tokens."""
 
     input: Amount
@@ -45,11 +64,11 @@ class Price(Section):
     output: Amount
 
 
-class Route(Section):
+class RouteSection(Section):
     provider: Name
     model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
     priority: Annotated[Count, Field(le=32_767)] | None = None  # the place in the list
-    price: Price | None = None
+    price: PriceSection | None = None
     temperature: Annotated[Amount, Field(le=2)] | None = None
     max_tokens: Count | None = None
     thinking_budget: CountOrNone | None = None
@@ -60,10 +79,108 @@ class Route(Section):
     quirks: dict[str, JsonValue] = {}
 
 
-class LogicalModel(Section):
+class ModelSection(Section):
     name: Name
     kind: ModelKind = ModelKind.TEXT
-    context_window: Count = 128_000
-    max_output_tokens: Count = 8_192
+    context_window: Count = default_of(LogicalModel, "context_window")
+    max_output_tokens: Count = default_of(LogicalModel, "max_output_tokens")
     roles: list[Name] = []
-    providers: list[Route] = []
+    providers: list[RouteSection] = []
+
+
+def apply_providers(providers: Sequence[ProviderSection]) -> Iterator[str]:
+    for item in providers:
+        values = item.given("name", "api_key", "breaker")
+        if "api_key" in item.model_fields_set:
+            values["api_key"] = item.api_key.get_secret_value()
+        if "breaker" in item.model_fields_set:
+            values["breaker"] = item.breaker.model_dump(exclude_unset=True)
+        row = Provider.objects.filter(name=item.name).first() or Provider(name=item.name)
+        changed = list(put(row, values, f"provider {item.name}"))
+        if changed:
+            give_new_chance(row)
+        yield from changed
+
+
+def apply_models(models: Sequence[ModelSection]) -> Iterator[str]:
+    for item in models:
+        row = LogicalModel.objects.filter(name=item.name).first() or LogicalModel(name=item.name)
+        yield from put(row, item.given("name", "providers", "roles"), f"model {item.name}")
+        if "roles" in item.model_fields_set:
+            yield from _open_to(row, item.roles)
+        if "providers" in item.model_fields_set:
+            yield from _apply_routes(row, item.providers)
+    yield from _choose_default([item.name for item in models if item.kind == ModelKind.TEXT])
+
+
+def _open_to(row: LogicalModel, roles: Sequence[str]) -> Iterator[str]:
+    """Without a role, the model is open to everyone."""
+    present = set(row.roles.values_list("name", flat=True))
+    if set(roles) != present:
+        row.roles.set(Group.objects.filter(name__in=roles))
+        yield f"model {row}: roles [{', '.join(sorted(present))}] → [{', '.join(sorted(roles))}]"
+
+
+def _choose_default(names: Sequence[str]) -> Iterator[str]:
+    """The model called `default`; else the first one, where there was none but the demo's."""
+    current = LogicalModel.objects.filter(is_default=True).first()
+    if _DEFAULT in names:
+        chosen = _DEFAULT
+    elif names and (current is None or not current.routes.exclude(_DEMO).exists()):
+        chosen = names[0]
+    else:
+        return
+    if current is not None and current.name == chosen:
+        return
+    LogicalModel.objects.filter(is_default=True).update(is_default=False)
+    LogicalModel.objects.filter(name=chosen).update(is_default=True)
+    yield f"model {chosen}: is the default model now" + (f", in place of {current}" if current else "")
+
+
+def _apply_routes(model: LogicalModel, routes: Sequence[RouteSection]) -> Iterator[str]:
+    """The routes of the file come first, in its order. Others stay, after them; only the demo's route is removed."""
+    present = list(model.routes.select_related("provider"))
+    last = 0
+    for place, item in enumerate(routes, 1):
+        priority = item.priority or place
+        last = max(last, priority)
+        row = _take(present, item, routes) or Route(model=model, provider=Provider.objects.get(name=item.provider))
+        yield from put(row, _values(item) | {"priority": priority}, f"route {model} → {item.provider}/{item.model}")
+    if routes:
+        yield from _remove_demo(model, present)
+        yield from _move_behind(present, last)
+
+
+def _take(present: list[Route], item: RouteSection, routes: Sequence[RouteSection]) -> Route | None:
+    """The row to the same model, or else one to the same provider that no route of the file names."""
+    meant = {(route.provider, route.model) for route in routes}
+    same = [row for row in present if _target(row) == (item.provider, item.model)]
+    free = [row for row in present if row.provider.name == item.provider and _target(row) not in meant]
+    row = next(iter(same + free), None)
+    if row is not None:
+        present.remove(row)
+    return row
+
+
+def _target(row: Route) -> tuple[str, str]:
+    return row.provider.name, row.provider_model
+
+
+def _values(item: RouteSection) -> dict[str, Any]:
+    values = item.given("provider", "model", "price", "priority") | {"provider_model": item.model}
+    if "price" in item.model_fields_set:
+        values["price"] = item.price.model_dump(exclude_unset=True) if item.price else {}
+    return values
+
+
+def _remove_demo(model: LogicalModel, rest: list[Route]) -> Iterator[str]:
+    for row in model.routes.filter(_DEMO, pk__in=[row.pk for row in rest]):
+        rest.remove(row)
+        yield f"route {row}: removed, the demo only stood in for a model"
+        row.delete()
+
+
+def _move_behind(rest: list[Route], last: int) -> Iterator[str]:
+    for row in rest:
+        if row.priority <= last:
+            yield from put(row, {"priority": last + 1}, f"route {row}, which is not in the file")

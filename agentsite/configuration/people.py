@@ -1,16 +1,23 @@
-"""Roles, users, and the limits that hold for all."""
+"""The sections `roles`, `users` and `limits`: people, what they may do and spend, and the limits that hold for all."""
 
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import AbstractBaseUser, Group
 from pydantic import AfterValidator, Field, StringConstraints
 
-from agentsite.configuration.section import Count, CountOrNone, Dollars, Name, Secret, Section, Tokens
-from tools_app.models import Approval
+from agentsite.accounts.models import ApiToken, User
+from agentsite.configuration.section import Count, CountOrNone, Dollars, Name, Secret, Section, Tokens, default_of, put
+from agentsite.models import AppliedValue
+from llm_app.models import Budget
+from tasks_app.models import Limits
+from tools_app.models import Approval, RolePolicy, UserPolicy
+
+_LABEL = "configuration file"
 
 
-class Budget(Section):
-    """An empty limit is none."""
+class BudgetSection(Section):
+    """A limit that is empty does not exist."""
 
     usd_per_task: Dollars | None = None
     usd_per_day: Dollars | None = None
@@ -20,25 +27,25 @@ class Budget(Section):
     tokens_per_month: Tokens | None = None
 
 
-class RoleTools(Section):
-    """`approvals` says when calls of the role's members ask, by tool, in place of the tool's own setting."""
+class RoleToolsSection(Section):
+    """`approvals`, by tool: when calls of the role's members need an approval, instead of the tool's own setting."""
 
     allow: list[Name] = []
     deny: list[Name] = []
     approvals: dict[Name, Approval] = {}
 
 
-class UserTools(Section):
+class UserToolsSection(Section):
     deny: list[Name] = []
 
 
-class Role(Section):
+class RoleSection(Section):
     name: Name
-    tools: RoleTools = RoleTools()
-    budget: Budget = Budget()
+    tools: RoleToolsSection = RoleToolsSection()
+    budget: BudgetSection = BudgetSection()
 
 
-class User(Section):
+class UserSection(Section):
     username: Annotated[
         str,
         StringConstraints(strip_whitespace=True, pattern=r"^[\w.@+-]+$", max_length=150),
@@ -47,22 +54,91 @@ class User(Section):
     password: Secret | None = None
     roles: list[Name] = []
     api_token: Secret | None = None
-    tools: UserTools = UserTools()
-    budget: Budget = Budget()
+    tools: UserToolsSection = UserToolsSection()
+    budget: BudgetSection = BudgetSection()
 
 
-class Limits(Section):
-    max_iterations: Count = 60
-    tool_loop_threshold: Count = 5
-    tool_loop_window: Count = 20
-    tool_loop_refusals: Count = 3
-    no_tool_call_retries: CountOrNone = 3
+class LimitsSection(Section):
+    max_iterations: Count = default_of(Limits, "max_iterations")
+    tool_loop_threshold: Count = default_of(Limits, "tool_loop_threshold")
+    tool_loop_window: Count = default_of(Limits, "tool_loop_window")
+    tool_loop_refusals: Count = default_of(Limits, "tool_loop_refusals")
+    no_tool_call_retries: CountOrNone = default_of(Limits, "no_tool_call_retries")
     tool_call_limit: Count | None = None
-    stale_plan_after: Count = 10
-    budget_reminder_percent: Annotated[Count, Field(le=100)] = 80
-    result_tokens: Count = 2_500
-    compact_at_percent: Annotated[Count, Field(ge=10, le=90)] = 80
-    tail_percent: Annotated[Count, Field(ge=1, le=40)] = 15
-    approval_hours: Count = 24
-    workspace_bytes: Count = 2 * 1000**3
-    budget: Budget = Budget()
+    stale_plan_after: Count = default_of(Limits, "stale_plan_after")
+    budget_reminder_percent: Annotated[Count, Field(le=100)] = default_of(Limits, "budget_reminder_percent")
+    result_tokens: Count = default_of(Limits, "result_tokens")
+    compact_at_percent: Annotated[Count, Field(ge=10, le=90)] = default_of(Limits, "compact_at_percent")
+    tail_percent: Annotated[Count, Field(ge=1, le=40)] = default_of(Limits, "tail_percent")
+    approval_hours: Count = default_of(Limits, "approval_hours")
+    workspace_bytes: Count = default_of(Limits, "workspace_bytes")
+    budget: BudgetSection = BudgetSection()
+
+
+def apply_roles(roles: Sequence[RoleSection]) -> Iterator[str]:
+    for item in roles:
+        group = Group.objects.filter(name=item.name).first() or Group(name=item.name)
+        yield from put(group, {}, f"role {item.name}")
+        if values := item.tools.given():
+            row = RolePolicy.objects.filter(role=group).first() or RolePolicy(role=group)
+            yield from put(row, values, f"tools of role {item.name}")
+        yield from _apply_budget(item.budget, f"budget of role {item.name}", role=group)
+
+
+def apply_users(users: Sequence[UserSection]) -> Iterator[str]:
+    for item in users:
+        user = User.objects.filter(username=item.username).first()
+        if user is None:
+            user = User.objects.create_user(item.username)
+            yield f"user {item.username}: created"
+        changes = [*_password(user, item), *_token(user, item), *_roles(user, item)]
+        if changes:
+            yield f"user {item.username}: {', '.join(changes)}"
+        if values := item.tools.given():
+            policy = UserPolicy.objects.filter(user=user).first() or UserPolicy(user=user)
+            yield from put(policy, values, f"tools of user {item.username}")
+        yield from _apply_budget(item.budget, f"budget of user {item.username}", user=user)
+
+
+def _password(user: User, item: UserSection) -> Iterator[str]:
+    """Set only if the value in the file is new: a password that the person has changed since stays."""
+    if item.password and _is_new(f"password of {user}", item.password.get_secret_value()):
+        user.set_password(item.password.get_secret_value())
+        user.save(update_fields=["password"])
+        yield "password set"
+
+
+def _token(user: User, item: UserSection) -> Iterator[str]:
+    """Replaces the token that the file set before. Other tokens stay."""
+    if item.api_token and _is_new(f"api_token of {user}", item.api_token.get_secret_value()):
+        ApiToken.objects.filter(user=user, name=_LABEL).delete()
+        ApiToken.objects.set_value(user, item.api_token.get_secret_value(), _LABEL)
+        yield "api_token set"
+
+
+def _roles(user: User, item: UserSection) -> Iterator[str]:
+    wanted = set(item.roles)
+    present = set(user.groups.values_list("name", flat=True))
+    if "roles" in item.model_fields_set and wanted != present:
+        user.groups.set(Group.objects.filter(name__in=wanted))
+        yield f"roles [{', '.join(sorted(present))}] → [{', '.join(sorted(wanted))}]"
+
+
+def _is_new(name: str, value: str) -> bool:
+    if not AppliedValue.objects.is_new(name, value):
+        return False
+    AppliedValue.objects.remember(name, value)
+    return True
+
+
+def apply_limits(limits: LimitsSection) -> Iterator[str]:
+    if values := limits.given("budget"):
+        yield from put(Limits.current(), values, "limits")
+    yield from _apply_budget(limits.budget, "budget of this server")
+
+
+def _apply_budget(budget: BudgetSection, what: str, user: Any = None, role: Any = None) -> Iterator[str]:
+    """The budget of a user, of a role, or of all."""
+    if values := budget.given():
+        row = Budget.objects.filter(user=user, role=role).first() or Budget(user=user, role=role)
+        yield from put(row, values, what)

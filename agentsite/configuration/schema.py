@@ -1,40 +1,23 @@
-"""The shape of the configuration file. Names and defaults are those of the outward interface."""
+"""The configuration file as a whole. Names and defaults are those of the outward interface."""
 
-from agentsite.configuration.agents import Agent, Workflow
-from agentsite.configuration.models import LogicalModel, Provider, Route
-from agentsite.configuration.people import Budget, Limits, Role, User
+from agentsite.configuration.agents import AgentSection, WorkflowSection
+from agentsite.configuration.models import ModelSection, ProviderSection
+from agentsite.configuration.people import LimitsSection, RoleSection, UserSection
 from agentsite.configuration.section import Section
-from agentsite.configuration.tools import McpServer, Network, Search, Tool
-
-__all__ = [
-    "Agent",
-    "Budget",
-    "Configuration",
-    "Limits",
-    "LogicalModel",
-    "McpServer",
-    "Network",
-    "Provider",
-    "Role",
-    "Route",
-    "Search",
-    "Tool",
-    "User",
-    "Workflow",
-]
+from agentsite.configuration.tools import McpServerSection, NetworkSection, SearchSection, ToolSection
 
 
 class Configuration(Section):
-    """The whole file. What it does not mention stays as it is."""
+    """What the file does not mention stays as it is."""
 
-    providers: list[Provider] = []
-    models: list[LogicalModel] = []
-    roles: list[Role] = []
-    tools: list[Tool] = []
-    users: list[User] = []
-    agents: list[Agent] = []
-    workflows: list[Workflow] = []
-    limits: Limits = Limits()
-    mcp_servers: list[McpServer] = []
-    network: Network = Network()
-    search: Search | None = None
+    providers: list[ProviderSection] = []
+    models: list[ModelSection] = []
+    roles: list[RoleSection] = []
+    tools: list[ToolSection] = []
+    users: list[UserSection] = []
+    agents: list[AgentSection] = []
+    workflows: list[WorkflowSection] = []
+    limits: LimitsSection = LimitsSection()
+    mcp_servers: list[McpServerSection] = []
+    network: NetworkSection = NetworkSection()
+    search: SearchSection | None = None

@@ -1,20 +1,27 @@
-"""The kinds of values that a configuration file consists of, with the bounds of the columns they go to."""
+"""What the sections of a configuration file consist of, and how a section is written into its row."""
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import urlsplit
 
+from django.db import models
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StringConstraints
 
 
 class Section(BaseModel):
-    """A part of the file: a key that it does not have is a mistake."""
+    """A part of the file. An unknown key is a mistake."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
     def given(self, *leave_out: str) -> dict[str, Any]:
-        """The keys that stand in the file: what does not stand there is left as it is."""
+        """The keys that are in the file. What is not in the file stays as it is in the database."""
         return {name: getattr(self, name) for name in self.model_fields_set if name not in leave_out}
+
+
+def default_of(model: type[models.Model], field: str) -> Any:
+    """The default of a column: it is written once, in the model."""
+    return cast("models.Field[Any, Any]", model._meta.get_field(field)).get_default()
 
 
 def _no_bool(value: Any) -> Any:
@@ -33,10 +40,11 @@ def _is_web_address(value: str) -> bool:
     try:
         parts = urlsplit(value)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets that do not fit, or a port that is none
+    except ValueError:  # unbalanced brackets, or an invalid port
         return False
 
 
+# The bounds are those of the database columns.
 _LARGEST = 2**31 - 1
 _number = BeforeValidator(_no_bool)
 
@@ -50,3 +58,33 @@ Dollars = Annotated[Decimal, _number, Field(ge=0, max_digits=14, decimal_places=
 Tokens = Annotated[int, _number, Field(ge=0, le=2**63 - 1)]
 WebAddress = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200), AfterValidator(_web_address)]
 Secret = Annotated[SecretStr, Field(min_length=1)]
+
+_SHOWN = (models.IntegerField, models.FloatField, models.DecimalField, models.BooleanField)
+
+
+def put(row: models.Model, values: Mapping[str, Any], what: str) -> Iterator[str]:
+    """Sets `values` on a new or an existing row, and saves only what differs; yields the change in words, if any."""
+    is_new = row._state.adding
+    changed = {name: getattr(row, name) for name, value in values.items() if getattr(row, name) != value}
+    for name in changed:
+        setattr(row, name, values[name])
+    if is_new:
+        row.save()
+        yield f"{what}: created"
+    elif changed:
+        row.save(update_fields=list(changed))
+        yield f"{what}: {', '.join(_change(row, name, old) for name, old in changed.items())}"
+
+
+def _change(row: models.Model, name: str, old: Any) -> str:
+    """Numbers and choices are shown. Texts are not: they may contain a secret."""
+    field = row._meta.get_field(name)
+    if isinstance(field, _SHOWN) or getattr(field, "choices", None):
+        return f"{name} {_formatted(old)} → {_formatted(getattr(row, name))}"
+    return f"{name} changed"
+
+
+def _formatted(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return f"{value.normalize():f}"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,15 +1,26 @@
-"""Tools, where they come from, and where they may go."""
+"""The sections `tools`, `mcp_servers`, `network` and `search`: the tools, and what they may reach."""
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, Self
 
+from django.contrib.auth.models import Group
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
-from agentsite.configuration.section import Name, Section, WebAddress
-from tools_app.models import Approval, DangerLevel, SearchEngineKind
+from agentsite.configuration.section import Name, Section, WebAddress, default_of, put
+from llm_app.models import ServiceKey
+from tools_app.models import (
+    AllowedAddress,
+    Approval,
+    DangerLevel,
+    McpServer,
+    SearchEngine,
+    SearchEngineKind,
+    ToolSetting,
+)
 from tools_app.network.policy import NetworkPolicy
 
 
-class Tool(Section):
+class ToolSection(Section):
     name: Name
     enabled: bool = True
     danger: DangerLevel | None = None
@@ -19,7 +30,7 @@ class Tool(Section):
     hosts: list[Annotated[str, StringConstraints(pattern=r"^(\*|(\*\.)?[A-Za-z0-9._-]+)$", max_length=255)]] = []
 
 
-class McpServer(Section):
+class McpServerSection(Section):
     name: Name
     transport: Literal["stdio", "streamable_http"]
     command: list[str] = []
@@ -28,7 +39,7 @@ class McpServer(Section):
     headers: dict[str, str] = {}
     credential: str = ""
     description: str = ""
-    timeout_s: Annotated[int, Field(ge=1)] = 60
+    timeout_s: Annotated[int, Field(ge=1)] = default_of(McpServer, "timeout_s")
     danger: DangerLevel = DangerLevel.MODERATE
     enabled: bool = True
     roles: list[Name] = []
@@ -47,11 +58,11 @@ def _host(text: str) -> str:
     return text
 
 
-class Network(Section):
+class NetworkSection(Section):
     allow_internal: list[Annotated[str, StringConstraints(max_length=255), AfterValidator(_host)]] = []
 
 
-class Search(Section):
+class SearchSection(Section):
     provider: SearchEngineKind
     api_key: SecretStr = SecretStr("")
     base_url: WebAddress = ""
@@ -61,3 +72,45 @@ class Search(Section):
         if self.provider == SearchEngineKind.SEARXNG and not self.base_url:
             raise ValueError("base_url is missing: searxng needs the address of your server")
         return self
+
+
+def apply_tools(tools: Sequence[ToolSection]) -> Iterator[str]:
+    for item in tools:
+        values = item.given("name", "danger", "approvers")
+        if "danger" in item.model_fields_set:
+            values["danger"] = item.danger or ""
+        if "approvers" in item.model_fields_set:
+            values["approvers"] = Group.objects.filter(name=item.approvers).first()
+        row = ToolSetting.objects.filter(name=item.name).first() or ToolSetting(name=item.name)
+        yield from put(row, values, f"tool {item.name}")
+
+
+def apply_mcp_servers(servers: Sequence[McpServerSection]) -> Iterator[str]:
+    """A worker lists the tools of a new or changed server within seconds."""
+    for item in servers:
+        row = McpServer.objects.filter(name=item.name).first() or McpServer(name=item.name)
+        changes = list(put(row, item.given("name", "roles"), f"MCP server {item.name}"))
+        if changes:
+            McpServer.objects.filter(pk=row.pk).update(listed_at=None)
+        yield from changes
+        wanted = set(Group.objects.filter(name__in=item.roles))
+        if "roles" in item.model_fields_set and wanted != set(row.roles.all()):
+            row.roles.set(wanted)
+            yield f"MCP server {item.name}: roles changed"
+
+
+def apply_network(network: NetworkSection) -> Iterator[str]:
+    for address in network.allow_internal:
+        row = AllowedAddress.objects.filter(address=address).first() or AllowedAddress(address=address)
+        yield from put(row, {}, f"network: internal address {address}")
+
+
+def apply_search(search: SearchSection | None) -> Iterator[str]:
+    """The engine is named after its kind. Other engines stay, and are asked when it fails."""
+    if search is None:
+        return
+    what, values = f"search engine {search.provider}", search.given("provider", "api_key")
+    row = SearchEngine.objects.filter(name=search.provider).first() or SearchEngine(name=search.provider)
+    yield from put(row, {"kind": search.provider, **values}, what)
+    if "api_key" in search.model_fields_set and ServiceKey.put(row.key_name, search.api_key.get_secret_value()):
+        yield f"{what}: api_key changed"

@@ -9,8 +9,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
-from agentsite.configuration.apply import apply
-from agentsite.configuration.load import load
+from agentsite.configuration import apply, load
 
 Configure = Callable[..., list[str]]
 

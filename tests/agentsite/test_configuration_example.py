@@ -2,8 +2,7 @@
 
 import pytest
 
-from agentsite.configuration.apply import apply
-from agentsite.configuration.load import load
+from agentsite.configuration import apply, load
 from llm_app.models import LogicalModel, Provider, Route
 from tests import strict_provider
 from tests.llm_app.conftest import complete

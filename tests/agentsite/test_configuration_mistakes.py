@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentsite.configuration import ConfigurationError, load
 from agentsite.configuration.document import Document
-from agentsite.configuration.load import load
-from agentsite.configuration.mistakes import ConfigurationError
 from llm_app.models import Provider
 from tests import factories
 
@@ -55,7 +54,7 @@ MISTAKES = {
     "the same key twice": (
         "limits:\n  max_iterations: 3\n  max_iterations: 4\n",
         3,
-        "the key 'max_iterations' stands here twice",
+        "the key 'max_iterations' appears twice",
     ),
     "the same route twice": (
         "providers: [{name: p, protocol: scripted}]\nmodels:\n  - name: m\n    providers:\n"

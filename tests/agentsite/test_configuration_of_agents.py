@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentsite.configuration.mistakes import ConfigurationError
+from agentsite.configuration import ConfigurationError
 from tasks_app.models import Agent, Limits, PromptSection, Workflow
 from tests import factories
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 
-from agentsite.configuration.mistakes import ConfigurationError
+from agentsite.configuration import ConfigurationError
 from llm_app.breaker import changes
 from llm_app.models import BreakerState, CircuitBreaker, LogicalModel, Provider
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agentsite.accounts.models import User
-from agentsite.configuration.mistakes import ConfigurationError
+from agentsite.configuration import ConfigurationError
 from tasks_app.models import Agent, Limits
 from tests import factories
 from tools_app.models import ToolSetting

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.test import Client
 
-from agentsite.configuration.mistakes import ConfigurationError
+from agentsite.configuration import ConfigurationError
 from llm_app.models import ServiceKey
 from tools_app.models import SearchEngine
 

@@ -16,18 +16,16 @@ class Command(BaseCommand):
         parser.add_argument("--check", action="store_true", help="Say what would change, and change nothing.")
 
     def handle(self, *args: Any, file: Path, check: bool, **options: Any) -> None:
-        from agentsite.configuration.apply import apply, preview
-        from agentsite.configuration.load import load
-        from agentsite.configuration.mistakes import ConfigurationError
-        from agentsite.configuration.notes import notes
+        from agentsite import configuration
 
         _require_tables()
         try:
-            loaded = load(file)
-        except ConfigurationError as error:
+            loaded = configuration.load(file)
+        except configuration.ConfigurationError as error:
             raise CommandError(str(error)) from error
-        remarks = list(notes(loaded.configuration))
-        self._report(f"{file} {'would change' if check else 'changed'}", preview(loaded) if check else apply(loaded))
+        remarks = list(configuration.notes(loaded.configuration))
+        changes = configuration.preview(loaded) if check else configuration.apply(loaded)
+        self._report(f"{file} {'would change' if check else 'changed'}", changes)
         for remark in remarks:
             self.stdout.write(f"note: {remark}")
 

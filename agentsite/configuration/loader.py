@@ -1,13 +1,22 @@
-"""What a schema cannot see: names that stand twice, and names of nothing. The data may have any shape."""
+"""From a file to a validated configuration, or to all of its mistakes at once.
 
-from collections.abc import Iterator, Sequence
+The shape is checked by the schema. Repeated names, and references to names that do not exist, are checked here, on the
+raw data, which may have any shape.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import Group
+from pydantic import ValidationError
 
-from agentsite.configuration.mistakes import Location, words
+from agentsite.configuration.document import ConfigurationError, Document, Location, Mistake, words
+from agentsite.configuration.schema import Configuration
 from llm_app.models import LogicalModel, Provider
 
 _UNIQUE = (
@@ -25,16 +34,64 @@ Wrong = tuple[Location, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
-    """What may be named beside what the file itself sets up."""
+class Loaded:
+    """`content` is a canonical text of the data: layout and comments do not change it."""
+
+    path: Path
+    configuration: Configuration
+    content: str
+
+
+def load(path: Path, environment: Mapping[str, str] = os.environ) -> Loaded:
+    """Reads and checks a file, also against the providers and roles that exist. Raises ConfigurationError."""
+    document = Document(_text(path), environment)
+    configuration: Configuration | None = None
+    mistakes = list(document.mistakes)
+    wrong = list(_wrong_references(document.data, _Known.here()))
+    try:
+        configuration = Configuration.model_validate({} if document.data is None else document.data)
+    except ValidationError as error:
+        wrong += _in_words(error)
+    mistakes += [Mistake(document.line_of(at), f"{words(at)}: {text}" if at else text) for at, text in wrong]
+    if mistakes or configuration is None:
+        raise ConfigurationError(path, mistakes)
+    return Loaded(path=path, configuration=configuration, content=json.dumps(document.data, sort_keys=True))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(path, [Mistake(1, f"cannot be read: {error.strerror}")]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(path, [Mistake(1, "is not a text in UTF-8")]) from error
+
+
+def _in_words(error: ValidationError) -> Iterator[tuple[Location, str]]:
+    for detail in error.errors(include_input=False, include_url=False):
+        yield detail["loc"], _sentence(detail["type"], detail["msg"])
+
+
+def _sentence(kind: str, message: str) -> str:
+    fixed: dict[str, Any] = {
+        "extra_forbidden": "there is no such key",
+        "missing": "is missing",
+        "model_type": "should be a mapping",
+        "model_attributes_type": "should be a mapping",
+    }
+    return str(fixed.get(kind, message.removeprefix("Value error, ").removeprefix("Input ")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Known:
+    """Names that exist in this installation, in addition to those in the file."""
 
     providers: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
 
     @classmethod
-    def here(cls) -> "Known":
-        """What this installation has."""
+    def here(cls) -> "_Known":
         return cls(
             providers=frozenset(Provider.objects.values_list("name", flat=True)),
             roles=frozenset(Group.objects.values_list("name", flat=True)),
@@ -42,7 +99,7 @@ class Known:
         )
 
 
-def check(data: Any, known: Known) -> Iterator[Wrong]:
+def _wrong_references(data: Any, known: _Known) -> Iterator[Wrong]:
     for section, key in _UNIQUE:
         yield from _repeated(data, section, key)
     yield from _repeated_routes(data)

@@ -1,0 +1,98 @@
+"""Makes the installation what the file says: creates and updates by name, in one transaction."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.db import transaction
+
+from agentsite.configuration.agents import apply_agents, apply_workflows
+from agentsite.configuration.loader import Loaded, load
+from agentsite.configuration.models import apply_models, apply_providers
+from agentsite.configuration.people import apply_limits, apply_roles, apply_users
+from agentsite.configuration.schema import Configuration
+from agentsite.configuration.tools import apply_mcp_servers, apply_network, apply_search, apply_tools
+from agentsite.environment import env
+from agentsite.models import AppliedValue
+from tools_app.contract import registry
+from tools_app.models import AllowedAddress
+
+# Raised when a section takes effect that had none before: then an unchanged file is applied again after the upgrade.
+_EFFECT = 3
+_SHORT_TOKEN = 24  # characters
+
+
+def apply_at_start() -> list[str]:
+    """Applies `AGENTSITE_CONFIG` if its content changed since it was last applied; returns what changed, in words.
+
+    Raises ConfigurationError.
+    """
+    path = env.str("AGENTSITE_CONFIG", default="")
+    return apply_if_new(load(Path(path))) if path else []
+
+
+def apply(loaded: Loaded) -> list[str]:
+    """Returns what changed, in words. A second call with the same file changes nothing."""
+    with transaction.atomic():
+        changes = list(_changes(loaded.configuration))
+        AppliedValue.objects.remember(*_signature(loaded))
+    return changes
+
+
+def preview(loaded: Loaded) -> list[str]:
+    """What `apply` would change: it is applied and rolled back."""
+    with transaction.atomic():
+        changes = list(_changes(loaded.configuration))
+        transaction.set_rollback(True)
+    return changes
+
+
+def apply_if_new(loaded: Loaded) -> list[str]:
+    """Applies the file only if its content differs from what was applied last."""
+    with transaction.atomic():
+        name, content = _signature(loaded)
+        AppliedValue.objects.get_or_create(name=name)
+        AppliedValue.objects.select_for_update().get(name=name)  # a team's servers start together; one of them applies
+        return apply(loaded) if AppliedValue.objects.is_new(name, content) else []
+
+
+def _changes(configuration: Configuration) -> Iterator[str]:
+    yield from apply_roles(configuration.roles)
+    yield from apply_providers(configuration.providers)
+    yield from apply_models(configuration.models)
+    yield from apply_tools(configuration.tools)
+    yield from apply_users(configuration.users)
+    yield from apply_agents(configuration.agents)
+    yield from apply_workflows(configuration.workflows)
+    yield from apply_limits(configuration.limits)
+    yield from apply_network(configuration.network)
+    yield from apply_search(configuration.search)
+    yield from apply_mcp_servers(configuration.mcp_servers)
+
+
+def _signature(loaded: Loaded) -> tuple[str, str]:
+    return f"file {loaded.path.resolve()}", f"{_EFFECT} {loaded.content}"
+
+
+def notes(configuration: Configuration) -> Iterator[str]:
+    """What an operator should know about the file although it is not a mistake."""
+    yield from _unknown_tools(configuration)
+    yield from _still_allowed(configuration)
+    for user in configuration.users:
+        if user.api_token and len(user.api_token.get_secret_value()) < _SHORT_TOKEN:
+            yield f"user {user.username}: the api_token is short; take {_SHORT_TOKEN} random characters or more"
+
+
+def _unknown_tools(configuration: Configuration) -> Iterator[str]:
+    named = {tool.name for tool in configuration.tools}
+    for role in configuration.roles:
+        named.update(role.tools.allow, role.tools.deny)
+    for name in sorted(named - {tool.name for tool in registry.all_tools()}):
+        yield f"tool {name}: there is no such tool at the moment; the setting is kept"
+
+
+def _still_allowed(configuration: Configuration) -> Iterator[str]:
+    """Nothing is deleted: an address that was removed from the file stays allowed until a person removes it."""
+    if "network" in configuration.model_fields_set:
+        present = AllowedAddress.objects.exclude(address__in=configuration.network.allow_internal)
+        for address in present.values_list("address", flat=True):
+            yield f"network: {address} is not in the file and stays allowed; remove it in the admin"
