@@ -1,4 +1,4 @@
-"""The admin's face: its sidebar, in the words of operators."""
+"""The look of the admin: its title, its sidebar, its first page."""
 
 from collections.abc import Callable
 from typing import Any
@@ -98,6 +98,6 @@ UNFOLD = {
     "SITE_SYMBOL": "smart_toy",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("icon.svg")}],
     "STYLES": [lambda request: static("admin.css")],
-    "DASHBOARD_CALLBACK": "agentsite.dashboard.state",
+    "DASHBOARD_CALLBACK": "agentsite.admin.dashboard",
     "SIDEBAR": {"navigation": NAVIGATION},
 }

@@ -1,13 +1,14 @@
-"""What load balancers and container platforms ask: is the process alive, can it serve. Details are for the doctor."""
+"""What load balancers and container platforms ask: is the process alive, can it serve. `doctor` has the details."""
 
 from collections.abc import Iterator
 
+from django.core.checks import CheckMessage
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from agentsite.checks import broker, infrastructure, worker
-from agentsite.checks.messages import Finding, Status
+from agentsite.checks import infrastructure
+from agentsite.checks.messages import Status, status_of
 
 
 @never_cache
@@ -20,17 +21,17 @@ def alive(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """200 if messages can be taken and worked on, else 503; says which part is not ok, and no more."""
-    checks = {finding.name: _word(finding.status is Status.OK) for finding in _needed()}
+    """200 if messages can be accepted and worked on, else 503. Says which part is not ok, and nothing more."""
+    checks = {str(message.obj): _word(status_of(message) is Status.OK) for message in _needed()}
     everything = all(word == _word(True) for word in checks.values())
     return JsonResponse({"status": _word(everything), "checks": checks}, status=200 if everything else 503)
 
 
-def _needed() -> Iterator[Finding]:
-    reachable = infrastructure.reachable()
+def _needed() -> Iterator[CheckMessage]:
+    reachable = infrastructure.database_answers()
     yield reachable
-    yield broker.reachable()
-    yield worker.heartbeat() if reachable.ok else worker.unknown()
+    yield infrastructure.broker_answers()
+    yield infrastructure.worker_is_unknown() if reachable.is_serious() else infrastructure.worker_is_alive()
 
 
 def _word(ok: bool) -> str:

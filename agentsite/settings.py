@@ -1,5 +1,6 @@
 """Django's settings: one file for the embedded and the team mode, told apart by `REDIS_URL`."""
 
+from logging import LogRecord
 from typing import Any
 
 from agentsite.admin_site import UNFOLD  # noqa: F401
@@ -47,7 +48,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "agentsite.later.TryAgainLater",
+    "agentsite.middleware.TryAgainLater",
 ]
 ROOT_URLCONF = "agentsite.urls"
 ASGI_APPLICATION = "agentsite.asgi.application"
@@ -199,6 +200,14 @@ if not READER_SERVICE["base_url"]:
 HOOKS: list[str] = env.list("AGENTSITE_HOOKS", default=[])  # "package.module.Class", beside those of entry points
 LEASE_SECONDS = env.int("AGENTSITE_LEASE_SECONDS", default=30)
 LOG_LEVEL = env.str("LOG_LEVEL", default="WARNING")
+
+
+def _drop_traceback(record: LogRecord) -> bool:
+    """For messages that say it all: the traceback of a wrong Host header is that of our own middleware."""
+    record.exc_info = None
+    return True
+
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -209,7 +218,7 @@ LOGGING = {
         },
         "json": {"()": "llm_app.redaction.logs.JSONFormatter"},
     },
-    "filters": {"one line": {"()": "agentsite.middleware.OneLine"}},
+    "filters": {"one line": {"()": "django.utils.log.CallbackFilter", "callback": _drop_traceback}},
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": env.str("LOG_FORMAT", default="line")},
     },

@@ -5,11 +5,12 @@ from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from agentsite import health
+from agentsite.accounts.sign_in import sign_in_with_link
 from tasks_app.api.urls import Unknown
 
 urlpatterns = [
     path("", include("tasks_app.urls")),
-    path("", include("agentsite.accounts.urls")),
+    path("accounts/link/<str:token>/", sign_in_with_link, name="sign_in_link"),
     path("accounts/", include("allauth.urls")),
     path("api/v1/", include("tasks_app.api.urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),

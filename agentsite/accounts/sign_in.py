@@ -1,8 +1,12 @@
 """The one-click sign-in link that `serve` prints: signed, short-lived, and good for one sign-in."""
 
-from django.contrib.auth import get_user_model
+from django.contrib import messages
+from django.contrib.auth import get_user_model, login
 from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 
 from agentsite.accounts.models import User
 
@@ -18,7 +22,7 @@ def token(user: User) -> str:
     return signing.dumps([user.pk, _stamp(user)], salt=_SALT)
 
 
-def user_of(value: str) -> User | None:
+def user_of_token(value: str) -> User | None:
     """The user of a token that is fresh and unused; the sign-in itself uses it up."""
     try:
         pk, stamp = signing.loads(value, salt=_SALT, max_age=VALID_SECONDS)
@@ -31,3 +35,14 @@ def user_of(value: str) -> User | None:
 def _stamp(user: User) -> str:
     """Changes with each sign-in and with each new password."""
     return f"{user.last_login.isoformat() if user.last_login else ''}:{user.password[-12:]}"
+
+
+@never_cache
+def sign_in_with_link(request: HttpRequest, token: str) -> HttpResponse:
+    """One click, once."""
+    user = user_of_token(token)
+    if user is None:
+        messages.error(request, "This sign-in link was used already or is too old. Sign in with your password instead.")
+        return redirect("account_login")
+    login(request, user, backend="allauth.account.auth_backends.AuthenticationBackend")
+    return redirect("/")

@@ -1,51 +1,120 @@
-"""The database: reachable, up to date, and in the mode that many writers need."""
+"""What all processes share: the database, the broker, the channel layer, and the workers that advance tasks."""
 
+import asyncio
+from collections.abc import Iterator
 from contextlib import closing
 
+from celery import current_app
+from channels.layers import get_channel_layer
+from django.core.checks import CheckMessage
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from kombu.exceptions import OperationalError
 
-from agentsite.checks.messages import Finding, broken, fine
+from agentsite.checks.messages import broken, note, ok
+from agentsite.environment import EMBEDDED
+from agentsite.serving import server_lock
+from tasks_app.events import event_loop
+from tasks_app.models import EngineProcess
+from tasks_app.models.operations import ALIVE_SECONDS
+from tasks_app.runtime import process
 
-_NAME = "database"
-_SECONDS = 2
+_CONNECT_SECONDS = 2
+_ROUND_TRIP_SECONDS = 3
+_REDIS = "Check REDIS_URL and Redis."
 
 
-def reachable() -> Finding:
-    """Whether it takes a new connection: the pool would wait long for a server that is gone."""
+def database_is_ready() -> Iterator[CheckMessage]:
+    reachable = database_answers()
+    yield reachable
+    if not reachable.is_serious():
+        yield migrations_are_applied()
+        yield from journal_is_wal()
+
+
+def database_answers() -> CheckMessage:
+    """Opens a new connection: the pool would wait a long time for a server that is gone."""
     own = connection.copy()
     if connection.vendor == "postgresql":
-        own.settings_dict["OPTIONS"] = {"connect_timeout": _SECONDS}
+        own.settings_dict["OPTIONS"] = {"connect_timeout": _CONNECT_SECONDS}
     try:
         with closing(own), own.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
-        return broken(_NAME, f"The database cannot be reached: {_first_line(error)}.", "Check DATABASE_URL.")
-    return fine(_NAME, f"{connection.display_name} answers.")
+        reason = str(error).strip().partition("\n")[0].rstrip(".")
+        return broken(1, "database", f"The database cannot be reached: {reason}.", "Check DATABASE_URL.")
+    return ok(1, "database", f"{connection.display_name} answers.")
 
 
-def migrations() -> Finding:
+def migrations_are_applied() -> CheckMessage:
     """The database must be reachable."""
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if missing:
-        return broken(
-            "migrations", f"Not all migrations are applied: {len(missing)} missing.", "Run: manage.py migrate"
-        )
-    return fine("migrations", "All migrations are applied.")
+        sentence = f"Not all migrations are applied: {len(missing)} missing."
+        return broken(2, "migrations", sentence, "Run: manage.py migrate")
+    return ok(2, "migrations", "All migrations are applied.")
 
 
-def journal() -> Finding | None:
-    """On SQLite: without a write-ahead log, readers and writers get in each other's way."""
+def journal_is_wal() -> Iterator[CheckMessage]:
+    """On SQLite, readers and writers block each other without a write-ahead log."""
     if connection.vendor != "sqlite":
-        return None
+        return
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA journal_mode")
         mode = cursor.fetchone()[0]
-    if mode != "wal":
-        return broken("journal", f"SQLite's journal mode is {mode}, not wal.", "Keep the database on a local disk.")
-    return fine("journal", "SQLite writes ahead (WAL).")
+    if mode == "wal":
+        yield ok(3, "journal", "SQLite writes ahead (WAL).")
+    else:
+        yield broken(3, "journal", f"SQLite's journal mode is {mode}, not wal.", "Keep the database on a local disk.")
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".")
+def broker_answers() -> CheckMessage:
+    try:
+        with current_app.connection_for_write(connect_timeout=_CONNECT_SECONDS) as broker:
+            broker.ensure_connection(max_retries=1, interval_start=0, timeout=_CONNECT_SECONDS)
+    except (OperationalError, OSError) as error:
+        return broken(4, "broker", f"The broker cannot be reached: {type(error).__name__}.", _REDIS)
+    return ok(4, "broker", "The broker is this process's memory." if EMBEDDED else "Redis answers.")
+
+
+def channel_layer_delivers() -> CheckMessage:
+    """Sends a message to itself."""
+    try:
+        event_loop.submit(asyncio.wait_for(_send_and_receive(), _ROUND_TRIP_SECONDS)).result()
+    except Exception as error:  # noqa: BLE001  each layer has errors of its own
+        return broken(5, "channel layer", f"A message was not delivered: {type(error).__name__}.", _REDIS)
+    return ok(5, "channel layer", "A message was delivered.")
+
+
+async def _send_and_receive() -> None:
+    layer = get_channel_layer()
+    assert layer is not None
+    channel = await layer.new_channel()
+    await layer.group_add("doctor", channel)
+    try:
+        await layer.group_send("doctor", {"type": "doctor"})
+        await layer.receive(channel)
+    finally:
+        await layer.group_discard("doctor", channel)
+
+
+def worker_is_alive() -> CheckMessage:
+    """Whether a process has sent a heartbeat recently, and is not known to be dead. The database must be reachable."""
+    names = EngineProcess.objects.alive().values_list("name", flat=True)
+    alive = sum(not process.is_dead(name) for name in names)
+    if alive:
+        return ok(10, "worker", f"{alive} {'process advances' if alive == 1 else 'processes advance'} tasks.")
+    if EMBEDDED and not server_lock.holder():
+        return note(11, "worker", "The server is not running.", "Start it with: make run")
+    return broken(
+        12,
+        "worker",
+        f"No worker has sent a heartbeat for {ALIVE_SECONDS} s, so tasks wait.",
+        "Restart the server." if EMBEDDED else "Start a worker: celery -A agentsite worker -P threads",
+    )
+
+
+def worker_is_unknown() -> CheckMessage:
+    """While the database cannot be reached."""
+    return broken(13, "worker", "Workers cannot be seen without the database.", "Repair the database first.")

@@ -1,29 +1,72 @@
-"""Who may read what the server keeps in `var/`."""
+"""This machine and its settings: sandbox, browser, disk, files, and what a production deployment must not have."""
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
-from agentsite.checks.messages import Finding, broken, fine, note
-from agentsite.environment import VAR_DIR
+from django.conf import settings
+from django.core.checks import CheckMessage
 
+from agentsite.checks.messages import broken, note, ok
+from agentsite.environment import EMBEDDED, VAR_DIR
+from tasks_app import workspaces
+from tools_app.browser import program
+from tools_app.sandbox.choice import NoSandbox
+
+_LITTLE = 2 * 1000**3  # bytes
+_ALMOST_NOTHING = 200 * 1000**2
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
+_SHORTEST_KEY = 50  # characters; as in Django's own check security.W009
 
 
-def keys() -> Finding:
-    """The server's user alone may read them."""
+def sandbox_works() -> CheckMessage:
+    """The strongest backend whose first command ran, and what it does not protect. Reads the database."""
+    backend = workspaces.sandbox()
+    if isinstance(backend, NoSandbox):
+        return broken(
+            21,
+            "sandbox",
+            f"No sandbox works, so the shell is off. {backend.probe()}",
+            "Install bubblewrap (the system's package), or set AGENTSITE_SANDBOX.",
+        )
+    if backend.weakness:
+        return note(22, "sandbox", f"Commands run in {backend.name}. {backend.weakness}")
+    return ok(20, "sandbox", f"Commands run in {backend.name}.")
+
+
+def browser_is_installed() -> CheckMessage:
+    if not program.installed():
+        sentence = "No Chromium was found, so tools have no browser."
+        return note(70, "browser", sentence, "Install the system's package chromium.")
+    return ok(70, "browser", f"Chromium is {program.installed()}.")
+
+
+def disk_has_space() -> CheckMessage:
+    """Of the disk that `var/` is on."""
+    free = shutil.disk_usage(VAR_DIR).free
+    sentence = f"{free / 1000**3:.1f} GB are free in {VAR_DIR}."
+    if free < _ALMOST_NOTHING:
+        return broken(80, "disk", sentence, "Free some space: soon the database and the workspaces cannot be written.")
+    if free < _LITTLE:
+        return note(81, "disk", sentence, "Free some space soon.")
+    return ok(80, "disk", sentence)
+
+
+def files_are_private() -> Iterator[CheckMessage]:
+    """Only the server's user may read the keys and write to `var/`, and nobody else should read the database."""
     if readable := [path for path in _keys() if _mode(path) & _OTHERS]:
-        return broken("keys", f"Others can read {_listed(readable)}.", f"Run: chmod -R go= {VAR_DIR / 'keys'}")
-    return fine("keys", "Only the server's user can read the keys.")
-
-
-def data() -> Finding:
-    """Nobody else may write to `var/`, and nobody should read the database."""
+        sentence = f"Others can read {_joined(readable)}."
+        yield broken(90, "keys", sentence, f"Run: chmod -R go= {VAR_DIR / 'keys'}")
+    else:
+        yield ok(90, "keys", "Only the server's user can read the keys.")
     if _mode(VAR_DIR) & _OTHERS_WRITE:
-        return broken("files", f"Others can write to {VAR_DIR}.", f"Run: chmod go-w {VAR_DIR}")
-    if readable := [path for path in VAR_DIR.glob("*.sqlite3") if _mode(path) & _OTHERS]:
-        names = _listed(readable)
-        return note("files", f"Other users of this machine can read {names}.", f"Run: chmod go= {names}*")
-    return fine("files", "Only the server's user can write to its folder and read its database.")
+        yield broken(91, "files", f"Others can write to {VAR_DIR}.", f"Run: chmod go-w {VAR_DIR}")
+    elif readable := [path for path in VAR_DIR.glob("*.sqlite3") if _mode(path) & _OTHERS]:
+        names = _joined(readable)
+        yield note(92, "files", f"Other users of this machine can read {names}.", f"Run: chmod go= {names}*")
+    else:
+        yield ok(91, "files", "Only the server's user can write to its folder and read its database.")
 
 
 def _keys() -> list[Path]:
@@ -35,5 +78,35 @@ def _mode(path: Path) -> int:
     return path.stat().st_mode
 
 
-def _listed(paths: list[Path]) -> str:
+def _joined(paths: list[Path]) -> str:
     return " ".join(str(path) for path in paths)
+
+
+def settings_are_safe() -> Iterator[CheckMessage]:
+    """One message for each problem, or one that says that there is none."""
+    problems = [*_of_every_site(), *([] if EMBEDDED else _of_a_team())]
+    yield from problems or [ok(110, "settings", "Nothing dangerous is switched on.")]
+
+
+def _of_every_site() -> Iterator[CheckMessage]:
+    if settings.DEBUG:
+        sentence = "DEBUG is on: error pages show the server's internals to everybody."
+        yield broken(110, "settings", sentence, "Unset DEBUG.")
+    if len(settings.SECRET_KEY) < _SHORTEST_KEY:
+        sentence = f"SECRET_KEY is shorter than {_SHORTEST_KEY} characters."
+        yield broken(111, "settings", sentence, "Set a long random one.")
+    if "*" in settings.ALLOWED_HOSTS:
+        yield broken(112, "settings", "ALLOWED_HOSTS allows every name.", "List the names of this site.")
+
+
+def _of_a_team() -> Iterator[CheckMessage]:
+    if not any(origin.startswith("https://") for origin in settings.CSRF_TRUSTED_ORIGINS):
+        yield note(
+            113,
+            "settings",
+            "CSRF_TRUSTED_ORIGINS names no https:// address.",
+            "Put a proxy with TLS before the server, and set CSRF_TRUSTED_ORIGINS=https://your.site",
+        )
+    if not settings.SESSION_COOKIE_SECURE:
+        sentence = "The session cookie is sent over plain http too."
+        yield note(114, "settings", sentence, "Serve the site over https.")

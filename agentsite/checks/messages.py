@@ -1,7 +1,10 @@
-"""What a check found."""
+"""What a check of the installation reports: Django's check messages, each about a named subject."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
+
+from django.core.checks import DEBUG, CheckMessage, Error, Warning
 
 
 class Status(StrEnum):
@@ -12,27 +15,53 @@ class Status(StrEnum):
     BROKEN = "broken"
 
 
+class Ok(CheckMessage):
+    """Nothing to report: shown by `doctor`, counted as silenced by `manage.py check`."""
+
+    def __init__(self, sentence: str, **fields: Any) -> None:
+        super().__init__(DEBUG, sentence, **fields)
+
+    def is_silenced(self) -> bool:
+        return True
+
+
+def ok(number: int, name: str, sentence: str) -> CheckMessage:
+    return Ok(sentence, obj=name, id=f"agentsite.D{number:03}")
+
+
+def note(number: int, name: str, sentence: str, hint: str = "") -> CheckMessage:
+    return Warning(sentence, hint=hint or None, obj=name, id=f"agentsite.W{number:03}")
+
+
+def broken(number: int, name: str, sentence: str, hint: str) -> CheckMessage:
+    return Error(sentence, hint=hint, obj=name, id=f"agentsite.E{number:03}")
+
+
+def status_of(message: CheckMessage) -> Status:
+    if message.is_serious():
+        return Status.BROKEN
+    return Status.OK if isinstance(message, Ok) else Status.NOTE
+
+
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """`sentence` says how it is, `mend` what to do about it."""
+    """A message as `doctor` prints it. The field names are part of the outward interface (`doctor --json`)."""
 
     name: str
     status: Status
     sentence: str
-    mend: str = ""
+    mend: str
+    id: str
 
-    @property
-    def ok(self) -> bool:
-        return self.status is not Status.BROKEN
+    @classmethod
+    def from_message(cls, message: CheckMessage) -> "Finding":
+        return cls(
+            name=str(message.obj),
+            status=status_of(message),
+            sentence=message.msg,
+            mend=message.hint or "",
+            id=message.id or "",
+        )
 
-
-def fine(name: str, sentence: str) -> Finding:
-    return Finding(name=name, status=Status.OK, sentence=sentence)
-
-
-def note(name: str, sentence: str, mend: str = "") -> Finding:
-    return Finding(name=name, status=Status.NOTE, sentence=sentence, mend=mend)
-
-
-def broken(name: str, sentence: str, mend: str) -> Finding:
-    return Finding(name=name, status=Status.BROKEN, sentence=sentence, mend=mend)
+    def as_json(self) -> dict[str, str]:
+        return asdict(self)

@@ -1,47 +1,114 @@
-"""The model providers: each is asked for a word, as the Test button of the admin does it."""
+"""What administrators have set up: models and their providers, breakers, MCP servers, skills and hooks."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from django.conf import settings
+from django.core.checks import CheckMessage
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models import F
 
-from agentsite.checks.messages import Finding, broken, fine, note
+from agentsite.checks.messages import broken, note, ok
 from llm_app.connection_test import try_models
-from llm_app.models import ModelKind, Protocol, Provider, Route
+from llm_app.models import BreakerState, CircuitBreaker, ModelKind, Protocol, Provider, Route
+from tools_app.hooks.loading import Broken, plugins
+from tools_app.models import McpServer, McpTool, Skill
+from tools_app.skills.installed import installed, refused
+from tools_app.skills.reading import remark
 
 _CHEAP = (ModelKind.TEXT, ModelKind.EMBEDDING)  # a picture or a sound costs more than a word
+_RESET = "Reset its breaker in the admin to return it to automatic operation."
 
 
-def default_model() -> Finding:
-    """Whether there is somebody to ask where nobody chose a model. Nobody is asked here."""
+def default_model_has_a_route() -> CheckMessage:
+    """Whether there is a provider for tasks in which nobody chose a model. No provider is called."""
     route = Route.objects.usable_for("").defer("provider__api_key").first()
     if route is None:
-        return broken("model", "The default model has no enabled route.", "Add a provider and a route in the admin.")
-    return fine("model", f"The first route of the default model is {route}.")
+        sentence = "The default model has no enabled route."
+        return broken(30, "model", sentence, "Add a provider and a route in the admin.")
+    return ok(30, "model", f"The first route of the default model is {route}.")
 
 
-def each() -> Iterator[Finding]:
-    """One finding for each enabled provider, after a real call of at most a minute for each of its models.
+def providers_answer() -> Iterator[CheckMessage]:
+    """One message for each enabled provider, after a real call of at most a minute for each of its models.
 
     The demo counts only while a model is routed to it.
     """
     try:
         enabled = list(Provider.objects.filter(enabled=True).exclude(protocol=Protocol.SCRIPTED, routes=None))
     except ImproperlyConfigured as error:
-        yield broken("providers", str(error), "Start with the FIELD_ENCRYPTION_KEY that the data was saved with.")
+        hint = "Start with the FIELD_ENCRYPTION_KEY that the data was saved with."
+        yield broken(31, "providers", str(error), hint)
         return
-    yield from map(_check, enabled)
+    yield from map(_provider_answers, enabled)
 
 
-def _check(provider: Provider) -> Finding:
+def _provider_answers(provider: Provider) -> CheckMessage:
     name = f"provider {provider.name}"
     if provider.protocol == Protocol.SCRIPTED:
-        return note(name, "It is scripted: a demo, not a model.", "Add a provider, or set OPENAI_API_KEY and restart.")
+        hint = "Add a provider, or set OPENAI_API_KEY and restart."
+        return note(32, name, "It is scripted: a demo, not a model.", hint)
     outcomes = list(try_models(provider, _CHEAP))
     if not outcomes:
-        return note(
-            name, "It was not asked: no model of text is routed to it.", "Add a route, or test it in the admin."
-        )
+        sentence = "It was not asked: no model of text is routed to it."
+        return note(33, name, sentence, "Add a route, or test it in the admin.")
     said = " ".join(f"{outcome.model}: {outcome.sentence}" for outcome in outcomes)
     if all(outcome.ok for outcome in outcomes):
-        return fine(name, said)
-    return broken(name, said, "Correct it in the admin, under Providers; the button Test there asks again.")
+        return ok(34, name, said)
+    return broken(34, name, said, "Correct it in the admin, under Providers; the button Test there asks again.")
+
+
+def breakers_are_closed() -> Iterator[CheckMessage]:
+    """One message for each breaker of an enabled provider that is not closed, or that was forced."""
+    rows = CircuitBreaker.objects.filter(provider__enabled=True).exclude(state=BreakerState.CLOSED, forced=False)
+    for breaker in rows.select_related("provider").defer("provider__api_key").order_by("provider__name"):
+        yield _breaker_is_closed(f"breaker {breaker.provider.name}", breaker)
+
+
+def _breaker_is_closed(name: str, breaker: CircuitBreaker) -> CheckMessage:
+    if breaker.forced and breaker.state == BreakerState.OPEN:
+        return note(40, name, "It is forced open: this provider is not called.", _RESET)
+    if breaker.forced:
+        return note(41, name, "It is forced closed: this provider is called, however often it fails.", _RESET)
+    if breaker.key_refused:
+        return broken(42, name, "It is open: this provider does not accept its key.", "Set the right key in the admin.")
+    if breaker.state == BreakerState.HALF_OPEN:
+        return note(43, name, "It is half-open: one call tests whether this provider answers again.")
+    hint = "It is retried automatically; the LLM calls in the admin show what failed."
+    return broken(44, name, f"It is open, so this provider is not called. {breaker.reason}", hint)
+
+
+def mcp_servers_are_listed() -> Iterator[CheckMessage]:
+    """The state at the last listing; no server is called now."""
+    hint = "Repair it, or switch it off in the admin; it is retried automatically."
+    for server in McpServer.objects.filter(enabled=True).exclude(fault=""):
+        yield broken(50, f"MCP server {server}", server.fault, hint)
+    held = McpTool.objects.filter(server__enabled=True, is_gone=False).exclude(confirmed=F("digest"))
+    for name in held.order_by("server__name").values_list("server__name", flat=True).distinct():
+        sentence = "Some of its tools are new or changed, and held."
+        yield note(51, f"MCP server {name}", sentence, "Confirm them in the admin.")
+
+
+def skills_are_valid() -> Iterator[CheckMessage]:
+    """Folders that are left out, and descriptions that other programs would not accept."""
+    folder = Path(settings.SKILLS_DIR)
+    for path, reason in refused(folder).items():
+        yield note(
+            60, f"skill {path.parent.name}", f"{path} is left out: {reason}", "Correct it, or remove its folder."
+        )
+    descriptions = {name: skill.description for name, skill in installed(folder).items()}
+    descriptions |= dict(Skill.objects.values_list("name", "description"))
+    for name, description in descriptions.items():
+        if words := remark(description):
+            yield note(61, f"skill {name}", words)
+
+
+def hooks_are_loaded() -> Iterator[CheckMessage]:
+    """A hook that cannot be loaded refuses every call. Nothing is reported where no hook is installed."""
+    hooks = plugins(tuple(settings.HOOKS))
+    if faulty := [hook.name for hook in hooks if isinstance(hook, Broken)]:
+        sentence = f"{', '.join(faulty)} cannot be loaded, so every call of a tool is refused."
+        hint = "The log says why. Repair or uninstall it, or remove it from AGENTSITE_HOOKS."
+        yield broken(100, "hooks", sentence, hint)
+    elif hooks:
+        yield ok(100, "hooks", f"They look at each call: {', '.join(hook.name for hook in hooks)}.")

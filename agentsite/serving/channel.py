@@ -112,7 +112,7 @@ class Channel(http.HTTPChannel):
         return bool(super().headerReceived(line))
 
     def allHeadersReceived(self) -> None:
-        most = limits.largest(self._path)
+        most = limits.largest_body(self._path)
         if self.length is None:
             self._refuse(411, "Send the whole body with its Content-Length, not in chunks.")
         elif self.length > most:
@@ -139,7 +139,7 @@ class Channel(http.HTTPChannel):
         self.transport.pauseProducing()
         headers = self.requests[-1].requestHeaders
         values = ["; ".join(headers.getRawHeaders(name, [])) for name in ("Cookie", "Authorization")]
-        threads.deferToThread(limits.is_known, *values).addCallbacks(self._answered, self._unanswered)
+        threads.deferToThread(limits.belongs_to_a_user, *values).addCallbacks(self._answered, self._unanswered)
 
     def _answered(self, is_known: bool) -> None:
         self._is_asking, self._is_known = False, is_known

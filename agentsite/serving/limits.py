@@ -1,31 +1,44 @@
-"""How large a body may be, by who sends it and where to: decided at the head, before anything of it is kept.
+"""How large a body may be, and how many connections may be open.
 
-A head only shows that a cookie or a token is presented. So what everybody may send is small, and whoever announces more
-waits, unread, until a thread has found the session or the token in the database; what is made up stays anonymous.
+A body is judged by its head, by who sends it and where to, before anything of it is kept. A head only shows that a
+cookie or a token is presented. So anonymous bodies are small, and a client that announces more waits, unread, until a
+thread has found the session or the token in the database; an invented one stays anonymous.
+
+Connections are bounded in all and for each address, below the limit of open files.
 """
 
+import logging
 import re
+import resource
+from collections import defaultdict
 from importlib import import_module
+from typing import Any
 
 from django.conf import settings
 from django.contrib import auth
 from django.db import connection
 from django.http import HttpRequest, parse_cookie
 from rest_framework.exceptions import AuthenticationFailed
+from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
 
+from agentsite.addresses import network
 from tasks_app.api.authentication import BearerToken
+
+logger = logging.getLogger(__name__)
 
 ANONYMOUS = 64 * 1024  # bytes; a sign-in has 1 KB
 UPLOAD = 64 * 1024**2  # a file of 50 MB, the words beside it, and the form around them
 _UPLOADS = re.compile(rb"/|/s/[^/]+/(messages|files)/|/api/v1/sessions/[^/]+/files/.+")
+MOST = 10_000  # connections in all
+_MOST_FILES = 1024**2  # where the hard limit is infinite
 
 
-def largest(uri: bytes) -> int:
-    """The most that a route takes, of somebody who is signed in; its view may want less."""
+def largest_body(uri: bytes) -> int:
+    """The most that a route takes from somebody who is signed in. Its view may accept less."""
     return UPLOAD if _UPLOADS.fullmatch(uri.partition(b"?")[0]) else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
-def is_known(cookies: str, authorization: str) -> bool:
+def belongs_to_a_user(cookies: str, authorization: str) -> bool:
     """Whether the headers of these names belong to a user: asks the database, so not on the event loop."""
     request = HttpRequest()
     request.META["HTTP_AUTHORIZATION"] = authorization
@@ -37,3 +50,55 @@ def is_known(cookies: str, authorization: str) -> bool:
         return False
     finally:
         connection.close()
+
+
+def raise_limit_of_files() -> int:
+    """Raises the soft limit of open files to the hard one; returns it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return most
+
+
+class Connections(WrappingFactory):
+    """Accepts connections for `factory`: at most half of `files`, and half of that from one address.
+
+    At a bound, a new connection replaces the oldest one that only waits for a request; if all are busy it is closed.
+    """
+
+    def __init__(self, factory: Any, files: int) -> None:
+        super().__init__(factory)
+        self._most = min(MOST, files // 2)
+        self._by_address: defaultdict[str, dict[ProtocolWrapper, None]] = defaultdict(dict)
+
+    def buildProtocol(self, address: Any) -> Any:
+        if self._has_room(network(address.host)):
+            return super().buildProtocol(address)
+        logger.warning("a connection of %s is closed: too many are open", address.host)
+        return None
+
+    def registerProtocol(self, connection: ProtocolWrapper) -> None:
+        super().registerProtocol(connection)
+        self._by_address[network(connection.getPeer().host)][connection] = None
+
+    def unregisterProtocol(self, connection: ProtocolWrapper) -> None:
+        self.protocols.pop(connection, None)  # one that was dropped has gone before
+        address = network(connection.getPeer().host)
+        self._by_address[address].pop(connection, None)
+        if not self._by_address[address]:
+            del self._by_address[address]
+
+    def _has_room(self, address: str) -> bool:
+        if len(self._by_address.get(address, ())) >= self._most // 2:
+            return self._drop_one_of(self._by_address[address])
+        if len(self.protocols) >= self._most:
+            return self._drop_one_of(max(self._by_address.values(), key=len))
+        return True
+
+    def _drop_one_of(self, connections: dict[ProtocolWrapper, None]) -> bool:
+        oldest = next((one for one in connections if getattr(one.wrappedProtocol, "is_expendable", False)), None)
+        if oldest is None:
+            return False
+        self.unregisterProtocol(oldest)
+        oldest.transport.abortConnection()
+        return True

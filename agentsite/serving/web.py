@@ -1,4 +1,4 @@
-"""The server process, from its first check to its end."""
+"""The server process, from its first check to its end; in the embedded mode with a worker inside."""
 
 # Daphne installs the reactor's event loop when it is imported: before anything else of Twisted.
 import daphne.server  # isort: skip
@@ -6,8 +6,14 @@ import daphne.server  # isort: skip
 import logging
 import os
 import socket
+import threading
 from collections.abc import Callable
 
+import celery.worker.state
+from celery import Celery
+from celery.app.trace import setup_worker_optimizations
+from celery.signals import worker_ready
+from celery.worker import WorkController
 from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
 from django.core.signals import request_finished
@@ -17,18 +23,20 @@ from twisted.internet import reactor
 from agentsite.celery import app
 from agentsite.configuration import ConfigurationError, apply_at_start
 from agentsite.environment import EMBEDDED, VAR_DIR
-from agentsite.serving import first_start, greeting
+from agentsite.accounts import sign_in
+from agentsite.serving import first_start
 from agentsite.serving.channel import HTTPFactory
-from agentsite.serving.connections import Connections, raise_limit_of_files
+from agentsite.serving.limits import Connections, raise_limit_of_files
 from agentsite.serving.server_lock import AlreadyServing, ServerLock
-from agentsite.serving.worker import EmbeddedWorker
 from tasks_app.events import event_loop
 from tasks_app.runtime import process
+from tasks_app.workspaces import sandbox
 
 logger = logging.getLogger(__name__)
 Say = Callable[[str], object]
 BACKLOG = 1024  # connections that wait to be taken: a burst is not turned away
 BUFFER = 64 * 1024  # bytes of a body that are handed over at once
+_DEMO = "No key was found in the environment, so the demo provider answers. For a real model see the README."
 
 
 class CannotServe(Exception):
@@ -50,7 +58,7 @@ def serve(host: str, port: int, say: Say) -> None:
     request_finished.connect(_close_connections)
     if EMBEDDED:
         EmbeddedWorker(app, settings.CELERY_WORKER_CONCURRENCY).start()
-    reactor.callWhenRunning(lambda: say(greeting.text(base, admin, model)))
+    reactor.callWhenRunning(lambda: say(_greeting(base, admin, model)))
     _web(host, port).run()
     _end(lock)
 
@@ -113,3 +121,50 @@ def _check_port(host: str, port: int) -> None:
             raise CannotServe(
                 f"Cannot listen on {host}:{port}: {error.strerror}. Choose another with PORT=…"
             ) from error
+
+
+def _greeting(base: str, admin: first_start.Admin, model: str) -> str:
+    """Address, login, one-click link, the model and the sandbox, one a line."""
+    backend = sandbox()
+    lines = [
+        "",
+        f"  Ready at  {base}/",
+        f"  Sign in   {sign_in.link(base, admin.user)}",
+        f"  Login     {admin.user.username}" + (f" / {admin.password}   (shown only now)" if admin.password else ""),
+        f"  Model     {model}",
+        f"  Sandbox   {backend.name}" + (f": {backend.weakness}" if backend.weakness else ""),
+    ]
+    if model.endswith("/demo"):
+        lines += ["", f"  {_DEMO}"]
+    return "\n".join([*lines, "", "  Ctrl-C stops the server; running tasks go on at the next start.", ""])
+
+
+class EmbeddedWorker(threading.Thread):
+    """Runs tasks in threads and installs no signal handlers: those belong to the web server in the main thread."""
+
+    def __init__(self, app: Celery, concurrency: int) -> None:
+        super().__init__(name="celery-worker", daemon=True)
+        self._app, self._concurrency = app, concurrency
+        self.ready = threading.Event()
+
+    def run(self) -> None:
+        setup_worker_optimizations(self._app, "embedded")
+        worker = WorkController(
+            app=self._app,
+            hostname="embedded",
+            pool_cls="threads",
+            concurrency=self._concurrency,
+            without_gossip=True,
+            without_mingle=True,
+            without_heartbeat=True,
+            ready_callback=self._announce,
+        )
+        worker.start()
+
+    def stop(self) -> None:
+        """Takes no new tasks. What runs is cut off with the process and goes on at the next start."""
+        celery.worker.state.should_stop = 0
+
+    def _announce(self, consumer: object) -> None:
+        worker_ready.send(sender=consumer)
+        self.ready.set()

@@ -1,5 +1,6 @@
-"""The doctor says what is wrong and how to mend it, for people and for programs."""
+"""The doctor says what is wrong and how to fix it, for people and for programs."""
 
+import ast
 import json
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 from django.test import Client
 from django.urls import reverse
+from pytest_django.plugin import DjangoDbBlocker
 
 from agentsite.environment import VAR_DIR
 from agentsite.serving.server_lock import ServerLock
@@ -20,7 +23,7 @@ from llm_app.models import BreakerState, LLMLog, Provider
 from tasks_app.models import EngineProcess
 from tests import factories
 from tests.provider import FakeProvider, Reply, openai_call, running
-from tests.server import free_port
+from tests.server import ROOT, free_port
 from tools_app.models import McpServer, McpTool
 
 pytestmark = pytest.mark.django_db
@@ -262,3 +265,47 @@ def test_an_mcp_server_that_cannot_be_listed_is_named_and_held_tools_are(model: 
     assert report["MCP server changed"]["mend"] == "Confirm them in the admin."
     assert "MCP server off" not in report
     assert not report["ok"]
+
+
+def check(*options: str) -> str:
+    """What `manage.py check` prints."""
+    err = StringIO()
+    with suppress(SystemExit, SystemCheckError):
+        call_command("check", *options, stdout=err, stderr=err, fail_level="CRITICAL", no_color=True)
+    return err.getvalue()
+
+
+def test_it_says_what_djangos_check_says(model: Any) -> None:
+    Provider.objects.create(name="unused", protocol="openai_native", base_url="http://127.0.0.1:1")
+    said = check("--tag", "agentsite", "--deploy", "--database", "default")
+    problems = [finding for name, finding in doctor().items() if name != "ok" and finding["status"] != "ok"]
+    assert problems
+    for finding in problems:
+        assert f"{finding['name']}: ({finding['id']}) {finding['sentence']}" in said
+        assert finding["mend"] in said
+    assert said.count("agentsite.") == len(problems)
+
+
+def test_a_plain_check_neither_reads_the_database_nor_calls_another_server(
+    django_db_blocker: DjangoDbBlocker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("a call to another server"))
+    with django_db_blocker.block():
+        assert "no issues" in check()
+
+
+def test_every_message_has_a_number_of_its_own() -> None:
+    calls = [
+        node
+        for file in (ROOT / "agentsite" / "checks").glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("note", "broken")
+    ]
+    numbers = [node.args[0].value for node in calls if isinstance(node.args[0], ast.Constant)]
+    assert len(numbers) == len(calls) > 20
+    assert sorted(numbers) == sorted(set(numbers))
+
+
+def test_a_silenced_message_is_silent_here_too(model: Any, settings: Any) -> None:
+    settings.SILENCED_SYSTEM_CHECKS = [doctor()["worker"]["id"]]
+    assert "worker" not in doctor()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentsite.terminal.answers import answer
+from agentsite.terminal.run import answer
 from tasks_app.models import Approval
 from tests.tasks_app.api.conftest import approving, task
 from tools_app.models import ToolSetting

@@ -36,5 +36,6 @@ class Command(BaseCommand):
 
 
 def _require_tables() -> None:
-    if not (finding := infrastructure.migrations()).ok:
-        raise CommandError(f"{finding.sentence} {finding.mend}")
+    missing = infrastructure.migrations_are_applied()
+    if missing.is_serious():
+        raise CommandError(f"{missing.msg} {missing.hint}")

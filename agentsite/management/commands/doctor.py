@@ -1,15 +1,14 @@
-"""Checks the installation and says how to mend what is wrong. The exit status is 1 if something is broken."""
+"""Checks the installation and says how to fix what is wrong. The exit status is 1 if something is broken."""
 
 import json
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from agentsite.checks.examination import run_checks
 from agentsite.checks.messages import Finding, Status
+from agentsite.checks.registry import all_findings
 
 
 class Command(BaseCommand):
@@ -20,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="One JSON object, for programs.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        findings = list(run_checks())
+        findings = all_findings()
         if options["json"]:
             self.stdout.write(_as_json(findings))
         else:
@@ -37,8 +36,8 @@ class Command(BaseCommand):
 
 
 def _as_json(findings: Iterable[Finding]) -> str:
-    return json.dumps({"ok": _all_ok(findings), "checks": [asdict(finding) for finding in findings]}, indent=2)
+    return json.dumps({"ok": _all_ok(findings), "checks": [finding.as_json() for finding in findings]}, indent=2)
 
 
 def _all_ok(findings: Iterable[Finding]) -> bool:
-    return all(finding.ok for finding in findings)
+    return all(finding.status is not Status.BROKEN for finding in findings)

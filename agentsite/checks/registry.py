@@ -1,0 +1,90 @@
+"""The checks as Django knows them: `manage.py check`, `doctor` and the admin's first page show the same messages.
+
+Plain `manage.py check`, which runs before most commands, only asks whether hooks can be loaded. What looks at the
+machine or calls another server needs `--deploy`; what reads the database needs `--database default` as well.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.checks import CheckMessage, Tags, register, run_checks
+
+from agentsite.checks import infrastructure, machine, operation
+from agentsite.checks.messages import Finding
+from agentsite.environment import EMBEDDED
+
+TAG = "agentsite"
+
+
+@register(TAG, "hooks")
+def check_hooks(**kwargs: Any) -> list[CheckMessage]:
+    return list(operation.hooks_are_loaded())
+
+
+@register(TAG, "machine", deploy=True)
+def check_machine(**kwargs: Any) -> list[CheckMessage]:
+    return [
+        machine.browser_is_installed(),
+        machine.disk_has_space(),
+        *machine.files_are_private(),
+        *machine.settings_are_safe(),
+    ]
+
+
+@register(TAG, "broker", deploy=True)
+def check_broker(**kwargs: Any) -> list[CheckMessage]:
+    return [infrastructure.broker_answers(), infrastructure.channel_layer_delivers()]
+
+
+@register(TAG, Tags.database, deploy=True)
+def check_database(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
+    """The database and what is stored in it; rows are read only once the tables are known to be there."""
+    if not databases:
+        return []
+    tables = list(infrastructure.database_is_ready())
+    if any(message.is_serious() for message in tables):
+        return tables
+    return [
+        *tables,
+        infrastructure.worker_is_alive(),
+        machine.sandbox_works(),
+        *_stored(),
+        *operation.providers_answer(),
+    ]
+
+
+def _stored() -> Iterator[CheckMessage]:
+    """What administrators have set up, without a call to another server."""
+    yield operation.default_model_has_a_route()
+    yield from operation.breakers_are_closed()
+    yield from operation.mcp_servers_are_listed()
+    yield from operation.skills_are_valid()
+
+
+def all_findings() -> list[Finding]:
+    """What `doctor` shows. It may take some seconds: providers are called."""
+    messages = run_checks(tags=[TAG], include_deployment_checks=True, databases=["default"])
+    return [Finding.from_message(message) for message in sorted(messages, key=_position) if _is_shown(message)]
+
+
+def _is_shown(message: CheckMessage) -> bool:
+    """SILENCED_SYSTEM_CHECKS holds here too."""
+    return not CheckMessage.is_silenced(message)
+
+
+def _position(message: CheckMessage) -> int:
+    """Django runs checks in no particular order. The tens of a message's number are its place in the report."""
+    return int((message.id or "0")[-3:]) // 10
+
+
+def quick_findings() -> list[Finding]:
+    """What the admin's first page shows: nothing that waits for another machine."""
+    messages = [
+        infrastructure.worker_is_alive(),
+        *([machine.sandbox_works()] if EMBEDDED else []),  # in a team, commands run where the workers are
+        *_stored(),
+        machine.disk_has_space(),
+        *operation.hooks_are_loaded(),
+        *machine.settings_are_safe(),
+    ]
+    return [Finding.from_message(message) for message in messages]
