@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.generics import GenericAPIView, ListCreateAPIView
@@ -16,7 +16,8 @@ from tasks_app import services
 from tasks_app.access import owned_session, visible_session, visible_task, writable_session
 from tasks_app.api.formats import MOST_ROWS, Text
 from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
-from tasks_app.models import Agent, ContextEntry, Session, Task
+from tasks_app.models import Agent, Session, Task
+from tasks_app.models.session import SessionQuerySet
 from tasks_app.services import forks
 
 
@@ -65,8 +66,10 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
 
     @extend_schema_field(TaskBriefSerializer(allow_null=True))
     def get_task(self, session: Session) -> dict[str, Any] | None:
-        tasks: list[Task] = session.newest_tasks  # type: ignore[attr-defined]  # prefetched by rows
-        return TaskBriefSerializer(tasks[0]).data if tasks else None
+        newest: Any = session  # annotated by `_rows`
+        if newest.task_id is None:
+            return None
+        return {"id": str(newest.task_id), "state": newest.task_state, "waiting_for": newest.task_waiting_for}
 
 
 class SessionQuery(serializers.Serializer[Any]):
@@ -88,8 +91,8 @@ class SessionList(ListCreateAPIView[Session]):
     def get_queryset(self) -> QuerySet[Session]:
         query = SessionQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
-        visible = rows(Session.objects.visible_to(self.request.user))
-        return found(visible, words) if (words := query.validated_data.get("q")) else visible
+        visible = Session.objects.visible_to(self.request.user)
+        return _rows(visible.matching(query.validated_data.get("q", "")))
 
     @extend_schema(parameters=[SessionQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -101,7 +104,7 @@ class SessionList(ListCreateAPIView[Session]):
 
     def perform_create(self, serializer: serializers.BaseSerializer[Session]) -> None:
         created = services.create_session(self.request.user, **serializer.validated_data)
-        serializer.instance = row(created)
+        serializer.instance = _row(created)
 
 
 class SessionDetail(GenericAPIView[Session]):
@@ -125,7 +128,7 @@ class SessionDetail(GenericAPIView[Session]):
         return Response(status=204)
 
     def _answer(self, session: Session) -> Response:
-        return Response(self.get_serializer(row(session)).data)
+        return Response(self.get_serializer(_row(session)).data)
 
 
 class Fork(GenericAPIView[Task]):
@@ -148,20 +151,14 @@ class Fork(GenericAPIView[Task]):
 
     @idempotent
     def _stored(self, request: Request, store: Callable[[], Session]) -> Response:
-        return Response(SessionSerializer(row(store()), context={"request": request}).data, 201)
+        return Response(SessionSerializer(_row(store()), context={"request": request}).data, 201)
 
 
-def rows(sessions: QuerySet[Session]) -> QuerySet[Session]:
-    """With all that their JSON needs, in three queries for any number of them."""
-    newest = Prefetch("tasks", Task.objects.order_by("-created_at")[:1], to_attr="newest_tasks")
-    return sessions.select_related("owner", "model", "agent").prefetch_related(newest)
+def _rows(sessions: SessionQuerySet) -> SessionQuerySet:
+    """With all that their JSON needs, in one query."""
+    return sessions.select_related("owner", "model", "agent").with_newest_task()
 
 
-def found(sessions: QuerySet[Session], words: str) -> QuerySet[Session]:
-    entries = ContextEntry.objects.filter(session=OuterRef("pk"), content__icontains=words)
-    return sessions.filter(Q(title__icontains=words) | Exists(entries))
-
-
-def row(session: Session) -> Session:
-    """One session as `rows` has them."""
-    return rows(Session.objects.all()).get(pk=session.pk)
+def _row(session: Session) -> Session:
+    """One session as `_rows` has them."""
+    return _rows(Session.objects.all()).get(pk=session.pk)

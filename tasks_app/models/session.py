@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, Subquery
 
 from llm_app.models import LogicalModel
 from tasks_app.models.agent import Agent
@@ -20,6 +20,19 @@ class SessionQuerySet(models.QuerySet["Session"]):
     def writable_by(self, user: Any) -> "SessionQuerySet":
         members = SessionMember.objects.filter(user=user, may_write=True)
         return self.filter(Q(owner=user) | Q(pk__in=members.values("session")))
+
+    def matching(self, words: str) -> "SessionQuerySet":
+        """Those with the words in their title or in an entry; all if there are none."""
+        if not words:
+            return self
+        entries = _related("entries").filter(content__icontains=words)
+        return self.filter(Q(title__icontains=words) | Exists(entries))
+
+    def with_newest_task(self) -> "SessionQuerySet":
+        """Annotates `task_id`, `task_state`, `task_waiting_for` and `task_stopped`; None where there is no task."""
+        newest = _related("tasks").order_by("-created_at")
+        fields = {"task_id": "pk", "task_state": "state", "task_waiting_for": "waiting_for", "task_stopped": "stopped"}
+        return self.annotate(**{name: Subquery(newest.values(field)[:1]) for name, field in fields.items()})
 
 
 class Session(models.Model):
@@ -95,3 +108,10 @@ class SessionMember(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.session}"
+
+
+def _related(name: str) -> models.QuerySet[Any]:
+    """The rows that belong to a session of the outer query, by the name of the relation: their models know this one."""
+    relation: Any = Session._meta.get_field(name)
+    rows: models.QuerySet[Any] = relation.related_model._default_manager.filter(session=OuterRef("pk"))
+    return rows

@@ -17,7 +17,6 @@ from tasks_app.models import Approval, Session, Task
 from tasks_app.models.approval import Decision, Scope
 from tasks_app.models.inbox import Mode
 from tasks_app.pages import choices, file_tree, fragments
-from tasks_app.pages.home import newest_sessions
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import forks
 from tasks_app.transcript import transcript
@@ -63,7 +62,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
 
 def _neighbours(request: Request, session: Session) -> list[Session]:
     """The newest sessions, and the open one if it is none of them: its state moves with the page."""
-    sessions = newest_sessions(request.user)
+    sessions = Session.objects.visible_to(request.user).with_newest_task().select_related("owner")
     newest = list(sessions[:NEIGHBOURS])
     return newest if session in newest else [*newest, sessions.get(pk=session.pk)]
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
@@ -11,7 +10,7 @@ from tasks_app import services
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
-from tasks_app.models import ContextEntry, Session, Task
+from tasks_app.models import Session
 from tasks_app.pages import choices
 from tasks_app.pages.responses import refused
 from tools_app.errors import ToolError
@@ -30,7 +29,8 @@ def home(request: Request) -> HttpResponse:
     if request.method == "POST":
         return _start(request)
     query = request.GET.get("q", "").replace("\0", "").strip()
-    context = {"sessions": newest_sessions(request.user, query)[:SHOWN], "query": query}
+    sessions = Session.objects.visible_to(request.user).matching(query).with_newest_task().select_related("owner")
+    context = {"sessions": sessions[:SHOWN], "query": query}
     if request.htmx:
         return render(request, "home/_sessions.html", context)
     return render(request, "home/home.html", {**context, **_start_context(request.user)})
@@ -49,20 +49,6 @@ def _start(request: Request) -> HttpResponse:
         services.delete_session(session)
         return refused(request, "home", error)
     return redirect(session)
-
-
-def newest_sessions(user: Any, query: str = "") -> QuerySet[Session]:
-    """The sessions that a user may see, newest first, each with the state of its newest task."""
-    newest = Task.objects.filter(session=OuterRef("pk")).order_by("-created_at")
-    sessions = Session.objects.visible_to(user).select_related("owner")
-    if query:
-        said = ContextEntry.objects.filter(session=OuterRef("pk"), content__icontains=query)
-        sessions = sessions.filter(Q(title__icontains=query) | Exists(said))
-    return sessions.annotate(
-        task_state=Subquery(newest.values("state")[:1]),
-        task_waiting_for=Subquery(newest.values("waiting_for")[:1]),
-        task_stopped=Subquery(newest.values("stopped")[:1]),
-    )
 
 
 def _start_context(user: Any) -> dict[str, Any]:

@@ -1,16 +1,10 @@
 """A move of the cut: found by `moving`, stored in one transaction with what is said of it."""
 
-import copy
 import math
-from dataclasses import asdict, replace
-
-import orjson
+from dataclasses import replace
 
 from llm_app.call.llm_call import Recipient
 from llm_app.models import Blob
-from llm_app.redaction.redactor import Redactor
-from llm_app.redaction.turn import redacted_call
-from llm_app.types import ToolCall
 from tasks_app.engine.compaction import summary
 from tasks_app.engine.compaction.lines import line_of
 from tasks_app.engine.compaction.measure import Measured, measure
@@ -21,6 +15,7 @@ from tasks_app.models.task import FailureCode
 from tasks_app.record import tokens
 from tasks_app.record.cut import Cut
 from tasks_app.record.draft import Draft, notice
+from tasks_app.record.redacted import redact_entry
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Failed
 from tools_app.contract.registry import compact_line
@@ -125,15 +120,4 @@ def _overflow(measured: Measured) -> Failed:
 def _clean_record(context: TaskContext) -> list[ContextEntry]:
     """Redacted before anything is cut out of it: a half of a secret is not found any more."""
     redactor = context.secrets.redactor
-    return [
-        entry if entry.masked_with == redactor.version else _clean(entry, redactor)
-        for entry in context.history.record()
-    ]
-
-
-def _clean(entry: ContextEntry, redactor: Redactor) -> ContextEntry:
-    clean = copy.copy(entry)
-    clean.content = redactor.redacted(entry.content)
-    if call := entry.call:
-        clean.tool_call = orjson.dumps(asdict(redacted_call(ToolCall(**call), redactor))).decode()
-    return clean
+    return [redact_entry(entry, redactor) for entry in context.history.record()]
