@@ -115,6 +115,14 @@ def is_short(text: str) -> bool:
     return len(text) <= 60 and "\n" not in text
 
 
+@register.filter
+def diff_lines(diff: str) -> list[tuple[str, str]]:
+    """Each line of a unified diff with its kind: file, added, removed, place or same."""
+    kinds = {"+": "added", "-": "removed", "@": "place"}
+    lines = diff.splitlines()
+    return [("file" if line.startswith(("+++", "---")) else kinds.get(line[:1], "same"), line) for line in lines]
+
+
 # --- states -----------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """One item of the session's page: an entry of the record, and what belongs to it."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from tasks_app.models.tool_call import CallStatus
 from tasks_app.record.entry_json import call_json
 
 LONGEST_LINE = 160  # characters
+_TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any name: none of them leads out of a folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +116,13 @@ class Item:
         return found
 
     @property
+    def card(self) -> list[str]:
+        """The templates that may draw the call, the first that exists does: its tool's own one, or the common one."""
+        name = self.call["name"]
+        own = [f"chat/tools/{name}.html"] if _TOOL_NAME.fullmatch(name) else []
+        return [*own, "chat/tools/_card.html"]
+
+    @property
     def line(self) -> str:
         """The arguments in one line."""
         values = [str(value) for value in self.arguments.values() if type(value) in (str, int, float)]
@@ -152,33 +161,6 @@ class Item:
         """The files of the pictures that the call's result shows."""
         return [picture["path"] for picture in self.result.pictures] if self.result else []
 
-    @property
-    def remembered(self) -> str:
-        """What the call has added to the memory."""
-        return str(self.arguments.get("text", "")) if self.result and self.result.metadata.get("remembered") else ""
-
-    @property
-    def deck_pages(self) -> list[str]:
-        """The titles of the slides that the call made."""
-        return _texts(self.result.metadata.get("pages")) if self.result else []
-
-    @property
-    def deck_preview(self) -> str:
-        """The deck, if it is a page that can be shown."""
-        return str(self.result.metadata.get("preview", "")) if self.result else ""
-
-    @property
-    def diff(self) -> list[tuple[str, str]]:
-        """The lines of the change that the call made, each with its kind."""
-        text = str(self.result.metadata.get("diff", "")) if self.result else ""
-        return [(_kind(line), line) for line in text.splitlines()]
-
 
 def _texts(value: Any) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else []
-
-
-def _kind(line: str) -> str:
-    if line.startswith(("+++", "---")):
-        return "file"
-    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")

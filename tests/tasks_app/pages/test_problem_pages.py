@@ -21,7 +21,7 @@ def test_a_script_gets_the_sentence_alone(alices):
 
 
 def test_a_fault_of_the_server_has_a_page_that_needs_nothing(alices, monkeypatch):
-    monkeypatch.setattr("tasks_app.pages.home.newest_sessions", lambda *_: 1 / 0)
+    monkeypatch.setattr("tasks_app.pages.home.render", lambda *_: 1 / 0)
     alices.raise_request_exception = False
     response = alices.get("/")
     assert response.status_code == 500

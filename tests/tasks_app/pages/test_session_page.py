@@ -103,6 +103,38 @@ def test_a_change_of_a_file_is_coloured_by_line(show, called):
     assert '<span class="file">--- a' in page
 
 
+def test_a_tool_may_bring_its_own_card(show, called, settings, tmp_path):
+    """A template chat/tools/NAME.html in the folder of any app draws the calls of the tool NAME."""
+    cards = tmp_path / "chat" / "tools"
+    cards.mkdir(parents=True)
+    extends = '{% extends "chat/tools/_card.html" %}'
+    cards.joinpath("weather.html").write_text(
+        extends + "{% block below %}Sunny in {{ item.arguments.city }}{% endblock %}"
+    )
+    (engine,) = settings.TEMPLATES
+    settings.TEMPLATES = [engine | {"DIRS": [*engine["DIRS"], tmp_path]}]
+    called("weather", SAY({"city": "Bern"}), "22 degrees")
+    page = show()
+    assert "Sunny in Bern" in page
+    assert 'class="tool"' in page
+    assert "22 degrees" in page
+
+
+@pytest.mark.parametrize("name", ["unheard_of", "mcp.server/tool", "../../settings", "_card", "a b", "größe"])
+def test_a_tool_without_a_card_has_the_common_one(name, show, called):
+    called(name, SAY({"city": "Bern"}), "22 degrees")
+    page = show()
+    assert page.count('class="tool"') == 1
+    assert "22 degrees" in page
+
+
+def test_only_its_own_tool_has_a_card_with_slides(show, called):
+    called("shell", "{}", "done", pages=["One", "Two"])
+    assert 'class="deck"' not in show()
+    called("slides", "{}", "done", pages=["Three", "Four"])
+    assert "<li>Four</li>" in show()
+
+
 @pytest.mark.parametrize(
     "arguments", ["{not json", "[1, 2]", '"text"', "null", "[" * 5000, '{"text": 5}', '{"options": {"a": 1}}', "{}"]
 )
