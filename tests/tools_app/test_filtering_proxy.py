@@ -262,3 +262,94 @@ async def test_a_closed_host_is_not_reached(proxy: FilteringProxy) -> None:
         async with through(proxy, passage) as session:
             assert (await session.get(f"http://home.example:{server.port}/")).status == 403
             assert (await session.get(f"http://other.example:{server.port}/")).status == 200
+
+
+# --- what two programs could read in two ways -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param("Content-Length: 3\r\nTransfer-Encoding: chunked", id="both lengths"),
+        pytest.param("Transfer-Encoding: chunked\r\nContent-Length: 3", id="both lengths, the other way round"),
+        pytest.param("Transfer-Encoding: xchunked\r\nContent-Length: 3", id="an unknown coding"),
+        pytest.param("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", id="two codings"),
+        pytest.param("Content-Length: 3\r\nX: a\r\n Content-Length: 0", id="a folded field"),
+        pytest.param("X: a\r\n\tb\r\nContent-Length: 3", id="a field folded with a tab"),
+        pytest.param("Content-Length: 3\nX: a", id="a bare LF between fields"),
+        pytest.param("X: a\nTransfer-Encoding: chunked\r\nContent-Length: 3", id="a field behind a bare LF"),
+        pytest.param("X: a\rContent-Length: 0\r\nContent-Length: 3", id="a bare CR"),
+        pytest.param("Content-Length : 3", id="a space before the colon"),
+        pytest.param("Content-Length: 3\r\nContent-Length: 03", id="two spellings of a length"),
+        pytest.param("Content-Length: 0x3", id="a length in hex"),
+        pytest.param("Host: one\r\nHost: two\r\nContent-Length: 3", id="two hosts"),
+        pytest.param("X: a\0b\r\nContent-Length: 3", id="a NUL"),
+    ],
+)
+async def test_an_ambiguous_request_reaches_nobody(proxy: FilteringProxy, fields: str) -> None:
+    reached: list[str] = []
+
+    async def note(request: web.Request) -> web.Response:
+        reached.append(request.path)
+        return web.Response()
+
+    who = f"Proxy-Authorization: Basic {credential(proxy.open(INTERNAL))}"
+    async with serving(note) as server:
+        answer = await said(proxy, f"POST http://127.0.0.1:{server.port}/ HTTP/1.1", who, f"{fields}\r\n\r\n0\r\n")
+    assert (answer, reached) == (b"", [])
+
+
+async def answered(proxy: FilteringProxy, response: bytes, method: str = "GET") -> bytes:
+    """What a client gets when a server sends the bytes of `response` and keeps the connection open."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(response)
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    who = f"Proxy-Authorization: Basic {credential(proxy.open(INTERNAL))}"
+    try:
+        return await said(proxy, f"{method} http://127.0.0.1:{port}/ HTTP/1.1", "Host: x", who)
+    finally:
+        server.close()
+
+
+async def test_trailers_of_chunks_and_a_second_response_are_dropped(proxy: FilteringProxy) -> None:
+    first = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n2\r\nok\r\n0\r\nX: trailing\r\n\r\n"
+    answer = await answered(proxy, first + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert body == b"2\r\nok\r\n0\r\n\r\n"
+    assert b"trailer" not in head.lower()
+
+
+async def test_a_response_with_two_lengths_is_sent_with_one(proxy: FilteringProxy) -> None:
+    both = b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+    head, _, body = (await answered(proxy, both)).partition(b"\r\n\r\n")
+    assert (body, b"content-length" in head.lower()) == (b"2\r\nok\r\n0\r\n\r\n", False)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        b"nonsense\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nab",
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 40_000 + b"\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 12,
+    ],
+)
+async def test_a_malformed_response_is_not_passed_on(proxy: FilteringProxy, response: bytes) -> None:
+    assert b" 200 " not in await answered(proxy, response)
+
+
+async def test_a_response_to_head_has_no_body_and_keeps_its_length(proxy: FilteringProxy) -> None:
+    answer = await answered(proxy, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "HEAD")
+    assert answer == b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n"
+
+
+async def test_an_interim_response_is_passed_on(proxy: FilteringProxy) -> None:
+    answer = await answered(proxy, b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n")

@@ -1,15 +1,18 @@
-"""Bytes from one side to the other, until one of them is done."""
+"""Bytes and messages from one side to the other, until one of them is done."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any
 
-from tools_app.network.proxy.head import MalformedHead, closing, read_status
+import h11
+
 from tools_app.network.proxy.passage import Passage
+from tools_app.network.proxy.request import MalformedMessage, last_on_connection
 
 HEAD_END = b"\r\n\r\n"
+MOST_HEAD = 64 * 1024  # bytes
 _CHUNK = 64 * 1024
-_MOST_INTERIM = 10  # responses of status 1xx before the one that counts
+_MOST_INTERIM = 10  # responses with a status 1xx before the one that counts
 
 
 async def either(*ways: Coroutine[Any, Any, None]) -> None:
@@ -46,11 +49,45 @@ async def send_body(size: int, source: asyncio.StreamReader, target: asyncio.Str
     await source.read(1)
 
 
-async def send_response(source: asyncio.StreamReader, target: asyncio.StreamWriter, passage: Passage) -> None:
-    """The response, marked as the last one on its connection: another request would go past the guard."""
-    for _ in range(_MOST_INTERIM):
-        head = await source.readuntil(HEAD_END)
-        if read_status(head) >= 200:
-            target.write(closing(head))
-            return await pump(source, target, passage)
-    raise MalformedHead("too many interim responses")
+async def send_response(
+    server: h11.Connection,
+    source: asyncio.StreamReader,
+    client: h11.Connection,
+    target: asyncio.StreamWriter,
+    passage: Passage,
+) -> None:
+    """The response, written anew and marked as the last one on its connection: another request would bypass the check.
+
+    What a server sends after it, and trailers of its chunks, are dropped. Raises MalformedMessage.
+    """
+    interim = 0
+    try:
+        async for event in _events(server, source, passage):
+            if isinstance(event, h11.InformationalResponse):
+                if (interim := interim + 1) > _MOST_INTERIM:
+                    raise MalformedMessage("too many interim responses")
+            elif isinstance(event, h11.Response):
+                fields = last_on_connection(event)
+                event = h11.Response(status_code=event.status_code, headers=fields, reason=event.reason)  # noqa: PLW2901
+            elif isinstance(event, h11.EndOfMessage):
+                event = h11.EndOfMessage()  # noqa: PLW2901  without trailers
+            target.write(client.send(event) or b"")
+            await target.drain()
+    except h11.ProtocolError as error:
+        raise MalformedMessage(str(error)) from error
+
+
+async def _events(server: h11.Connection, source: asyncio.StreamReader, passage: Passage) -> AsyncIterator[h11.Event]:
+    """Up to the end of one response."""
+    while True:
+        event = server.next_event()
+        if event is h11.NEED_DATA:
+            chunk = await source.read(_CHUNK)
+            passage.count(len(chunk))
+            server.receive_data(chunk)
+        elif isinstance(event, h11.Event):
+            yield event
+            if isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):
+                return
+        else:  # PAUSED: the server speaks another protocol
+            return

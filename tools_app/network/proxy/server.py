@@ -6,17 +6,17 @@ from hmac import compare_digest
 from pathlib import Path
 
 import aiohttp
+import h11
 from aiohttp.abc import AbstractResolver
 
 from tools_app.errors import AddressRefused, ToolError
 from tools_app.network.connections import connect
 from tools_app.network.policy import NetworkPolicy
-from tools_app.network.proxy.head import MalformedHead, Request, read_request
 from tools_app.network.proxy.passage import Passage
-from tools_app.network.proxy.relay import HEAD_END, either, pump, send_body, send_response
+from tools_app.network.proxy.relay import HEAD_END, MOST_HEAD, either, pump, send_body, send_response
+from tools_app.network.proxy.request import MalformedMessage, Request, read_request
 
 logger = logging.getLogger(__name__)
-_MOST_HEAD = 64 * 1024  # bytes
 _HEAD_S = 30.0  # how long a client may take to say what it wants
 _WHO = (
     b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="agentsite"\r\n'
@@ -36,9 +36,9 @@ class FilteringProxy:
     async def start(self, socket: Path | None = None) -> None:
         """Listens on a free port of loopback, or on a `socket` of the file system."""
         if socket is not None:
-            self._server = await asyncio.start_unix_server(self._accept, socket, limit=_MOST_HEAD)
+            self._server = await asyncio.start_unix_server(self._accept, socket, limit=MOST_HEAD)
             return
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_MOST_HEAD)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MOST_HEAD)
 
     async def stop(self) -> None:
         if self._server is not None:
@@ -68,17 +68,18 @@ class FilteringProxy:
         connection.add_done_callback(self._connections.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        client = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEAD)
         try:
             async with asyncio.timeout(_HEAD_S):
-                request = read_request(await reader.readuntil(HEAD_END))
+                request = read_request(await reader.readuntil(HEAD_END), client)
             if passage := self._passage(request):
                 task = asyncio.current_task()
                 assert task is not None
                 passage.carry(task)
-                await self._carry(request, passage, reader, writer)
+                await self._carry(request, passage, client, reader, writer)
             else:
                 writer.write(_WHO)
-        except (ToolError, MalformedHead, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError) as error:
+        except (ToolError, MalformedMessage, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError) as error:
             logger.debug("a connection through the proxy ended: %s", error)
         finally:
             writer.close()
@@ -89,7 +90,12 @@ class FilteringProxy:
         return passage if passage and compare_digest(passage.password, password) else None
 
     async def _carry(
-        self, request: Request, passage: Passage, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        request: Request,
+        passage: Passage,
+        client: h11.Connection,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         if request.url.host in passage.closed_hosts:
             writer.write(_refusal(AddressRefused(f"{request.url.host} is not reached from here.")))
@@ -106,8 +112,10 @@ class FilteringProxy:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 await either(pump(reader, target), pump(source, writer, passage))
             else:
-                target.write(request.onward())
-                await either(send_body(size, reader, target), send_response(source, writer, passage))
+                server = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD)
+                target.write(server.send(request.onward()) or b"")
+                answering = send_response(server, source, client, writer, passage)
+                await either(send_body(size, reader, target), answering)
             await writer.drain()
         finally:
             target.close()

@@ -1,0 +1,98 @@
+"""What a client asks of the proxy. h11 parses it; what two programs could read in two ways is refused before that."""
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+
+import h11
+from yarl import URL
+
+from tools_app.errors import AddressRefused
+from tools_app.network.policy import parse_url
+
+_AMBIGUOUS = re.compile(rb"(?<!\r)\n|\r(?!\n)|\n[ \t]")  # bare LF, bare CR and folded fields, which h11 tolerates
+_HOST = re.compile(rb"\nhost:", re.IGNORECASE)
+_PATH = re.compile(r"http://[^/?#]+(?P<path>[^#]*).*", re.IGNORECASE)  # byte for byte: signatures depend on it
+# These concern a single connection. An upgrade is asked for through a tunnel.
+_HOP_BY_HOP = {b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization", b"te", b"trailer", b"upgrade"}
+
+Fields = list[tuple[bytes, bytes]]
+
+
+class MalformedMessage(Exception):
+    """This is no HTTP/1 message that can be forwarded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """`path` is what follows the host of `url`, as it was written."""
+
+    event: h11.Request
+    url: URL
+    path: str
+
+    @property
+    def is_tunnel(self) -> bool:
+        return self.event.method == b"CONNECT"
+
+    @property
+    def body_size(self) -> int:
+        """Bytes that follow. Raises MalformedMessage for chunks: a body must state its length."""
+        if self._field(b"transfer-encoding"):
+            raise MalformedMessage("the body does not state its length")
+        return int(self._field(b"content-length") or 0)
+
+    @property
+    def credential(self) -> tuple[str, str]:
+        """The user and the password for the proxy; empty if there are none."""
+        scheme, _, encoded = self._field(b"proxy-authorization").partition(b" ")
+        try:
+            decoded = base64.b64decode(encoded, validate=True).decode("ascii") if scheme.lower() == b"basic" else ""
+        except (binascii.Error, UnicodeDecodeError):
+            return "", ""
+        user, _, password = decoded.partition(":")
+        return user, password
+
+    def onward(self) -> h11.Request:
+        """The request for the server behind the proxy: its host is the one that was checked."""
+        host = (self.url.host_port_subcomponent or "").encode()
+        fields = [field for field in last_on_connection(self.event) if field[0].lower() != b"host"]
+        path = self.path if self.path.startswith("/") else f"/{self.path}"
+        return h11.Request(method=self.event.method, target=path, headers=[(b"Host", host), *fields])
+
+    def _field(self, name: bytes) -> bytes:
+        return next((value for other, value in self.event.headers if other == name), b"")
+
+
+def read_request(head: bytes, client: h11.Connection) -> Request:
+    """Raises MalformedMessage, or AddressRefused for a target that is not an absolute address."""
+    event = _parsed(head, client)
+    target = event.target.decode()
+    url = parse_url(f"http://{target}" if event.method == b"CONNECT" else target)
+    if url.scheme != "http" or not url.host or url.user or url.password:
+        raise AddressRefused(f"The proxy takes absolute http addresses, not {target[:100]!r}.")
+    path = _PATH.fullmatch(target)
+    return Request(event=event, url=url, path=path["path"] if path else "")
+
+
+def last_on_connection(message: h11.Request | h11.Response) -> Fields:
+    """The fields to forward, and one that says that no other message will follow on this connection."""
+    forwarded = [(name, value) for name, value in message.headers.raw_items() if name.lower() not in _HOP_BY_HOP]
+    return [*forwarded, (b"Connection", b"close")]
+
+
+def _parsed(head: bytes, client: h11.Connection) -> h11.Request:
+    if _AMBIGUOUS.search(head):
+        raise MalformedMessage("a line that does not end in CR LF, or a folded field")
+    if not _HOST.search(head):  # h11 requires it; the proxy uses the host of the target
+        line, end, fields = head.partition(b"\r\n")
+        head = b"".join([line, end, b"Host: none", end, fields])
+    try:
+        client.receive_data(head)
+        event = client.next_event()
+    except h11.RemoteProtocolError as error:
+        raise MalformedMessage(str(error)) from error
+    if not isinstance(event, h11.Request) or event.http_version not in (b"1.0", b"1.1"):
+        raise MalformedMessage("not a request of HTTP/1")
+    return event
