@@ -4,6 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 UV := $(VENV)/bin/uv
 export UV_SYSTEM_CERTS := 1
+unexport PYTHONDONTWRITEBYTECODE  # the tests start many processes, and each would compile all anew
 
 .DEFAULT_GOAL := help
 .PHONY: help run test e2e lint bench real keys recorded lock clean
@@ -15,7 +16,7 @@ run: $(VENV)/base.stamp  ## Install, migrate and start everything; prints the ad
 	@exec $(PY) manage.py serve
 
 test: $(VENV)/dev.stamp  ## Run all tests
-	$(PY) -m pytest -n auto --dist worksteal
+	$(PY) -m pytest -n auto $(ARGS)
 
 e2e: $(VENV)/dev.stamp  ## Run the browser tests alone
 	$(PY) -m pytest tests/e2e

@@ -17,6 +17,7 @@ from tests.server import KEYS
 assert not settings.configured, "unset DJANGO_SETTINGS_MODULE: with it, the tests would write into the data of a server"
 _FOLDER = tempfile.mkdtemp(prefix=f"agentsite-tests-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-")
 os.environ["AGENTSITE_VAR"] = _FOLDER
+os.environ.setdefault("AGENTSITE_TESTS_SHARED", _FOLDER)  # of the first process: its workers share what is in there
 os.environ["DJANGO_SETTINGS_MODULE"] = "agentsite.settings"
 for _name, _key in KEYS.items():  # where the server keeps those that it makes: drawn at random, tests would be, too
     _file = Path(_FOLDER, "keys", _name.lower())
@@ -49,6 +50,8 @@ from llm_app.transport import wire
 from tasks_app.events import event_loop
 from tests import factories
 
+pytest_plugins = ["tests.whole_run"]
+
 
 def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
@@ -66,12 +69,6 @@ def _flush(self: TransactionTestCase) -> None:
 
 
 TransactionTestCase._fixture_teardown = _flush
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits for servers and browsers begins first: at the end, two workers share what is quick."""
-    order = ("e2e", "acceptance", "team", "engine")
-    items.sort(key=lambda item: next((n for n, name in enumerate(order) if name in item.path.parts), len(order)))
 
 
 @pytest.fixture(scope="session", autouse=True)

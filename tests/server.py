@@ -1,5 +1,6 @@
 """A real server as a process of its own: `manage.py serve` on its own data, as `make run` starts it."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -34,12 +35,19 @@ def free_port() -> int:
 
 @cache
 def migrated() -> Path:
-    """Data with all tables and nothing in them: made once for each process of the tests, as it takes a while."""
-    var = Path(os.environ["AGENTSITE_VAR"]) / "migrated"
-    environment = {"PATH": os.environ["PATH"], "AGENTSITE_VAR": str(var), **KEYS}
-    command = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    """Data with all tables and nothing in them: made once for all workers, as it takes a while."""
+    var = Path(os.environ["AGENTSITE_TESTS_SHARED"]) / "migrated"
+    with var.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not var.exists():
+            migrate(AGENTSITE_VAR=str(var), **KEYS)
     return var
+
+
+def migrate(**environment: str) -> None:
+    """From nothing, in a process of its own."""
+    command = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
+    subprocess.run(command, cwd=ROOT, env={"PATH": os.environ["PATH"], **environment}, check=True)
 
 
 def configured(folder: Path, config: str, **environment: str) -> "Server":

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -13,7 +14,7 @@ import redis
 from cryptography.fernet import Fernet
 
 from tests.acceptance.conftest import CONFIG
-from tests.server import ROOT, Server
+from tests.server import KEYS, ROOT, Server, migrate
 
 POSTGRES = os.environ.get("TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432")
 REDIS = os.environ.get("TEST_REDIS", "redis://127.0.0.1:6379")
@@ -43,19 +44,41 @@ class Team:
         self.server.kill()
 
 
-@pytest.fixture
-def postgres() -> Iterator[str]:
-    """The address of a database of this test's own."""
+@contextmanager
+def database(template: str = "template1") -> Iterator[str]:
+    """The name of a new database, which is gone afterwards."""
     name = f"agentsite_test_{uuid.uuid4().hex[:12]}"
     try:
         connection = psycopg.connect(f"{POSTGRES}/postgres", autocommit=True, connect_timeout=2)
     except psycopg.OperationalError:
         pytest.skip("no PostgreSQL here")
     with connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield f"{POSTGRES}/{name}"
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    yield name
     with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The name of a database with all tables and nothing in them, to make others from."""
+    with database() as name:
+        migrate(DATABASE_URL=f"{POSTGRES}/{name}", AGENTSITE_VAR=str(tmp_path_factory.mktemp("migrated")), **KEYS)
+        yield name
+
+
+@pytest.fixture
+def empty_postgres() -> Iterator[str]:
+    """The address of a database of this test's own without any tables."""
+    with database() as name:
+        yield f"{POSTGRES}/{name}"
+
+
+@pytest.fixture
+def postgres(migrated: str) -> Iterator[str]:
+    """The address of a database of this test's own, with all tables."""
+    with database(migrated) as name:
+        yield f"{POSTGRES}/{name}"
 
 
 @pytest.fixture
@@ -76,6 +99,19 @@ def redis_url() -> Iterator[str]:
 
 @pytest.fixture
 def team(postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Team]:
+    with started(postgres, redis_url, tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def new_team(empty_postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Team]:
+    """Its database was empty when the web started."""
+    with started(empty_postgres, redis_url, tmp_path) as running:
+        yield running
+
+
+@contextmanager
+def started(postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Team]:
     config = tmp_path / "agentsite.yml"
     config.write_text(CONFIG)
     server = Server(

@@ -28,12 +28,12 @@ print(version() - before)
 """
 
 
-def test_bulk_changes_raise_it(postgres, tmp_path):
+def test_bulk_changes_raise_it(empty_postgres, tmp_path):
     environment = {
         "PATH": os.environ["PATH"],
         "AGENTSITE_VAR": str(tmp_path),
         "DJANGO_SETTINGS_MODULE": "agentsite.settings",
-        "DATABASE_URL": postgres,
+        "DATABASE_URL": empty_postgres,
     }
     command = [sys.executable, "-c", CHANGES]
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)

@@ -10,7 +10,8 @@ from tests.waiting import takes_less_than
 pytestmark = pytest.mark.team
 
 
-def test_a_worker_runs_the_main_job_and_the_web_streams_it(team):
+def test_a_worker_runs_the_main_job_and_the_web_streams_it(new_team):
+    team = new_team
     team.start_worker()
     write = call("file", action="write", path="hello.txt", content="Hello.\n")
     session, task = start(team.server, script(write, {**result("The file is there."), "pace": 0.05}))

@@ -1,0 +1,73 @@
+"""How the whole suite runs: which worker has which tests, how busy the machine is, and what could not run here."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+from tests.waiting import slowness_at_start
+
+# They share servers and browsers that are slow to start: all of a folder go to one worker. They also begin first.
+SHARING = ("tests/team/", "tests/e2e/", "tests/acceptance/")
+LONG = (*SHARING, "tests/tasks_app/engine/")
+NEEDS = {
+    "PostgreSQL": ("tests/team/",),
+    "Redis": ("tests/team/", "tests/agentsite/test_compose.py"),
+    "Chromium": ("tests/e2e/", "tests/tools_app/test_browser_tool.py", "tests/tasks_app/engine/test_browser.py"),
+    "bubblewrap": ("tests/tools_app/sandbox/",),
+}
+
+
+class ByFileOrFolder(LoadScopeScheduling):
+    """The tests of a file go to one worker, so that what they share is made once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return next((folder for folder in SHARING if nodeid.startswith(folder)), nodeid.partition("::")[0])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    config.option.loadscopereorder = False
+    return ByFileOrFolder(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests of servers and of stops mostly wait."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What waits for servers and browsers begins first: at the end, all workers share what is quick."""
+    items.sort(key=lambda item: next((n for n, folder in enumerate(LONG) if item.nodeid.startswith(folder)), len(LONG)))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    slowness_at_start()  # before there are workers, which would be measured with all else
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if reporter := session.config.pluginmanager.get_plugin("terminalreporter"):
+        reporter.write_line(f"Bounds on time are multiplied by {slowness_at_start()}: so busy is this machine.")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    ran = [report for name in ("passed", "failed") for report in terminalreporter.stats.get(name, ())]
+    skipped = terminalreporter.stats.get("skipped", ())
+    for need, places in NEEDS.items():
+        if said := _told(_in(ran, places), _in(skipped, places)):
+            terminalreporter.write_line(f"{need}: {said}")
+
+
+def _in(reports: Iterable[Any], places: tuple[str, ...]) -> list[Any]:
+    return [report for report in reports if report.nodeid.startswith(places)]
+
+
+def _told(ran: list[Any], skipped: list[Any]) -> str:
+    """How many tests ran, how many were skipped, and why; nothing where there were none."""
+    said = [f"{len({report.nodeid for report in ran})} tests ran"] if ran or skipped else []
+    why = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
+    return ", ".join([*said, *(f"{count} skipped ({reason})" for reason, count in why.items())])
