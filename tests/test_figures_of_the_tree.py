@@ -1,4 +1,4 @@
-"""Four figures say whether a stranger finds what he reads for; they may get better, not worse.
+"""Four figures of the source tree, held by tests: they show how many files a reader has to open.
 
 python -m tests.test_figures_of_the_tree   prints them, and the modules with one user
 """
@@ -6,12 +6,19 @@ python -m tests.test_figures_of_the_tree   prints them, and the modules with one
 import ast
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("agentsite", "tasks_app", "tools_app", "llm_app")
+# What the tree has, rounded up. Who makes a figure better may lower its bound.
+MOST_WITH_ONE_USER = 26  # per cent of the modules
+MOST_IMPORTS = 46  # in 1,000 lines
+MEDIAN = (60, 90)  # lines of a module
+MOST_LINES = 250
 
 
 @cache
@@ -57,9 +64,13 @@ def with_one_user() -> list[str]:
 
 def imports_in_1000_lines() -> float:
     """Statements that import from the product itself."""
-    statements = (node for file in modules().values() for node in ast.walk(ast.parse(file.read_text())))
-    ours = sum(_is_ours(node) for node in statements)
+    ours = sum(len(_imports(file)) for file in modules().values())
     return 1000 * ours / sum(map(lines, modules().values()))
+
+
+@cache
+def _imports(file: Path) -> list[ast.AST]:
+    return [node for node in ast.walk(ast.parse(file.read_text())) if _is_ours(node)]
 
 
 def _is_ours(node: ast.AST) -> bool:
@@ -77,6 +88,48 @@ def figures() -> dict[str, float]:
         "lines, median": statistics.median(sizes),
         "lines, most": max(sizes),
     }
+
+
+def test_few_modules_have_one_user() -> None:
+    """Such a module is a function of its user, unless it is a table, a library of its own, or both are long."""
+    small = sorted((_together(name), name, next(iter(users()[name]))) for name in with_one_user())
+    listing = "\n".join(f"{size:4} lines with its user: {name}  <-  {user}" for size, name, user in small[:20])
+    share = figures()["with one user, %"]
+    assert share <= MOST_WITH_ONE_USER, (
+        f"{share:.1f} % of the modules have one user, and {MOST_WITH_ONE_USER} % may. "
+        f"The first to become part of their users:\n{listing}"
+    )
+
+
+def _together(name: str) -> int:
+    return lines(modules()[name]) + lines(modules()[next(iter(users()[name]))])
+
+
+def test_modules_import_little_from_each_other() -> None:
+    share = imports_in_1000_lines()
+    by_imports = sorted(((len(_imports(file)), name) for name, file in modules().items()), reverse=True)
+    listing = "\n".join(f"{count:4} imports: {name}" for count, name in by_imports[:20])
+    assert share <= MOST_IMPORTS, (
+        f"{share:.1f} statements in 1,000 lines import from the product, and {MOST_IMPORTS} may. The most:\n{listing}"
+    )
+
+
+def test_half_of_the_modules_have_a_length_that_is_read_at_a_glance() -> None:
+    least, most = MEDIAN
+    median = figures()["lines, median"]
+    assert least <= median <= most, f"the median of the modules' lines is {median}, and should be {least} to {most}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_module_is_long(package: str) -> None:
+    sizes = {name: lines(file) for name, file in modules().items() if name.partition(".")[0] == package}
+    long = {name: size for name, size in sizes.items() if size > MOST_LINES}
+    assert not long, f"over {MOST_LINES} lines: {long}"
+
+
+def test_the_figures_are_told(record_property: Callable[[str, object], None]) -> None:
+    told = ", ".join(f"{name} {value:.1f}" for name, value in figures().items())
+    record_property("closing line", f"The tree: {told}")
 
 
 if __name__ == "__main__":

@@ -60,6 +60,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     for need, places in NEEDS.items():
         if said := _told(_in(ran, places), _in(skipped, places)):
             terminalreporter.write_line(f"{need}: {said}")
+    for report in ran:
+        for name, value in report.user_properties:
+            if name == "closing line":
+                terminalreporter.write_line(value)
 
 
 def _in(reports: Iterable[Any], places: tuple[str, ...]) -> list[Any]:
