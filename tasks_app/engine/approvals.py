@@ -40,7 +40,7 @@ def approved(context: TaskContext, call: OpenCall, danger: Danger, rule: str) ->
 def _ask(context: TaskContext, call: OpenCall, approval: Approval) -> str:
     approval.fingerprint, approval.decision = call.log.fingerprint, Decision.PENDING
     approval.decided_by = approval.decided_at = approval.consumed_at = None
-    approval.expires_at = timezone.now() + timedelta(hours=context.limits.approval_hours)
+    approval.expires_at = timezone.now() + timedelta(hours=context.settings.limits.approval_hours)
     context.stage(rows=[call.log, approval])
     context.withdraw_stream()  # of a message that somebody must approve first
     raise ApprovalNeeded()
@@ -51,7 +51,7 @@ def _covered(context: TaskContext, call: OpenCall, danger: Danger, reason: str) 
 
     Never those of a tool with four eyes: each of its calls is looked at by somebody.
     """
-    setting = context.policy.settings.get(call.call.name)
+    setting = context.settings.policy.settings.get(call.call.name)
     if setting is not None and setting.four_eyes:
         return ""
     earlier = Approval.objects.filter(

@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tasks_app import reminders
+from tasks_app.engine import step_settings
 from tasks_app.engine.approvals import approved
 from tasks_app.engine.closing import UNKNOWN
 from tasks_app.engine.hooks import Opinion, consult
-from tasks_app.engine.preflight import look_at_settings
 from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models.task import FailureCode
@@ -54,7 +54,7 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
         raise _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
     call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
-    look_at_settings(context)  # the model took its time
+    step_settings.refresh(context)  # the model took its time
     try:
         definition, arguments = _read(context, call)
     except ToolError as error:
@@ -66,10 +66,10 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     if why := _too_early(context, definition, arguments):
         raise _refusal(context, call, CallStatus.BLOCKED, why)
     opinion = _opinion(context, call, _described(call, definition, arguments))
-    if context.hooks:  # they took theirs
-        look_at_settings(context)
+    if context.settings.hooks:  # they took theirs
+        step_settings.refresh(context)
         judgement = _judgement(context, call, definition, arguments)
-    reasons = [judgement.rule] if context.policy.needs_approval(definition.name, judgement) else []
+    reasons = [judgement.rule] if context.settings.policy.needs_approval(definition.name, judgement) else []
     reasons += [opinion.ask] if opinion.ask else []
     approval = approved(context, call, judgement.danger, "; ".join(filter(None, reasons))) if reasons else ""
     note = " ".join(filter(None, [approval, *opinion.notes]))
@@ -78,15 +78,15 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
 
 def _judgement(context: TaskContext, call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Judgement:
     """How dangerous the call is, by the policy. Raises Refused where the tool is not there."""
-    if not context.policy.shows(definition, context.situation):
+    if not context.settings.policy.shows(definition, context.situation):
         raise _refusal(context, call, CallStatus.BLOCKED, _unavailable(context, definition))
-    judgement = context.policy.judge(definition, arguments, context.workspace)
+    judgement = context.settings.policy.judge(definition, arguments, context.workspace)
     call.log.danger = judgement.danger.word
     return judgement
 
 
 def _unavailable(context: TaskContext, definition: ToolDefinition) -> str:
-    if definition.name in context.policy.on_demand.get(definition.group, ()):
+    if definition.name in context.settings.policy.on_demand.get(definition.group, ()):
         return f"The tool {definition.name} is not loaded. Call load_tools with group {definition.group!r} first."
     return f"The tool {definition.name} is not available here."
 
@@ -122,7 +122,7 @@ def _read(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Argumen
 
     What became secret since the call was written is redacted in its log, and still runs as it was written.
     """
-    definition = context.policy.find(call.call.name)
+    definition = context.settings.policy.find(call.call.name)
     arguments = coerce.read(definition, call.call.arguments)
     if definition.own_schema:
         arguments = checked(definition, arguments, partial(_unless_aborted, context, call))
@@ -149,7 +149,7 @@ def _aborted(context: TaskContext, call: OpenCall) -> Aborted:
 def _with_names(context: TaskContext, error: ToolError) -> str:
     if not isinstance(error, UnknownTool):
         return str(error)
-    visible = context.policy.visible(context.situation)
+    visible = context.settings.policy.visible(context.situation)
     return f"{error} The tools are: {', '.join(tool.name for tool in visible)}."
 
 
@@ -163,7 +163,7 @@ def _check_repetition(context: TaskContext, call: OpenCall) -> None:
         return
     call.log.looped = True
     refusal = _refusal(context, call, CallStatus.BLOCKED, "Refused: the same call with the same arguments, again.")
-    entries = (*refusal.entries, reminders.loop(call.call.name, context.limits.tool_loop_threshold))
+    entries = (*refusal.entries, reminders.loop(call.call.name, context.settings.limits.tool_loop_threshold))
     if context.detector.is_hopeless():
         raise LoopDetected(
             FailureCode.TOOL_LOOP,

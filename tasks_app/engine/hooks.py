@@ -59,7 +59,7 @@ def hooks_of(agent: Agent | None, *, off_record: bool = False) -> Sequence[Hook]
 
 def consult(context: TaskContext, method: str, call: Call, *about: Any) -> Opinion:
     """Asks each hook in turn, as long as no person comes first. Raises WorkAborted."""
-    asked = [hook for hook in context.hooks if answers(hook, method)]
+    asked = [hook for hook in context.settings.hooks if answers(hook, method)]
     if not asked:
         return Opinion()
     opinion = context.interruption.unless_aborted(_asked(asked, method, call, *about, surroundings(context)))
@@ -90,7 +90,7 @@ async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
 
 
 def surroundings(context: TaskContext) -> HookContext:
-    reviewer = context.agent.review_model if context.agent else None
+    reviewer = context.settings.agent.review_model if context.settings.agent else None
     ask = ModelAccess(context, lambda words: None, model=reviewer.name if reviewer else "").ask
     return HookContext(
         session=str(context.session.pk),

@@ -25,7 +25,7 @@ class LLMObserver(Observer):
         self.stream = self._new_stream()
 
     def delta(self, delta: Delta) -> None:
-        is_held = delta.kind is DeltaKind.TEXT and self._context.filters_output
+        is_held = delta.kind is DeltaKind.TEXT and self._context.settings.filters_output
         if delta.kind is not DeltaKind.CONTENT and not is_held:
             self.stream.feed(delta.kind, delta.text)
 

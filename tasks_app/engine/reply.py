@@ -87,7 +87,7 @@ def _no_call(
         thinking=turn.thinking,
         metadata={"stream": observer.stream.id},
     )
-    left = context.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
+    left = context.settings.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
     if left < 0:
         return Failed(
             FailureCode.NO_TOOL_CALL,

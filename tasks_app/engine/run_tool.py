@@ -94,7 +94,7 @@ def _drafts(context: TaskContext, cleared: ClearedCall, result: ToolResult, reda
     """The result as it is recorded, and what is said right after it."""
     call = cleared.open
     content = within_budget(
-        redactor.redacted(result.content), context.workspace, call.call, context.limits.result_tokens
+        redactor.redacted(result.content), context.workspace, call.call, context.settings.limits.result_tokens
     )
     kept, faults = images.keep(context.workspace, result.images)
     text = "\n".join([content, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])

@@ -33,7 +33,7 @@ class Requests:
     def __init__(self, context: TaskContext) -> None:
         self._context = context
         self._latest: Recipient | None = None
-        self._may_ask = context.agent is not None and context.agent.summarise
+        self._may_ask = context.settings.agent is not None and context.settings.agent.summarise
         self._told: Draft | None = None
 
     def prompt_for(self, recipient: Recipient) -> StoredPrompt:

@@ -6,13 +6,12 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
-from tasks_app.engine import preflight
+from tasks_app.engine import step_settings
 from tasks_app.models import ContextEntry, Task, TaskState
 from tasks_app.record.draft import Draft
 from tasks_app.replay.recorded import Recorded
 from tasks_app.run.context import TaskContext
 from tasks_app.run.history import SessionContext
-from tasks_app.run.loop_detector import LoopDetector
 from tasks_app.run.usage import Calls
 from tasks_app.workspaces import sandbox, workspace_of
 from tools_app.contract.visibility import ToolVisibility
@@ -32,13 +31,9 @@ class RerunContext(TaskContext):
         self.history.extend(entries[:start])
         self.recorded = Recorded([entries[place] for place in own], self.secrets.redactor)
         self.has_open_page = self.has_cut = False
-        preflight.look_up(self)
-        self.hooks = ()
-        self.detector = LoopDetector(
-            window=self.limits.tool_loop_window,
-            threshold=self.limits.tool_loop_threshold,
-            refusals=self.limits.tool_loop_refusals,
-        )
+        step_settings.refresh_all(self)
+        self.settings = replace(self.settings, hooks=())
+        self.detector = self.settings.loop_detector()
 
     def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
         """Compares, and goes on with what was recorded. Raises Divergence."""

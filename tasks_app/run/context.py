@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, field
 
 from llm_app.abilities import Abilities
 from llm_app.models import Blob
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.interaction.open_call import OpenCall, open_call_in
-from tasks_app.models import Agent, ContextEntry, InboxMessage, Limits, Task, ToolCallLog
+from tasks_app.models import Agent, ContextEntry, InboxMessage, Limits, Session, Task, ToolCallLog
 from tasks_app.models.inbox import Mode
 from tasks_app.run.loop_detector import LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
@@ -22,6 +22,38 @@ from tools_app.policy import Policy
 from tools_app.sandbox.base import Sandbox
 
 
+@dataclass(frozen=True, kw_only=True)
+class StepSettings:
+    """What administrators and owners have set for a step, read together. `version` is the state that they were in."""
+
+    version: tuple[object, ...] = ()
+    limits: Limits
+    agent: Agent | None = None
+    own_sections: tuple[tuple[str, str], ...] = ()  # of the prompt, in the agent's words
+    hooks: Sequence[Hook] = ()
+    policy: Policy = field(default_factory=Policy)
+    skills: tuple[tuple[str, str], ...] = ()
+    abilities: Abilities = field(default_factory=Abilities)
+
+    @property
+    def filters_output(self) -> bool:
+        """Whether nothing may be streamed, because a hook looks at what is said before anyone sees it."""
+        return any(hook.filters_output for hook in self.hooks)
+
+    def loop_detector(self) -> LoopDetector:
+        return LoopDetector(
+            window=self.limits.tool_loop_window,
+            threshold=self.limits.tool_loop_threshold,
+            refusals=self.limits.tool_loop_refusals,
+        )
+
+
+def model_name(session: Session, agent: Agent | None) -> str:
+    """The logical model that answers in a session; empty for the default one."""
+    chosen = session.model or (agent and agent.model)
+    return chosen.name if chosen else ""
+
+
 class TaskContext(UnitOfWork):
     """Lives as long as one worker holds the task."""
 
@@ -29,22 +61,11 @@ class TaskContext(UnitOfWork):
         super().__init__(task)
         self.calibration = Calibration(task.session.pk)
         self.workspace, self.sandbox = workspace, sandbox
-        self.known_settings: tuple[Any, ...] = ()  # the state of the settings in which what follows was read
-        self.limits = Limits.current()
-        self.agent: Agent | None = None  # as it is set up at this step, with its sections of the prompt
-        self.own_sections: tuple[tuple[str, str], ...] = ()
-        self.hooks: Sequence[Hook] = ()
-        self.policy = Policy()
+        self.settings = StepSettings(limits=Limits.current())
         self.loaded_groups: frozenset[str] = frozenset()
-        self.skills: tuple[tuple[str, str], ...] = ()
-        self.abilities = Abilities()
         self.interruption = Interruption(self.is_interrupted)
         self.streamed: LiveStream | None = None  # the newest reply's stream, to be withdrawn if its call is refused
-        self.detector = LoopDetector(
-            window=self.limits.tool_loop_window,
-            threshold=self.limits.tool_loop_threshold,
-            refusals=self.limits.tool_loop_refusals,
-        )
+        self.detector = self.settings.loop_detector()
         self.detector.load(self._calls_since_last_message())
         self._blobs: dict[str, str] = {}
 
@@ -61,22 +82,20 @@ class TaskContext(UnitOfWork):
 
     @property
     def model(self) -> str:
-        """The name of the logical model that answers; empty for the default one."""
-        chosen = self.session.model or (self.agent and self.agent.model)
-        return chosen.name if chosen else ""
+        return model_name(self.session, self.settings.agent)
 
     @property
     def situation(self) -> ToolVisibility:
         """What decides, beside the policy, which tools the model sees in this step."""
         return ToolVisibility(
-            makes_images=bool(self.abilities.makes_images),
-            makes_audio=bool(self.abilities.makes_audio),
-            sees_pictures=bool(self.abilities.sees),
-            has_open_page=self._holding.has(PAGE),
-            has_jobs=self._holding.has_jobs,
+            makes_images=bool(self.settings.abilities.makes_images),
+            makes_audio=bool(self.settings.abilities.makes_audio),
+            sees_pictures=bool(self.settings.abilities.sees),
+            has_open_page=self._affinity.has(PAGE),
+            has_jobs=self._affinity.has_jobs,
             loaded=self.loaded_groups,
-            skills=self.skills,
-            has_groups=bool(self.policy.on_demand.keys() - self.loaded_groups),
+            skills=self.settings.skills,
+            has_groups=bool(self.settings.policy.on_demand.keys() - self.loaded_groups),
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),
             has_cut=self.history.has_cut,
@@ -86,12 +105,7 @@ class TaskContext(UnitOfWork):
     @property
     def has_made_all_calls(self) -> bool:
         """Whether the task has reached the limit on its tool calls, where there is one."""
-        return self.task.calls_made >= (self.limits.tool_call_limit or math.inf)
-
-    @property
-    def filters_output(self) -> bool:
-        """Whether nothing may be streamed, because a hook looks at what is said before anyone sees it."""
-        return any(hook.filters_output for hook in self.hooks)
+        return self.task.calls_made >= (self.settings.limits.tool_call_limit or math.inf)
 
     def open_call(self) -> OpenCall | None:
         """The call that still waits for its result: after an approval, a crash or a restart it goes first."""

@@ -40,7 +40,7 @@ class UnitOfWork:
         self.history = SessionContext.load(task.session)
         self.allowance = Allowance(task.started_by_id, task.id)
         self.calls = Calls()
-        self._holding = SessionAffinity(task.session)
+        self._affinity = SessionAffinity(task.session)
         self.discard_staged()
 
     def stage(self, *drafts: Draft, rows: Sequence[models.Model] = (), **fields: Any) -> None:
@@ -55,7 +55,7 @@ class UnitOfWork:
         A task that would wait goes on instead if a person has come in; one that ends hands over to the next message,
         in the same transaction. Raises StaleLease.
         """
-        told = self._holding.told([*self._drafts, *drafts])
+        told = self._affinity.told([*self._drafts, *drafts])
         fields = self._fields | self.calls.totals(self.task) | fields
         with transaction.atomic(durable=True):
             head, redactor = lock(self.session), self.secrets.refresh().redactor
@@ -71,7 +71,7 @@ class UnitOfWork:
             for row in self._rows:
                 row.save()
             self.calls.save()
-            self._holding.save()
+            self._affinity.save()
             if also is not None:
                 also()
             if ended:

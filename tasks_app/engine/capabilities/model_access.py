@@ -32,7 +32,7 @@ class ModelAccess:
     async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[capabilities.Picture] = ()) -> str:
         """`capabilities.AskModel`."""
         session = self._context.session
-        model = self._context.abilities.sees if pictures else self._model or self._context.model
+        model = self._context.settings.abilities.sees if pictures else self._model or self._context.model
         if pictures and not model:
             raise ModelFailed("No model that can see pictures is set up here.")
 
@@ -51,7 +51,7 @@ class ModelAccess:
 
     async def make(self, prompt: str, *, kind: capabilities.MediaKind) -> bytes:
         """`capabilities.MakeMedia`."""
-        able = self._context.abilities
+        able = self._context.settings.abilities
         model = able.makes_images if kind == "image" else able.makes_audio
         if not model:
             raise ModelFailed(f"No model that makes {kind} files is set up here.")

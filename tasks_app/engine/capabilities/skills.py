@@ -41,7 +41,7 @@ class StoredSkills:
         if row is not None:
             return row.text
         if name not in (known := _installed()):
-            names = ", ".join(name for name, _ in self._context.skills)
+            names = ", ".join(name for name, _ in self._context.settings.skills)
             raise ToolError(f"There is no skill called {name!r}. The skills are: {names}.")
         return known[name].load()
 

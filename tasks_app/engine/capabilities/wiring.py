@@ -26,7 +26,7 @@ from tools_app.network.policy import NetworkPolicy
 
 
 def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
-    report = _unheard if context.filters_output else partial(stream.feed, "tool_output")
+    report = _unheard if context.settings.filters_output else partial(stream.feed, "tool_output")
     models = ModelAccess(context, report)
     return ToolContext(
         session=str(context.session.pk),
@@ -34,7 +34,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         sandbox=context.sandbox,
         network=_network(context, cleared.definition),
         plan=[PlanStep(**step) for step in context.task.plan],
-        groups=context.policy.on_demand,
+        groups=context.settings.policy.on_demand,
         output_schema=context.task.output_schema,
         ask_model=models.ask,
         make_media=models.make,
@@ -52,7 +52,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
 
 def _network(context: TaskContext, definition: ToolDefinition) -> NetworkPolicy:
     """Where the tool may go: programs to the hosts that are named for them, others to all that is public."""
-    only = context.policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
+    only = context.settings.policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
     goes_out = bool(only) or definition.target in (Target.NETWORK, Target.BROWSER)
     return NetworkPolicy(only=only, allow_internal=_allowed_addresses() if goes_out else frozenset())
 

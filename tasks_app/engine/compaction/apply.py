@@ -59,7 +59,7 @@ def about_to_be_cut(context: TaskContext, recipient: Recipient) -> list[ContextE
 
 
 def _mover(context: TaskContext, measured: Measured, cause: Cause, *, is_summed_up: bool) -> CutPlanner:
-    agent, window = context.agent, measured.window
+    agent, window = context.settings.agent, measured.window
     if is_summed_up:
         window = replace(window, head=window.head + math.ceil(summary.LONGEST / tokens.BYTES * measured.factor))
     if cause == Cause.REFUSED:  # the provider reads less than we were told

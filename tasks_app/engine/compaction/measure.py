@@ -40,13 +40,13 @@ def measure(context: TaskContext, recipient: Recipient) -> Measured:
     head_size = tokens.estimate(head.system) + tokens.estimate(tools_text(head.tools))
     conversation = context.history.conversation(recipient.context_window)
     factor = context.calibration.factor(recipient.model)
-    prunes = context.agent is not None and context.agent.prune_outputs
+    prunes = context.settings.agent is not None and context.settings.agent.prune_outputs
     window = Window(
         size=recipient.context_window,
         head=math.ceil(head_size * factor),
         reserve=reserve_for(recipient),
-        full_percent=PRUNE_AT_PERCENT if prunes else context.limits.compact_at_percent,
-        tail_percent=context.limits.tail_percent,
+        full_percent=PRUNE_AT_PERCENT if prunes else context.settings.limits.compact_at_percent,
+        tail_percent=context.settings.limits.tail_percent,
     )
     estimated = head_size + conversation.size
     return Measured(prompt=head, conversation=conversation, window=window, factor=factor, estimated=estimated)

@@ -27,14 +27,14 @@ CLI_TOOLS = ("python3", "git", "node", "curl", "jq", "rg", "sed", "awk", "tar", 
 def build(context: TaskContext, mode: ToolMode) -> Prompt:
     """What the model sees in the next turn beside the conversation, in a tool mode."""
     situation = context.situation
-    visible = tuple(context.policy.visible(situation))
+    visible = tuple(context.settings.policy.visible(situation))
     redactor = context.secrets.redactor
     inputs = replace(
-        inputs_of(context.task.started_by, context.policy, situation, context.sandbox.name),
+        inputs_of(context.task.started_by, context.settings.policy, situation, context.sandbox.name),
         mode=mode,
         functions="" if mode is ToolMode.NATIVE else _functions(visible, situation, redactor),
         **_secrets(context, visible),
-        own=context.own_sections,
+        own=context.settings.own_sections,
         off_record=context.session.off_record,
         remaining=", ".join(f"`{tool.name}`" for tool in visible) if context.session.off_record else "",
     )

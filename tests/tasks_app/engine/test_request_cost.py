@@ -1,6 +1,7 @@
 """What a request costs does not grow with the history: what was made once is kept, and what was cut is not read again."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ def running(task: Task) -> TaskContext:
     """As a worker that has just taken the task."""
     Task.objects.filter(pk=task.pk).update(lease_owner=process.name())
     context = TaskContext(task, workspace_of(task.session), sandbox())
-    context.policy = policy_for(task.started_by_id)
+    context.settings = replace(context.settings, policy=policy_for(task.started_by_id))
     return context
 
 

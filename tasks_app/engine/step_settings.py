@@ -1,0 +1,54 @@
+"""Reads what administrators and owners may change while a task runs, so that it holds from the next step on."""
+
+from django.utils import timezone
+
+from llm_app import abilities
+from tasks_app import settings_version
+from tasks_app.engine.capabilities import skills
+from tasks_app.engine.hooks import hooks_of
+from tasks_app.models import Agent, Limits, Loaded, LoadedKind, PromptSection, Session
+from tasks_app.run.context import StepSettings, TaskContext, model_name
+from tools_app.policy import Policy, policy_for
+
+
+def refresh_all(context: TaskContext) -> None:
+    """The settings, and the secrets and the groups of tools that the session has by now."""
+    context.secrets.refresh()
+    refresh(context)
+    if context.settings.policy.on_demand:
+        context.loaded_groups = _loaded_groups(context.session)
+
+
+def refresh(context: TaskContext) -> None:
+    """Reads the settings where anything has changed. One query tells, so this may be called after anything slow."""
+    session = Session.objects.filter(pk=context.session.pk).annotate(version=settings_version.NOW)
+    version, agent, denied = session.values_list("version", "agent_id", "denied_tools").get()
+    known = (version, timezone.now().date(), agent, denied, skills.in_folders())
+    if context.settings.version != known:
+        context.settings = _read(context, denied, known)
+        context.allowance.refresh()
+
+
+def _read(context: TaskContext, denied: list[str], version: tuple[object, ...]) -> StepSettings:
+    session, user_id = context.session, context.task.started_by_id
+    agent = Agent.objects.of_session(session.pk)
+    return StepSettings(
+        version=version,
+        limits=Limits.current(),
+        agent=agent,
+        own_sections=PromptSection.objects.texts_of(agent),
+        hooks=hooks_of(agent, off_record=session.off_record),
+        policy=_policy(session, agent, user_id, denied),
+        skills=skills.catalogue(user_id),
+        abilities=abilities.of_user(user_id, preferred=model_name(session, agent)),
+    )
+
+
+def _policy(session: Session, agent: Agent | None, user_id: int, in_session: list[str]) -> Policy:
+    """What the task's person may use, in this session, by its agent."""
+    denied = [*in_session, *(agent.denied_tools if agent else ()), *(["memory"] if session.off_record else [])]
+    return policy_for(user_id, denied=denied, safe_only=session.off_record or bool(agent and agent.safe_only))
+
+
+def _loaded_groups(session: Session) -> frozenset[str]:
+    return frozenset(Loaded.objects.filter(session=session, kind=LoadedKind.GROUP).values_list("name", flat=True))
