@@ -26,12 +26,13 @@ def refresh(context: TaskContext) -> None:
     known = (version, timezone.now().date(), agent, denied, skills.in_folders())
     if context.settings.version != known:
         context.settings = _read(context, denied, known)
-        context.allowance.refresh()
 
 
 def _read(context: TaskContext, denied: list[str], version: tuple[object, ...]) -> StepSettings:
+    """The settings, and the budgets, which the task's allowance holds."""
     session, user_id = context.session, context.task.started_by_id
     agent = Agent.objects.of_session(session.pk)
+    context.allowance.refresh()
     return StepSettings(
         version=version,
         limits=Limits.current(),

@@ -7,8 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tasks_app import settings_version
-from tasks_app.engine import preflight
+from tasks_app.engine import step_settings
 from tasks_app.models import Agent, Session
+from tasks_app.run.context import StepSettings
 from tests.tasks_app.engine.conftest import call, result
 
 MOST_QUERIES = 22  # of one iteration: without the two lines that begin and end each transaction
@@ -32,14 +33,15 @@ def test_the_queries_of_an_iteration_are_few_and_do_not_grow(play: Any) -> None:
 
 
 def test_what_is_read_only_after_a_change_comes_from_watched_tables(play: Any, monkeypatch: Any) -> None:
-    read_settings, seen = preflight._read_settings, []
+    read_settings, seen = step_settings._read, []
 
-    def observed(*args: Any, **kwargs: Any) -> None:
+    def observed(*args: Any, **kwargs: Any) -> StepSettings:
         with CaptureQueriesContext(connection) as caught:
-            read_settings(*args, **kwargs)
+            settings = read_settings(*args, **kwargs)
         seen.append({table for query in caught for table in re.findall(r'(?:FROM|JOIN) "(\w+)"', query["sql"])})
+        return settings
 
-    monkeypatch.setattr(preflight, "_read_settings", observed)
+    monkeypatch.setattr(step_settings, "_read", observed)
     run = play(call("file", action="list"), result())
     Session.objects.filter(pk=run.task.session_id).update(agent=Agent.objects.create(name="writer"))
     assert run.advance().state == "done"
