@@ -1,16 +1,7 @@
 """The verbs of people and programs. Pages, REST and commands call the same ones; each is one short transaction."""
 
-from tasks_app.services.messages import (
-    Delivered,
-    Delivery,
-    change_session,
-    create_session,
-    decide,
-    delete_session,
-    post_message,
-    reply,
-    stop,
-)
+from tasks_app.services.messages import Delivered, Delivery, decide, post_message, reply, stop
+from tasks_app.services.sessions import change_session, create_session, delete_session
 
 __all__ = [
     "Delivered",

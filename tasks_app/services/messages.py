@@ -1,33 +1,40 @@
-"""The verbs of people and programs. Views, REST and commands call the same ones; each is one short transaction."""
+"""What people write to tasks: messages, answers and decisions, and the stop. Each verb is one short transaction."""
 
-import shutil
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, Literal
 
 from django.db import transaction
 from django.utils import timezone
 
-from llm_app import active_secrets
-from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall, SchemaTooLate, TaskRunning, WorkflowTooLate
+from tasks_app.errors import (
+    InvalidMessage,
+    MayNotDecide,
+    MessageTooLong,
+    NothingToAnswer,
+    OnlyThisCall,
+    SchemaTooLate,
+    WorkflowTooLate,
+)
 from tasks_app.events import broadcast
-from tasks_app.interaction import approver, message_text, next_task, open_call
-from tasks_app.interaction import output_schema as schema_text
+from tasks_app.interaction import approver, next_task, open_call
 from tasks_app.interaction.decide import settle
-from tasks_app.models import Agent, Approval, InboxMessage, Session, Task, Workflow, tool_call
+from tasks_app.models import Approval, InboxMessage, Session, Task, Workflow
 from tasks_app.models.approval import Scope
 from tasks_app.models.inbox import Mode
 from tasks_app.models.task import WaitingFor
 from tasks_app.models.tool_call import CallStatus
 from tasks_app.record import images
-from tasks_app.record.append import append, lock
+from tasks_app.record.append import append, lock, storable, storable_json
 from tasks_app.record.images import KeptPicture
 from tasks_app.record.session_secrets import redactor_of
-from tasks_app.run import affinity
 from tasks_app.runtime import wakeup
 from tasks_app.workspaces import workspace_of
+from tools_app.errors import InvalidSchema
+from tools_app.json_schema import reading
 
+LONGEST_MESSAGE = 1024 * 1024  # bytes
 Delivery = Literal["started", "reply", "interjected", "queued"]
 
 
@@ -37,33 +44,6 @@ class Delivered:
 
     task: Task | None
     delivered_as: Delivery
-
-
-def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
-    """`fields`: model, agent, off_record, workdir. Where no agent is named, it is the default one, if there is one."""
-    title = active_secrets.of_people([owner.pk]).redactor.redacted(title)[:200]
-    return Session.objects.create(owner=owner, title=title, **{"agent": Agent.objects.default(), **fields})
-
-
-def change_session(session: Session, **fields: Any) -> None:
-    """Sets `title`, `model` or `agent`, and no other column: those belong to whoever appends."""
-    if "title" in fields:
-        fields["title"] = redactor_of(session).redacted(fields["title"])[:200]
-    Session.objects.filter(pk=session.pk).update(**fields, updated_at=timezone.now())
-
-
-def delete_session(session: Session) -> None:
-    """Deletes a session with its record and, after the commit, its workspace. Raises TaskRunning."""
-    folder, versions = session.workspace_path, tool_call.folder_of(session.pk)
-    with transaction.atomic():
-        lock(session)
-        if session.tasks.active().exists():
-            raise TaskRunning()
-        transaction.on_commit(partial(affinity.release, str(session.pk)), robust=True)
-        session.delete()
-        if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
-            transaction.on_commit(partial(shutil.rmtree, folder), robust=True)
-        transaction.on_commit(partial(shutil.rmtree, versions, ignore_errors=True), robust=True)
 
 
 def post_message(
@@ -84,7 +64,7 @@ def post_message(
     `output_schema` is what the data of the task's result must fit, `workflow` the steps that it goes through. With a
     `terminal`, that process alone advances it. Raises InvalidMessage, MessageTooLong, SchemaTooLate or WorkflowTooLate.
     """
-    content, schema = message_text.checked(session, content, attachments), schema_text.text_of(output_schema, session)
+    content, schema = _checked_text(session, content, attachments), _schema_text(output_schema, session)
     pictures = images.of_attachments(workspace_of(session), attachments)  # before the lock: it takes its time
     with transaction.atomic():
         lock(session)
@@ -120,7 +100,7 @@ def post_message(
 
 def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:
     """Answers the question that a task waits with; a `call_id` says which one. Raises NothingToAnswer."""
-    content = message_text.checked(task.session, content, ())
+    content = _checked_text(task.session, content, ())
     with transaction.atomic():
         lock(task.session)
         task.refresh_from_db()
@@ -187,3 +167,24 @@ def _name(session: Session, content: str) -> None:
         line = " ".join(content.split())
         session.title = line if len(line) <= 60 else line[:59] + "…"
         Session.objects.filter(pk=session.pk).update(title=session.title)
+
+
+def _checked_text(session: Session, content: str, attachments: Sequence[str]) -> str:
+    """The text of a message as it can be stored, without secrets. Raises InvalidMessage or MessageTooLong."""
+    content = storable(content)
+    if len(content.encode()) > LONGEST_MESSAGE:
+        raise MessageTooLong()
+    if not content.strip() and not attachments:
+        raise InvalidMessage(field="content")
+    return redactor_of(session).redacted(content)
+
+
+def _schema_text(schema: Any, session: Session) -> str:
+    """The JSON Schema for the data of a result, as a task keeps it: redacted text, or "". Raises InvalidMessage."""
+    if schema is None:
+        return ""
+    try:
+        read = storable_json(json.loads(reading.read(schema)))
+    except InvalidSchema as error:
+        raise InvalidMessage(storable(str(error)), field="output_schema") from error
+    return json.dumps(redactor_of(session).redacted_json(read), ensure_ascii=False)

@@ -1,0 +1,44 @@
+"""Sessions: create, change and delete them. Each verb is one short transaction."""
+
+import shutil
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from llm_app import active_secrets
+from tasks_app.errors import (
+    TaskRunning,
+)
+from tasks_app.models import Agent, Session, tool_call
+from tasks_app.record.append import lock
+from tasks_app.record.session_secrets import redactor_of
+from tasks_app.run import affinity
+
+
+def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
+    """`fields`: model, agent, off_record, workdir. Where no agent is named, it is the default one, if there is one."""
+    title = active_secrets.of_people([owner.pk]).redactor.redacted(title)[:200]
+    return Session.objects.create(owner=owner, title=title, **{"agent": Agent.objects.default(), **fields})
+
+
+def change_session(session: Session, **fields: Any) -> None:
+    """Sets `title`, `model` or `agent`, and no other column: those belong to whoever appends."""
+    if "title" in fields:
+        fields["title"] = redactor_of(session).redacted(fields["title"])[:200]
+    Session.objects.filter(pk=session.pk).update(**fields, updated_at=timezone.now())
+
+
+def delete_session(session: Session) -> None:
+    """Deletes a session with its record and, after the commit, its workspace. Raises TaskRunning."""
+    folder, versions = session.workspace_path, tool_call.folder_of(session.pk)
+    with transaction.atomic():
+        lock(session)
+        if session.tasks.active().exists():
+            raise TaskRunning()
+        transaction.on_commit(partial(affinity.release, str(session.pk)), robust=True)
+        session.delete()
+        if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
+            transaction.on_commit(partial(shutil.rmtree, folder), robust=True)
+        transaction.on_commit(partial(shutil.rmtree, versions, ignore_errors=True), robust=True)
