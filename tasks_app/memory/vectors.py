@@ -5,13 +5,10 @@ A note gets its vector when it is first looked through, and again after its text
 
 import asyncio
 import logging
-import math
 import time
-from array import array
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from operator import mul
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from django.db import IntegrityError, transaction
 
@@ -26,6 +23,11 @@ from tasks_app.run.aside import ask_aside
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime.cancellation import WorkAborted
 
+if TYPE_CHECKING:  # imported on first use: it takes 0.1 s, and most servers have no model of embeddings
+    from array import array
+
+    import numpy as np
+
 PATIENCE = 5.0  # seconds, for all that one embedder is asked
 
 MOST = 2000  # notes that are looked through; of more, the newest
@@ -33,10 +35,8 @@ MOST_NEW = 100  # notes that get their vector at once; the others next time
 CLOSEST = 20
 LEAST = 0.3  # cosine; what is farther away has nothing to do with the question
 logger = logging.getLogger(__name__)
-Vectors = dict[int, "array[float]"]
-
-
 T = TypeVar("T")
+Vector: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"  # one, or several as rows
 
 
 class NoEmbedding(Exception):
@@ -48,7 +48,7 @@ class Embedded:
     """The vectors of texts, each of length 1, and the provider's model that they are of."""
 
     model: str
-    vectors: "Sequence[array[float]]"
+    vectors: Vector
 
 
 class Embedder:
@@ -73,7 +73,7 @@ class Embedder:
         ]
         completion = self._complete(messages, redactor, of_task=of_task)
         try:
-            found = [_unit(vector) for vector in vectors(completion.result)]
+            found = _unit_vectors(vectors(completion.result))
         except ValueError as error:
             raise NoEmbedding("its answer cannot be read") from error
         return Embedded(model=completion.log.provider_model, vectors=found)
@@ -117,20 +117,32 @@ def _nearest(rows: Sequence[MemoryNote], question: str, embedder: Embedder) -> l
     known = _known(rows, asked)
     missing = [row for row in rows if row.pk not in known][:MOST_NEW]
     known |= _learned(missing, asked, embedder) if missing else {}
-    closeness = {pk: sum(map(mul, vector, asked.vectors[0])) for pk, vector in known.items()}
-    close = [row for row in rows if closeness.get(row.pk, 0) >= LEAST]
-    return sorted(close, key=lambda row: -closeness[row.pk])[:CLOSEST]
+    return _closest([row for row in rows if row.pk in known], known, asked.vectors[0])
 
 
-def _known(rows: Sequence[MemoryNote], asked: Embedded) -> Vectors:
+def _closest(rows: Sequence[MemoryNote], known: dict[int, Vector], asked: Vector) -> list[MemoryNote]:
+    """By the cosine, which is the product of vectors of length 1. Of equally close notes the newer one comes first."""
+    import numpy as np
+
+    if not rows:
+        return []
+    closeness = np.array([known[row.pk] for row in rows], dtype=np.float64) @ asked.astype(np.float64)
+    order = np.argsort(-closeness, kind="stable")[:CLOSEST]
+    return [rows[place] for place in order if closeness[place] >= LEAST]
+
+
+def _known(rows: Sequence[MemoryNote], asked: Embedded) -> dict[int, Vector]:
     """Vectors of the notes as they are now, that can be compared with the question's."""
+    import numpy as np
+
     digests = {row.pk: digest_of(row.text) for row in rows}
     stored = NoteVector.objects.filter(note__in=list(digests), model=asked.model)
-    vectors = {each.note_id: array("f", bytes(each.values)) for each in stored if each.digest == digests[each.note_id]}
-    return {pk: vector for pk, vector in vectors.items() if len(vector) == len(asked.vectors[0])}
+    current = [each for each in stored if each.digest == digests[each.note_id]]
+    vectors = {each.note_id: np.frombuffer(each.values, dtype=np.float32) for each in current}
+    return {pk: vector for pk, vector in vectors.items() if vector.shape == asked.vectors[0].shape}
 
 
-def _learned(rows: Sequence[MemoryNote], asked: Embedded, embedder: Embedder) -> Vectors:
+def _learned(rows: Sequence[MemoryNote], asked: Embedded, embedder: Embedder) -> dict[int, Vector]:
     """Makes and keeps the vectors of notes that have none. Another model than the question's serves the next one."""
     try:
         made = embedder.of_notes([row.text for row in rows])
@@ -141,7 +153,7 @@ def _learned(rows: Sequence[MemoryNote], asked: Embedded, embedder: Embedder) ->
     except IntegrityError:
         logger.info("a note was deleted while its vector was made")
         return {}
-    comparable = made.model == asked.model and len(made.vectors[0]) == len(asked.vectors[0])
+    comparable = made.model == asked.model and made.vectors[0].shape == asked.vectors[0].shape
     return {row.pk: vector for row, vector in zip(rows, made.vectors, strict=True)} if comparable else {}
 
 
@@ -156,8 +168,13 @@ def _keep(rows: Sequence[MemoryNote], made: Embedded) -> None:
         )
 
 
-def _unit(vector: "array[float]") -> "array[float]":
-    length = math.hypot(*vector)
-    if not (math.isfinite(length) and length):
+def _unit_vectors(rows: "Sequence[array[float]]") -> Vector:
+    """Each with length 1. Raises ValueError if they differ in length, or one has no direction."""
+    import numpy as np
+
+    vectors = np.array(rows, dtype=np.float64)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not (np.isfinite(lengths).all() and lengths.all()):
         raise ValueError("a vector without a direction")
-    return array("f", [value / length for value in vector])
+    units: Vector = (vectors / lengths).astype(np.float32)
+    return units

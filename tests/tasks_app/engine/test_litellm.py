@@ -271,10 +271,11 @@ def test_a_route_cannot_send_the_request_elsewhere_or_switch_on_search(ask, http
     assert "web_search_options" not in sent
 
 
-def test_litellm_is_not_loaded_before_a_call_needs_it():
+@pytest.mark.parametrize("heavy", ["litellm", "numpy"])
+def test_a_heavy_library_is_not_loaded_before_it_is_needed(heavy):
     program = (
         "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'agentsite.settings';"
-        "import agentsite.asgi, llm_app.protocols, tasks_app.worker.jobs; assert 'litellm' not in sys.modules"
+        f"import agentsite.asgi, llm_app.protocols, tasks_app.worker.jobs; assert {heavy!r} not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 
