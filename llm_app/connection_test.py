@@ -46,7 +46,7 @@ def try_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKin
             log = _call(route)
         except errors.LLMError as error:
             yield Outcome(model=route.provider_model, ok=False, sentence=_explanation(error, route))
-            if not isinstance(error, errors.BadRequest | errors.ModelNotFound):
+            if not isinstance(error, errors.BadRequest | errors.ModelNotFound | errors.ProtocolUnavailable):
                 return
         else:
             seconds = log.duration_ms / 1000
@@ -95,6 +95,8 @@ def _explanation(error: errors.LLMError, route: Route) -> str:
         return _key(error, has_key=bool(provider.api_key))
     if isinstance(error, errors.ModelNotFound):
         return _not_found(error, route.provider_model)
+    if isinstance(error, errors.ProtocolUnavailable):
+        return f"This server does not speak the protocol {provider.protocol} with models of {route.model.kind}."
     if isinstance(error, errors.ConnectionFailed):
         return _connection(error.__cause__, provider.base_url)
     if isinstance(error, errors.UnreadableReply):

@@ -51,6 +51,10 @@ class ModelNotFound(LLMError):
     """The model provider does not know this model. An administrator must correct its route."""
 
 
+class ProtocolUnavailable(LLMError):
+    """This server does not speak the protocol of the model provider. An administrator must correct it."""
+
+
 class CircuitOpen(LLMError):
     """The model provider failed too often and is left alone for a moment."""
 

@@ -1,5 +1,13 @@
-"""The protocols that a provider may speak, by name."""
+"""The protocols that a provider may speak, by name: those that ship with this server, and those of plugins.
 
+A plugin is a package with an entry point in the group `agentsite.protocols`: its name → a subclass of `Adapter`.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import ClassVar
 
 from llm_app.adapters.anthropic_native import AnthropicNative
@@ -10,16 +18,33 @@ from llm_app.adapters.litellm import LiteLLM
 from llm_app.adapters.openai_embeddings import OpenAIEmbeddings
 from llm_app.adapters.openai_media import OpenAIImages, OpenAISpeech
 from llm_app.adapters.openai_native import OpenAINative
-from llm_app.errors import BadRequest
+from llm_app.errors import ProtocolUnavailable
 from llm_app.models import ModelKind, Protocol
+from llm_app.models.provider import LONGEST_NAME
 from llm_app.scripted.adapter import Scripted
 from llm_app.types import ToolCall
 
-# --- versions in which no request is made any more; they stay as long as there are logs to rebuild by them -----------
+logger = logging.getLogger(__name__)
+GROUP = "agentsite.protocols"
+
+# --- built in ----------------------------------------------------------------------------------------------------
+
+_BUILT_IN: Mapping[str, Adapter] = {
+    adapter.name: adapter
+    for adapter in (OpenAINative(), AnthropicNative(), AnthropicXML(), JSONSchema(), LiteLLM(), Scripted())
+}
+_MEDIA: Mapping[tuple[str, str], Adapter] = {
+    (Protocol.OPENAI_NATIVE, ModelKind.IMAGE): OpenAIImages(),
+    (Protocol.OPENAI_NATIVE, ModelKind.AUDIO): OpenAISpeech(),
+    (Protocol.OPENAI_NATIVE, ModelKind.EMBEDDING): OpenAIEmbeddings(),
+}
 
 
 class _ArgumentsAsWritten:
-    """Version 1: the arguments of a call went back as they came, also where they were no JSON."""
+    """Version 1, in which no request is made any more; it stays as long as there are logs to rebuild by it.
+
+    The arguments of a call went back as they came, also where they were no JSON.
+    """
 
     version: ClassVar[int] = 1
 
@@ -39,28 +64,70 @@ class Scripted1(_ArgumentsAsWritten, Scripted):
     pass
 
 
-_ADAPTERS: dict[str, Adapter] = {
-    adapter.name: adapter
-    for adapter in (OpenAINative(), AnthropicNative(), AnthropicXML(), JSONSchema(), LiteLLM(), Scripted())
-}
-_MEDIA: dict[tuple[str, str], Adapter] = {
-    (Protocol.OPENAI_NATIVE, ModelKind.IMAGE): OpenAIImages(),
-    (Protocol.OPENAI_NATIVE, ModelKind.AUDIO): OpenAISpeech(),
-    (Protocol.OPENAI_NATIVE, ModelKind.EMBEDDING): OpenAIEmbeddings(),
-}
 _EARLIER: tuple[Adapter, ...] = (OpenAINative1(), LiteLLM1(), Scripted1())
-_ALL = (*_ADAPTERS.values(), *_MEDIA.values(), *_EARLIER)
-_BY_VERSION = {(adapter.name, adapter.version): adapter for adapter in _ALL}
+
+# --- plugins -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plugins:
+    """`faults` says why an entry point is not used, by its name. The other protocols work all the same."""
+
+    adapters: Mapping[str, Adapter]
+    faults: Mapping[str, str]
+
+
+@cache
+def plugins() -> Plugins:
+    """Loaded on first use, once for each process."""
+    adapters: dict[str, Adapter] = {}
+    faults: dict[str, str] = {}
+    for point in entry_points(group=GROUP):
+        try:
+            adapters[point.name] = _loaded(point, {*_BUILT_IN, *adapters})
+        except Exception as error:  # a plugin may fail in any way
+            logger.exception("the protocol %s cannot be used", point.name)
+            faults[point.name] = f"{type(error).__name__}: {error}"
+    return Plugins(adapters=adapters, faults=faults)
+
+
+def _loaded(point: EntryPoint, taken: set[str]) -> Adapter:
+    """Raises ValueError or TypeError for what cannot be a protocol, and whatever the plugin raises."""
+    if point.name in taken:
+        raise ValueError("there is a protocol of this name already")
+    if len(point.name) > LONGEST_NAME:
+        raise ValueError(f"its name has more than {LONGEST_NAME} characters")
+    loaded = point.load()
+    adapter = loaded() if isinstance(loaded, type) else loaded
+    if not isinstance(adapter, Adapter):
+        raise TypeError("it is not a subclass of llm_app.adapters.base.Adapter")
+    if adapter.name != point.name:
+        raise ValueError(f"its adapter has another name: {adapter.name}")
+    return adapter
+
+
+# --- both --------------------------------------------------------------------------------------------------------
+
+
+def adapters() -> Mapping[str, Adapter]:
+    """Of models of text, by the name of the protocol."""
+    return {**_BUILT_IN, **plugins().adapters}
+
+
+def labels() -> dict[str, str]:
+    """What an administrator reads, by the name of the protocol."""
+    return {name: adapter.label or name for name, adapter in adapters().items()}
 
 
 def adapter_for(protocol: str, kind: str = ModelKind.TEXT) -> Adapter:
-    """Raises BadRequest for a protocol that this server does not speak, or not with models of this kind."""
-    adapter = _ADAPTERS.get(protocol) if kind == ModelKind.TEXT else _MEDIA.get((protocol, kind))
+    """Raises ProtocolUnavailable for a protocol that is not installed, or that has no models of this kind."""
+    adapter = adapters().get(protocol) if kind == ModelKind.TEXT else _MEDIA.get((protocol, kind))
     if adapter is None:
-        raise BadRequest(f"the protocol {protocol!r} is not available for models of {kind} in this version")
+        raise ProtocolUnavailable(f"the protocol {protocol!r} is not available for models of {kind}")
     return adapter
 
 
 def adapter_of(name: str, version: int) -> Adapter:
-    """The very one that a log names. Raises KeyError for a version that this server no longer has."""
-    return _BY_VERSION[name, version]
+    """The very one that a log names. Raises KeyError for a version that this server does not have."""
+    every = (*adapters().values(), *_MEDIA.values(), *_EARLIER)
+    return {(adapter.name, adapter.version): adapter for adapter in every}[name, version]

@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.models import F
 
 from agentsite.checks.messages import broken, note, ok
+from llm_app import protocols
 from llm_app.connection_test import try_models
 from llm_app.models import BreakerState, CircuitBreaker, ModelKind, Protocol, Provider, Route
 from tools_app.hooks.loading import Broken, plugins
@@ -101,6 +102,13 @@ def skills_are_valid() -> Iterator[CheckMessage]:
     for name, description in descriptions.items():
         if words := remark(description):
             yield note(61, f"skill {name}", words)
+
+
+def protocols_are_loaded() -> Iterator[CheckMessage]:
+    """Plugins whose protocol cannot be used. Nothing is reported where there are none."""
+    for name, fault in protocols.plugins().faults.items():
+        sentence = f"The plugin of the protocol {name} cannot be used ({fault})."
+        yield broken(35, f"protocol {name}", sentence, "Repair or uninstall it. All other protocols work.")
 
 
 def hooks_are_loaded() -> Iterator[CheckMessage]:

@@ -21,6 +21,11 @@ def check_hooks(**kwargs: Any) -> list[CheckMessage]:
     return list(operation.hooks_are_loaded())
 
 
+@register(TAG, "protocols", deploy=True)
+def check_protocols(**kwargs: Any) -> list[CheckMessage]:
+    return list(operation.protocols_are_loaded())
+
+
 @register(TAG, "machine", deploy=True)
 def check_machine(**kwargs: Any) -> list[CheckMessage]:
     return [
@@ -84,6 +89,7 @@ def quick_findings() -> list[Finding]:
         *([machine.sandbox_works()] if EMBEDDED else []),  # in a team, commands run where the workers are
         *_stored(),
         machine.disk_has_space(),
+        *operation.protocols_are_loaded(),
         *operation.hooks_are_loaded(),
         *machine.settings_are_safe(),
     ]

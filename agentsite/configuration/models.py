@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from django.contrib.auth.models import Group
 from django.db.models import Q
-from pydantic import Field, JsonValue, SecretStr, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, JsonValue, SecretStr, StringConstraints, model_validator
 
 from agentsite.configuration.section import (
     Amount,
@@ -19,6 +19,7 @@ from agentsite.configuration.section import (
     default_of,
     put,
 )
+from llm_app import protocols
 from llm_app.breaker.changes import give_new_chance
 from llm_app.breaker.rules import Thresholds
 from llm_app.models import LogicalModel, ModelKind, Protocol, Provider, Route
@@ -36,9 +37,15 @@ class BreakerSection(Section):
     cooldown_s: Seconds = Thresholds.cooldown_s
 
 
+def _installed(protocol: str) -> str:
+    if protocol not in protocols.adapters():
+        raise ValueError(f"should be one of {', '.join(protocols.adapters())}")
+    return protocol
+
+
 class ProviderSection(Section):
     name: Name
-    protocol: Protocol
+    protocol: Annotated[str, AfterValidator(_installed)]
     base_url: WebAddress = ""
     api_key: SecretStr = SecretStr("")
     litellm_provider: Annotated[str, StringConstraints(max_length=50)] = ""
@@ -52,7 +59,7 @@ class ProviderSection(Section):
         if self.protocol == Protocol.LITELLM and not self.litellm_provider:
             raise ValueError("litellm_provider is missing: the protocol litellm needs it")
         if self.protocol not in (Protocol.LITELLM, Protocol.SCRIPTED) and not self.base_url:
-            raise ValueError(f"base_url is missing: the protocol {self.protocol.value} needs it")
+            raise ValueError(f"base_url is missing: the protocol {self.protocol} needs it")
         return self
 
 

@@ -29,6 +29,7 @@ class AnthropicNative(Adapter):
     """
 
     name = "anthropic_native"
+    label = "Anthropic messages, native tool calls"
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
         blocks = self._blocks(message, parameters)

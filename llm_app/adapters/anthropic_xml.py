@@ -14,6 +14,7 @@ class AnthropicXML(AnthropicNative):
     """Calls and results of the history stand in the text in the same form. Quirks are those of anthropic_native."""
 
     name = "anthropic_xml"
+    label = "Anthropic messages, tool calls as XML"
     tool_mode = ToolMode.XML
 
     def _blocks(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:

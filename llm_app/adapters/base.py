@@ -70,9 +70,13 @@ class Parser:
 
 
 class Adapter:
-    """A protocol. `version` counts the changes of its bytes: an old one stays as long as logs of it do."""
+    """A protocol: `name` is what a provider's row says, `label` what administrators read.
+
+    `version` counts the changes of its bytes: an old one stays as long as there are logs of it.
+    """
 
     name: ClassVar[str]
+    label: ClassVar[str] = ""
     version: ClassVar[int] = 1
     tool_mode: ClassVar[ToolMode] = ToolMode.NATIVE
 

@@ -23,6 +23,7 @@ class JSONSchema(OpenAINative):
     """
 
     name = "json_schema"
+    label = "OpenAI chat completions, replies constrained by a JSON Schema"
     version: ClassVar[int] = 1
     tool_mode = ToolMode.JSON
 

@@ -65,6 +65,7 @@ class LiteLLM(OpenAINative):
     """
 
     name = "litellm"
+    label = "Any other provider, through litellm"
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
         encoded = super().encode(message, parameters)

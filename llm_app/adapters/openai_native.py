@@ -36,6 +36,7 @@ class OpenAINative(Adapter):
     """
 
     name = "openai_native"
+    label = "OpenAI chat completions, native tool calls"
     version: ClassVar[int] = 2
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:

@@ -8,7 +8,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import action, display
+from unfold.widgets import UnfoldAdminSelectWidget
 
+from llm_app import protocols
 from llm_app.admin.read_only import Untouched
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
@@ -95,6 +97,8 @@ class BreakerChangeAdmin(Untouched, ModelAdmin):
 
 
 class ProviderForm(WriteOnlyForm):
+    protocol = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
+
     class Meta:
         labels = {
             "base_url": "Address",
@@ -107,6 +111,15 @@ class ProviderForm(WriteOnlyForm):
         help_texts = {
             "breaker": 'Left out means {"window": 20, "failure_ratio": 0.5, "min_calls": 5, "cooldown_s": 30}',
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """A provider keeps its protocol also while the plugin that speaks it is not installed."""
+        super().__init__(*args, **kwargs)
+        labels, own = protocols.labels(), self.instance.protocol
+        if own and own not in labels:
+            labels[own] = f"{own} (not installed)"
+        if isinstance(field := self.fields.get("protocol"), forms.ChoiceField):
+            field.choices = labels.items()
 
     def clean_breaker(self) -> dict[str, Any]:
         values: Any = self.cleaned_data["breaker"] or {}
@@ -123,7 +136,7 @@ class ProviderForm(WriteOnlyForm):
 @admin.register(Provider)
 class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     form = ProviderForm
-    list_display = ["name", "protocol", "base_url", "has_key", "breaker_state", "enabled"]
+    list_display = ["name", "spoken_protocol", "base_url", "has_key", "breaker_state", "enabled"]
     list_filter = ["protocol", "enabled", "circuit_breaker__state"]
     list_select_related = ["circuit_breaker"]
     search_fields = ["name", "base_url"]
@@ -143,6 +156,10 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     inlines = [BreakerChangeInline]
     actions = ["test", *BreakerActions.actions]
     change_form_outer_before_template = "admin/llm_app/provider_actions.html"
+
+    @display(description="protocol", ordering="protocol")
+    def spoken_protocol(self, provider: Provider) -> str:
+        return protocols.labels().get(provider.protocol, f"{provider.protocol} (not installed)")
 
     @display(description="key", boolean=True)
     def has_key(self, provider: Provider) -> bool:

@@ -91,8 +91,9 @@ def _verdict(failures: list[errors.LLMError]) -> errors.LLMError:
     detail = failures[-1].detail
     if all(_is_refused_key(error) for error in failures):
         return errors.AuthenticationFailed(detail)
-    if all(isinstance(error, errors.ModelNotFound) for error in failures):
-        return errors.ModelNotFound(detail)
+    for kind in (errors.ModelNotFound, errors.ProtocolUnavailable):
+        if all(isinstance(error, kind) for error in failures):
+            return kind(detail)
     return errors.ProviderUnavailable(detail)
 
 

@@ -5,7 +5,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from llm_app.errors import AuthenticationFailed, BadRequest, CircuitOpen, LLMError, ModelNotFound, Overloaded
+from llm_app.errors import (
+    AuthenticationFailed,
+    BadRequest,
+    CircuitOpen,
+    LLMError,
+    ModelNotFound,
+    Overloaded,
+    ProtocolUnavailable,
+)
 
 ATTEMPTS = 3  # on one route, for faults of the network and of the server
 ATTEMPTS_OVERLOADED = 5  # on the last route
@@ -37,7 +45,7 @@ def decide_retry(
     onward = RetryDecision(Action.NEXT_ROUTE if has_next_route else Action.GIVE_UP)
     if isinstance(error, BadRequest):
         return RetryDecision(Action.FAIL)
-    if isinstance(error, AuthenticationFailed | ModelNotFound | CircuitOpen):
+    if isinstance(error, AuthenticationFailed | ModelNotFound | ProtocolUnavailable | CircuitOpen):
         return onward
     if isinstance(error, Overloaded):
         may_wait = not has_next_route and attempt < ATTEMPTS_OVERLOADED

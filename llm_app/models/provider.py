@@ -1,5 +1,6 @@
 """Who answers: providers, the logical models that people choose, and the routes from one to the other."""
 
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
@@ -13,21 +14,24 @@ from llm_app.encryption import EncryptedTextField
 from llm_app.models.log import LLMLog
 from llm_app.types import Purpose
 
+LONGEST_NAME = 20  # characters, of a protocol
 
-class Protocol(models.TextChoices):
-    OPENAI_NATIVE = "openai_native", "OpenAI chat completions, native tool calls"
-    ANTHROPIC_NATIVE = "anthropic_native", "Anthropic messages, native tool calls"
-    ANTHROPIC_XML = "anthropic_xml", "Anthropic messages, tool calls as XML"
-    JSON_SCHEMA = "json_schema", "OpenAI chat completions, replies constrained by a JSON Schema"
-    LITELLM = "litellm", "Any other provider, through litellm"
-    SCRIPTED = "scripted", "The demo and test provider that ships with this server"
+
+class Protocol(StrEnum):
+    """Protocols that other code refers to. `llm_app.protocols` has the list of all, those of plugins included."""
+
+    OPENAI_NATIVE = "openai_native"
+    ANTHROPIC_NATIVE = "anthropic_native"
+    JSON_SCHEMA = "json_schema"
+    LITELLM = "litellm"
+    SCRIPTED = "scripted"
 
 
 class Provider(models.Model):
     """An address that speaks a protocol, and its key."""
 
     name = models.CharField(max_length=100, unique=True)
-    protocol = models.CharField(max_length=20, choices=Protocol)
+    protocol = models.CharField(max_length=LONGEST_NAME)
     base_url = models.CharField(  # not a URLField, which refuses the short host names of a private network
         max_length=200,
         blank=True,
@@ -45,7 +49,6 @@ class Provider(models.Model):
         db_table = "providers"
         ordering = ["name"]
         constraints = [
-            models.CheckConstraint(condition=Q(protocol__in=Protocol.values), name="provider_protocol_known"),
             models.CheckConstraint(
                 condition=~Q(protocol="litellm") | ~Q(litellm_provider=""), name="provider_litellm_names_its_provider"
             ),

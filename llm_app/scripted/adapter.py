@@ -15,6 +15,7 @@ _MODELS = {"demo": demo.next_reply, "script": script.next_reply}
 
 class Scripted(OpenAINative):
     name = "scripted"
+    label = "The demo and test provider that ships with this server"
 
     async def events(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
         conversation = Conversation.from_body(body)
