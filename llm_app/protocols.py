@@ -129,5 +129,10 @@ def adapter_for(protocol: str, kind: str = ModelKind.TEXT) -> Adapter:
 
 def adapter_of(name: str, version: int) -> Adapter:
     """The very one that a log names. Raises KeyError for a version that this server does not have."""
+    return by_version()[name, version]
+
+
+def by_version() -> dict[tuple[str, int], Adapter]:
+    """Every adapter that a log may name."""
     every = (*adapters().values(), *_MEDIA.values(), *_EARLIER)
-    return {(adapter.name, adapter.version): adapter for adapter in every}[name, version]
+    return {(adapter.name, adapter.version): adapter for adapter in every}

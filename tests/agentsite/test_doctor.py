@@ -18,6 +18,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from agentsite.environment import VAR_DIR
 from agentsite.serving.server_lock import ServerLock
+from llm_app import protocols
 from llm_app.breaker import changes
 from llm_app.models import BreakerState, LLMLog, Provider
 from tasks_app.models import EngineProcess
@@ -238,6 +239,14 @@ def test_hooks_are_named_and_one_that_cannot_be_loaded_is_broken(
     finding = doctor()["hooks"]
     assert finding["status"] == status
     assert name.lower() in finding["sentence"].lower()
+
+
+def test_a_protocol_that_cannot_be_loaded_is_named_with_its_reason(model: Any, monkeypatch: Any) -> None:
+    found = protocols.Plugins(adapters={}, faults={"theirs": "ModuleNotFoundError: No module named 'theirs'"})
+    monkeypatch.setattr(protocols, "plugins", lambda: found)
+    finding = doctor()["protocol theirs"]
+    assert finding["status"] == "broken"
+    assert "No module named 'theirs'" in finding["sentence"]
 
 
 def test_a_skill_that_is_refused_is_named_with_its_reason_here_and_in_the_admin(

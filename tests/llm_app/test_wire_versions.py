@@ -85,6 +85,6 @@ def test_a_version_writes_what_it_always_wrote(name: str, version: int, protocol
 
 
 def test_every_version_stands_here() -> None:
-    from llm_app.protocols import _BY_VERSION
+    from llm_app.protocols import by_version
 
-    assert set(_BY_VERSION) == set(BYTES)
+    assert set(by_version()) == set(BYTES)
