@@ -2,8 +2,6 @@
 
 import os
 
-from tasks_app.live.consumer import websocket_urlpatterns
-
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 
 from django.core.asgi import get_asgi_application
@@ -13,6 +11,8 @@ http_application = get_asgi_application()
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
+
+from tasks_app.live.consumer import websocket_urlpatterns
 
 application = ProtocolTypeRouter(
     {
