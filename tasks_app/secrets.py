@@ -79,10 +79,10 @@ def keep(owner: Any, name: str, value: str) -> Kept:
     secret, is_new = Secret.objects.get_or_create(owner=owner, name=name, defaults={"value": value})
     if not is_new:
         raise SecretNameTaken(field="name")
-    return taken(secret)
+    return after_saving(secret)
 
 
-def taken(secret: Secret) -> Kept:
+def after_saving(secret: Secret) -> Kept:
     """What follows when a value is saved: its copies are redacted, and it is said where in the record it stands."""
     redactor = Redactor([(secret.name, secret.value)])
     everyone = get_user_model().objects.all()

@@ -35,7 +35,7 @@ class ShowsRequest:
         if not self.has_view_permission(request):  # type: ignore[attr-defined]
             raise PermissionDenied
         try:
-            body = sent.sent(LLMLog.objects.get(pk=call_id)).body
+            body = sent.sent_request(LLMLog.objects.get(pk=call_id)).body
         except (LLMLog.DoesNotExist, Refusal) as error:
             raise Http404(str(error)) from error
         headers = {"Content-Disposition": f'attachment; filename="request-{call_id}.json"'}
@@ -44,9 +44,9 @@ class ShowsRequest:
     @display(description="what was sent")
     def the_request(self, log: LLMLog) -> SafeString:
         try:
-            found = sent.sent(log)
+            found = sent.sent_request(log)
             before = sent.before(log)
-            new = difference(sent.sent(before).body, found.body) if before else []
+            new = difference(sent.sent_request(before).body, found.body) if before else []
         except Refusal as error:
             return render_to_string("admin/llm_app/request.html", {"fault": error})
         context = {

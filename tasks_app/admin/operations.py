@@ -57,7 +57,7 @@ class SecretAdmin(WriteOnlyAdmin):
     def save_model(self, request: HttpRequest, obj: Secret, form: Any, change: bool) -> None:
         """A new value, or another owner's record: it is said where the value stands already."""
         super().save_model(request, obj, form, change)
-        kept = secrets.taken(obj)
+        kept = secrets.after_saving(obj)
         if kept.found:
             where = ", ".join(f"{place.session} entry {place.seq}" for place in kept.found[:_SHOWN])
             messages.warning(request, f"{kept.sentence} The newest places: {where}.")

@@ -50,7 +50,7 @@ class NoteList(ListAPIView[MemoryNote]):
         return MemoryNote.objects.visible_to(self.request.user).select_related("task")
 
     def paginate_queryset(self, queryset: Any) -> Any:
-        return edit.shown(self.request.user, super().paginate_queryset(queryset) or [])
+        return edit.redacted_notes(self.request.user, super().paginate_queryset(queryset) or [])
 
     @extend_schema(responses={201: NoteSerializer})
     @idempotent

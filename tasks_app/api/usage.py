@@ -27,7 +27,7 @@ from tasks_app.api.formats import AsItIs
 from tasks_app.api.pagination import OldestFirst
 from tasks_app.api.tasks import UsageSerializer
 from tasks_app.models import Session
-from tasks_app.replay.sent import sent
+from tasks_app.replay.sent import sent_request
 
 DAYS = 30
 NOTHING = dict.fromkeys(usage.TOKENS, 0) | {"cost_usd": None, "tasks": 0}
@@ -132,6 +132,6 @@ class LLMCallRequest(GenericAPIView[Any]):
         log = LLMLog.objects.filter(pk=call_id, session_id__in=visible).first()
         if log is None:
             raise Http404()
-        found = sent(log)
+        found = sent_request(log)
         headers = {"X-Request-Redacted": "true"} if found.is_redacted else {}
         return HttpResponse(found.body, content_type="application/json", headers=headers)

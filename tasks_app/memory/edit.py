@@ -58,7 +58,7 @@ def checked(author: Any, text: str) -> str:
     return text
 
 
-def shown(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]:
+def redacted_notes(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]:
     """Without what is secret at this moment; not to be saved."""
     redactor, notes = active_secrets.of_people([reader.pk]).redactor, list(notes)
     for note in notes:

@@ -39,7 +39,7 @@ def readable(context: TaskContext) -> MemoryNoteQuerySet:
     return MemoryNote.objects.visible_to(context.task.started_by)
 
 
-def found(notes: MemoryNoteQuerySet, question: str, most: int) -> list[Note]:
+def nearest_by_words(notes: MemoryNoteQuerySet, question: str, most: int) -> list[Note]:
     """Those of `notes` whose words are nearest, best first."""
     terms = asked(question)
     return bm25(terms, _candidates(notes, terms), lambda note: terms_of(note.text), most)
@@ -48,7 +48,9 @@ def found(notes: MemoryNoteQuerySet, question: str, most: int) -> list[Note]:
 def search(context: TaskContext, question: str, most: int, run: Runner) -> list[Note]:
     """The nearest notes that may be said in the session, by their words and by their meaning, best first."""
     notes = readable(context)
-    return reciprocal_rank_fusion([found(notes, question, CANDIDATES), _meant(context, notes, question, run)], most)
+    return reciprocal_rank_fusion(
+        [nearest_by_words(notes, question, CANDIDATES), _meant(context, notes, question, run)], most
+    )
 
 
 def recalled(context: TaskContext, instructions: str, run: Runner) -> str:
@@ -90,7 +92,7 @@ def as_read(row: MemoryNote) -> Note:
 
 
 def _candidates(notes: MemoryNoteQuerySet, terms: Sequence[str]) -> list[Note]:
-    return [as_read(row) for row in notes.saying(terms)[:CANDIDATES]]
+    return [as_read(row) for row in notes.with_any_term(terms)[:CANDIDATES]]
 
 
 def _meant(context: TaskContext, notes: MemoryNoteQuerySet, question: str, run: Runner) -> list[Note]:

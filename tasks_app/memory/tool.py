@@ -35,7 +35,7 @@ class StoredMemory:
         notes = self._notes()
         number = named.strip().lstrip("#")
         same = notes.filter(pk=number) if number.isdecimal() and len(number) < 19 else notes.filter(text=named)
-        candidates = [search.as_read(row) for row in same] or search.found(notes, named, SHOWN)
+        candidates = [search.as_read(row) for row in same] or search.nearest_by_words(notes, named, SHOWN)
         if not candidates:
             raise ToolError("No note of the person is like that. Search for it.")
         if len(candidates) > 1:

@@ -27,9 +27,9 @@ class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):
     def editable_by(self, user: Any) -> "MemoryNoteQuerySet":
         return self.visible_to(user) if user.is_staff else self.filter(owner=user)
 
-    def saying(self, terms: Sequence[str]) -> "MemoryNoteQuerySet":
+    def with_any_term(self, terms: Sequence[str]) -> "MemoryNoteQuerySet":
         """Those that have any of these terms."""
-        return self.filter(pk__in=full_text.saying(terms)) if terms else self.none()
+        return self.filter(pk__in=full_text.ids_with_any_term(terms)) if terms else self.none()
 
 
 class MemoryNote(models.Model):

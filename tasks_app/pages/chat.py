@@ -47,13 +47,13 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
     """The newest items; with `?before=SEQ` those before an entry, which htmx gets alone."""
     session = visible_session(request.user, session_id)
     before = request.GET.get("before", "")
-    page = transcript.newest(session, before=int(before) if before.isdecimal() and len(before) < 10 else None)
+    page = transcript.newest_page(session, before=int(before) if before.isdecimal() and len(before) < 10 else None)
     context = {**fragments.now(session, request.user), "page": page}
     if request.htmx and not request.htmx.history_restore_request:
         return render(request, "chat/_items.html", context)
     context |= choices.offered(request.user, session)
     context |= {
-        "tree": file_tree.of(session),
+        "tree": file_tree.tree_of(session),
         "parent": Session.objects.visible_to(request.user).filter(pk__in=[session.parent_id]).first(),
         "neighbours": _neighbours(request, session),
     }

@@ -120,7 +120,7 @@ def _used(session: Session) -> dict[str, object]:
 def _readable(session: Session, row: ContextCut) -> Cut:
     """As it was stored, without what has become secret since."""
     text = Blob.objects.get(pk=row.blob).content
-    return Cut.read(row.seq, text, row.masked_with).redacted(redactor_of(session))
+    return Cut.from_text(row.seq, text, row.masked_with).redacted(redactor_of(session))
 
 
 def lines_of(block: str) -> Iterator[OutlineLine]:
@@ -160,7 +160,7 @@ def show_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse
     session = visible_session(request.user, session_id)
     call = _call(session_id, call_id)
     try:
-        found = sent.sent(call)
+        found = sent.sent_request(call)
     except Refusal as error:
         return refused(request, session, error)
     context = {"session": session, "call": call, "parts": parts_of(found.body), "is_redacted": found.is_redacted}
@@ -175,7 +175,7 @@ def download_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResp
     """The very bytes."""
     session = visible_session(request.user, session_id)
     try:
-        body = sent.sent(_call(session_id, call_id)).body
+        body = sent.sent_request(_call(session_id, call_id)).body
     except Refusal as error:
         return refused(request, session, error)
     headers = {"Content-Disposition": f'attachment; filename="request-{call_id}.json"'}
@@ -191,6 +191,6 @@ def _call(session_id: UUID, call_id: UUID) -> LLMLog:
 
 def _difference(before: LLMLog, body: bytes) -> list[tuple[str, str]]:
     try:
-        return list(difference(sent.sent(before).body, body))
+        return list(difference(sent.sent_request(before).body, body))
     except Refusal:
         return []

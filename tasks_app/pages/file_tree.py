@@ -35,7 +35,7 @@ class Tree:
     is_cut: bool
 
 
-def of(session: Session) -> Tree:
+def tree_of(session: Session) -> Tree:
     workspace = workspace_of(session)
     return _walk(workspace) if workspace.root.is_dir() else Tree(nodes=[], is_cut=False)
 

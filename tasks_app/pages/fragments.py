@@ -39,7 +39,7 @@ def live(session: Session, viewer: Any, seq: int) -> dict[str, SafeString]:
 
 def files(session: Session, viewer: Any, *, oob: bool = False) -> SafeString:
     """`oob` says that it comes beside something else, and finds its place by its id."""
-    context = {**viewing(session, viewer), "tree": file_tree.of(session), "oob": oob}
+    context = {**viewing(session, viewer), "tree": file_tree.tree_of(session), "oob": oob}
     return _rendered("chat/_files.html", context)
 
 

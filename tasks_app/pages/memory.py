@@ -17,8 +17,8 @@ from tasks_app.pages.responses import done, refused
 def show(request: Request) -> HttpResponse:
     notes = MemoryNote.objects.select_related("task__session")
     context = {
-        "mine": edit.shown(request.user, notes.of_user(request.user)),
-        "teams": edit.shown(request.user, notes.of_team()),
+        "mine": edit.redacted_notes(request.user, notes.of_user(request.user)),
+        "teams": edit.redacted_notes(request.user, notes.of_team()),
         "longest": MemoryNote.LONGEST,
     }
     return render(request, "memory.html", context)

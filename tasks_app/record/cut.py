@@ -39,7 +39,7 @@ class Cut:
         return json.dumps({"block": self.block, "views": views}, ensure_ascii=False, separators=(",", ":"))
 
     @classmethod
-    def read(cls, seq: int, text: str, masked_with: str = "") -> "Cut":
+    def from_text(cls, seq: int, text: str, masked_with: str = "") -> "Cut":
         """From its text. Raises ValueError."""
         if not text:
             return cls(seq=seq, masked_with=masked_with)

@@ -56,7 +56,7 @@ class SessionRequests:
         self._redacted: dict[tuple[int, str], tuple[Message, Message]] = {}  # with the original, whose id is the key
 
     @classmethod
-    def of(cls, session: Session) -> "SessionRequests":
+    def for_session(cls, session: Session) -> "SessionRequests":
         return cls(list(ContextEntry.objects.of(session).in_context().defer("metadata")))
 
     @classmethod
@@ -102,7 +102,7 @@ class SessionRequests:
         if key not in self._behind_cuts:
             entries = self._entries[bisect_right(self._seqs, log.cut_seq) :]
             pictures = self._pictures([each["sha256"] for entry in entries for each in entry.pictures])
-            at = cut.Cut.read(log.cut_seq, self._blobs.text(log.compacted_blob))
+            at = cut.Cut.from_text(log.cut_seq, self._blobs.text(log.compacted_blob))
             self._behind_cuts[key] = cut.messages_of(at, entries, pictures)
         return self._behind_cuts[key]
 

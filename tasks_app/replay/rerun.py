@@ -108,7 +108,7 @@ class Comparison:
 
     def __init__(self, context: RerunContext) -> None:
         self._context = context
-        self._requests = SessionRequests.of(context.session)
+        self._requests = SessionRequests.for_session(context.session)
 
     def __call__(self, log: LLMLog) -> None:
         adapter, where = adapter_for(log.adapter), f"step {log.iteration} (call {log.pk})"

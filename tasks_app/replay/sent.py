@@ -23,7 +23,7 @@ class Sent:
     is_redacted: bool
 
 
-def sent(log: LLMLog) -> Sent:
+def sent_request(log: LLMLog) -> Sent:
     """Raises RequestGone."""
     try:
         body = SessionRequests.for_one(log).body(log)

@@ -92,7 +92,7 @@ class SessionContext:
         row = ContextCut.objects.of(self.session).filter(window=window).first() if self.has_cut else None
         if row is None:
             return Cut()
-        return Cut.read(row.seq, Blob.objects.get(pk=row.blob).content, row.masked_with)
+        return Cut.from_text(row.seq, Blob.objects.get(pk=row.blob).content, row.masked_with)
 
     def _open(self, window: int, cut: Cut) -> Conversation:
         self._reach_back(cut.seq)

@@ -127,7 +127,7 @@ def diff_lines(diff: str) -> list[tuple[str, str]]:
 
 
 @register.filter
-def look(status: str) -> Badge:
+def badge(status: str) -> Badge:
     """Of a tool call's status, or of a plan step's."""
     if status == "in_progress":
         return Badge("Now", "running", "busy")
@@ -137,12 +137,12 @@ def look(status: str) -> Badge:
 
 
 @register.filter
-def task_look(task: Task) -> Badge:
+def task_badge(task: Task) -> Badge:
     return of_task(task.state, task.waiting_for, stopped=task.stopped)
 
 
 @register.filter
-def session_look(session: Any) -> Badge | None:
+def session_badge(session: Any) -> Badge | None:
     """Of a session with its newest task's state."""
     if not session.task_state:
         return None

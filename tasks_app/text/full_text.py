@@ -40,7 +40,7 @@ def install(using: str, **kwargs: Any) -> None:
                 cursor.execute(statement)
 
 
-def saying(terms: Sequence[str]) -> RawSQL:
+def ids_with_any_term(terms: Sequence[str]) -> RawSQL:
     """The ids of the notes that have any of these terms, for a filter. Terms come from `terms_of` alone."""
     if connection.vendor == "postgresql":
         return RawSQL(_ON_POSTGRES, [" | ".join(f"'{term}'" for term in terms)])  # noqa: S611  terms are letters

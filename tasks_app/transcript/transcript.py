@@ -19,7 +19,7 @@ class Page:
     earlier: int | None
 
 
-def newest(session: Session, before: int | None = None, size: int = PAGE) -> Page:
+def newest_page(session: Session, before: int | None = None, size: int = PAGE) -> Page:
     """The last items of a session, or the last ones before an entry; a call is never cut from its result."""
     entries = ContextEntry.objects.of(session)
     if before is not None:

@@ -53,7 +53,7 @@ class Command(BaseCommand):
 
     def _print(self, task: Task) -> int:
         """Requests on standard output, and what each is on the other one; returns how many cannot be rebuilt."""
-        requests, faults = SessionRequests.of(task.session), 0
+        requests, faults = SessionRequests.for_session(task.session), 0
         logs = LLMLog.objects.filter(task_id=task.pk).order_by("created_at")
         for number, log in enumerate(logs, 1):
             title = f"call {number} of {len(logs)}, {log.pk}: {log}, step {log.iteration}, {log.request_bytes:,} bytes"

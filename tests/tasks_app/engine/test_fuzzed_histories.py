@@ -73,7 +73,7 @@ class Session:
         assert unpaired(messages) == []
         assert messages[0].role == "user"
         behind = [entry for entry in self.entries if entry.seq > self.cut.seq]
-        rebuilt = messages_of(Cut.read(self.cut.seq, self.cut.text), behind)
+        rebuilt = messages_of(Cut.from_text(self.cut.seq, self.cut.text), behind)
         assert body(rebuilt) == body(messages)  # as replay does it
 
 

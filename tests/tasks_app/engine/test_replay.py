@@ -61,7 +61,7 @@ def test_what_the_door_redacted_is_rebuilt_without_the_secret(play: Callable[...
     Secret.objects.all().delete()
     assert verified()[0] == 0
     newest = LLMLog.objects.order_by("created_at").last()
-    assert SECRET.encode() not in SessionRequests.of(run.task.session).body(newest)
+    assert SECRET.encode() not in SessionRequests.for_session(run.task.session).body(newest)
 
 
 def test_a_secret_in_a_routes_parameters_reaches_its_provider_and_no_log(ask_http: Any, http_provider: Any) -> None:
