@@ -39,7 +39,7 @@ class ActiveSecrets:
 
 
 def of_people(owners: Iterable[int]) -> ActiveSecrets:
-    """Asked before each step, so that a secret is redacted as soon as it is saved: one query, if nothing changed."""
+    """Called before each step, so that a secret is redacted as soon as it is saved: one query, if nothing changed."""
     people = tuple(set(owners)) or (None,)
     return _current(f"owner_id IS NULL OR owner_id IN ({', '.join(['%s'] * len(people))})", people)
 
@@ -49,7 +49,7 @@ def of_everyone() -> ActiveSecrets:
 
 
 def _current(condition: str, parameters: Sequence[int | None]) -> ActiveSecrets:
-    """By hand, for it is asked some times a step: Django takes 0.7 ms to compose what the database answers in 0.1."""
+    """Raw SQL, for it runs several times a step: Django takes 0.7 ms to build what the database answers in 0.1."""
     with connection.cursor() as cursor:
         cursor.execute(_STORED.format(condition), parameters)
         return _in_force(tuple(sorted(cursor.fetchall(), key=lambda row: (*row[:2], row[2] or 0))))
@@ -57,7 +57,7 @@ def _current(condition: str, parameters: Sequence[int | None]) -> ActiveSecrets:
 
 @lru_cache(maxsize=256)
 def _in_force(rows: tuple[Row, ...]) -> ActiveSecrets:
-    """Its key is what is stored, encrypted: whatever changes it, by whatever way, is a new key."""
+    """Its key is what is stored, encrypted: any change is a new key."""
     secrets = [(name, owner, decrypted(stored)) for is_key, name, owner, stored in rows if not is_key]
     keys = [(name, decrypted(stored)) for is_key, name, _, stored in rows if is_key]
     keys = [(name, value) for name, value in keys if not is_too_plain(value)]

@@ -1,6 +1,6 @@
-"""The cache marker: what stands before it in a system prompt stays the same from task to task."""
+"""The cache marker: what comes before it in a system prompt stays the same from task to task."""
 
-MARKER = "\u2063\u200b\u2063"  # zero-width: invisible wherever it should slip through
+MARKER = "\u2063\u200b\u2063"  # zero-width: invisible if it is ever shown
 
 
 def split_at_marker(system: str) -> tuple[str, str]:

@@ -29,7 +29,7 @@ _PROMPT = Prompt(
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How it went with one model of the provider's, in words for administrators."""
+    """The result for one model of the provider, in words for administrators."""
 
     model: str
     ok: bool
@@ -39,7 +39,7 @@ class Outcome:
 def try_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKind)) -> Iterator[Outcome]:
     """Tries each model of these kinds that is routed to the provider, until the provider itself is clearly at fault.
 
-    It goes past the breaker and is no evidence for it: only people are told. Not for a thread with an event loop.
+    The breaker neither stops the calls nor counts them. Not for a thread with an event loop.
     """
     for route in _targets(provider, kinds):
         try:
@@ -54,7 +54,7 @@ def try_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKin
 
 
 def _targets(provider: Provider, kinds: Collection[ModelKind]) -> list[Route]:
-    """One route for each of its models, the first in priority; the provider is patient for a trial's time only."""
+    """One route for each of its models, the first in priority; with the time limits of a test."""
     provider.timeout_s = min(provider.timeout_s, SILENCE)
     provider.total_timeout_s = min(provider.total_timeout_s, TOTAL)
     routes = {}
@@ -73,7 +73,7 @@ def _call(route: Route) -> LLMLog:
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
-    """On a loop of its own: the thread of a page or of a command has none."""
+    """In its own event loop: the thread of a page or of a command has none."""
 
     async def then_close() -> T:
         try:
@@ -104,11 +104,11 @@ def _explanation(error: errors.LLMError, route: Route) -> str:
     if isinstance(error, errors.ProviderTimeout):
         return "It was silent for too long. Is it the right address, and is the model loaded?"
     if isinstance(error, errors.StreamCut):
-        return "The connection broke off. Does the address begin with the right one of http:// and https://?"
+        return "The connection broke off. Should the address begin with http:// or with https://?"
     if isinstance(error, errors.Overloaded):
-        return f"It is within reach, but overloaded, or a limit of the account is reached (HTTP {error.status})."
+        return f"It can be reached, but it is overloaded, or the account has reached a limit (HTTP {error.status})."
     if isinstance(error, errors.ServerError):
-        return f"It reports a fault of its own: {error.detail[:_QUOTED]}"
+        return f"It reports an internal error: {error.detail[:_QUOTED]}"
     return f"It refuses the request: {error.detail[:_QUOTED]}"
 
 
@@ -116,17 +116,17 @@ def _key(error: errors.LLMError, *, has_key: bool) -> str:
     if error.status == 402:
         return "The account behind the key has no credit left (HTTP 402)."
     if not has_key:
-        return f"It wants a key, and none is stored (HTTP {error.status})."
+        return f"It requires a key, and none is stored (HTTP {error.status})."
     if error.status == 403:
         return "The key may not do this (HTTP 403): it belongs to another account, region or model."
     return f"The key is wrong (HTTP {error.status})."
 
 
 def _not_found(error: errors.LLMError, model: str) -> str:
-    """A provider that knows its own API speaks of the model; anybody else has no such page."""
+    """A provider with this API mentions the model; any other server has no such page."""
     if "model" in error.detail.lower():
         return f"It does not know the model {model} (HTTP 404)."
-    return "There is no such API at this address (HTTP 404). Does a part such as /v1 lack?"
+    return "There is no such API at this address (HTTP 404). Is a part such as /v1 missing?"
 
 
 def _connection(cause: BaseException | None, address: str) -> str:
@@ -137,5 +137,5 @@ def _connection(cause: BaseException | None, address: str) -> str:
     if isinstance(cause, aiohttp.ClientConnectorCertificateError):
         return f"The certificate of {cause.host} is not valid."
     if isinstance(cause, aiohttp.ClientSSLError):
-        return "A secure connection fails. Does the address begin with the right one of http:// and https://?"
-    return f"Nobody answers at {address}"
+        return "A secure connection fails. Should the address begin with http:// or with https://?"
+    return f"There is no answer at {address}"

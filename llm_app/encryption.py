@@ -1,4 +1,4 @@
-"""Encrypted columns. Keys come from `FIELD_ENCRYPTION_KEY`, comma-separated, newest first: that is how they rotate."""
+"""Encrypted columns. `FIELD_ENCRYPTION_KEY` has the keys, comma-separated, newest first, so that they can rotate."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def decrypted(stored: str) -> str:
 
 
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
-    """Text that stands encrypted in the database and in clear only in memory."""
+    """Text that is encrypted in the database and in clear only in memory."""
 
     def get_prep_value(self, value: Any) -> Any:
         text = super().get_prep_value(value)

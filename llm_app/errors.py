@@ -1,4 +1,4 @@
-"""What a provider can do wrong. The docstring is the sentence a person reads; what follows is decided in `retry`."""
+"""How a provider can fail. The docstring is the sentence that a person reads; `retry` decides what follows."""
 
 
 class LLMError(Exception):
@@ -28,7 +28,7 @@ class ProviderTimeout(LLMError):
 
 
 class ServerError(LLMError):
-    """The model provider reported a fault of its own."""
+    """The model provider reported an internal error."""
 
 
 class StreamCut(LLMError):
@@ -36,7 +36,7 @@ class StreamCut(LLMError):
 
 
 class UnreadableReply(LLMError):
-    """The model provider answered with something that is no answer of its protocol."""
+    """The model provider gave an answer that its protocol does not allow."""
 
 
 class Overloaded(LLMError):
@@ -56,7 +56,7 @@ class ProtocolUnavailable(LLMError):
 
 
 class CircuitOpen(LLMError):
-    """The model provider failed too often and is left alone for a moment."""
+    """The model provider failed too often; calls to it are paused for a moment."""
 
     def __init__(self, detail: str = "", *, key_refused: bool = False) -> None:
         super().__init__(detail)
@@ -64,7 +64,7 @@ class CircuitOpen(LLMError):
 
 
 class BadRequest(LLMError):
-    """The model provider refused the request. An administrator finds the reason in the log of LLM calls."""
+    """The model provider refused the request. An administrator can find the reason in the log of LLM calls."""
 
 
 class ContextTooLong(BadRequest):
@@ -76,12 +76,12 @@ class NoRoute(LLMError):
 
 
 class ModelNotAllowed(LLMError):
-    """This model is not, or no longer, open to your roles. Choose another model for this session."""
+    """Your roles do not allow this model. Choose another model for this session."""
 
 
 class ProviderUnavailable(LLMError):
-    """No model provider answered, also after several attempts. Try again later."""
+    """No model provider answered, even after several attempts. Try again later."""
 
 
 class BudgetExceeded(Exception):
-    """A budget is spent. No provider's fault, so no retry and no failover; the text is the sentence for the person."""
+    """A budget is spent. The provider did not fail: no retry, no failover. The text is what the person reads."""

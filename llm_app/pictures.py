@@ -1,6 +1,6 @@
 """Pictures as models take them: small enough, upright, and without what a camera wrote into them.
 
-Decoders are where hostile bytes do harm: whoever has such bytes runs `answer` in a child process with limits.
+Hostile bytes can exploit a decoder, so `answer` runs in a child process with limits.
 """
 
 import base64

@@ -128,7 +128,7 @@ def adapter_for(protocol: str, kind: str = ModelKind.TEXT) -> Adapter:
 
 
 def adapter_of(name: str, version: int) -> Adapter:
-    """The very one that a log names. Raises KeyError for a version that this server does not have."""
+    """The exact one that a log names. Raises KeyError for a version that this server does not have."""
     return by_version()[name, version]
 
 

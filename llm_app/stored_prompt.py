@@ -23,7 +23,7 @@ def store_prompt(prompt: Prompt) -> StoredPrompt:
 
 
 def _message_row(message: Message) -> dict[str, object]:
-    """Each picture under an address of its own."""
+    """Each picture is a blob of its own."""
     pictures = [{**asdict(picture), "data": Blob.keep(picture.data)} for picture in message.pictures]
     return {"role": message.role, "content": message.content, "pictures": pictures}
 

@@ -10,7 +10,7 @@ Origin = Literal["native", "xml", "json", "text"]
 
 
 class Purpose(StrEnum):
-    """Why a provider is called. Every call goes through the same door and the same log."""
+    """Why a provider is called. Every call goes through the same client and the same log."""
 
     STEP = "step"
     TITLE = "title"
@@ -58,7 +58,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolCall:
-    """A call as it was received: `arguments` is the JSON text, neither parsed nor mended."""
+    """A call as it was received: `arguments` is the JSON text, neither parsed nor repaired."""
 
     id: str
     name: str
@@ -90,12 +90,12 @@ class Picture:
 
     @property
     def label(self) -> str:
-        """Stands before the picture, so that a model knows which one it sees."""
+        """Comes before the picture, so that a model knows which one it sees."""
         return f"[picture: {self.path}, {self.width}×{self.height}]"
 
     @property
     def placeholder(self) -> str:
-        """Stands in its place."""
+        """Replaces the picture where the model takes none."""
         return f"{self.label[:-1]}; this model cannot see pictures]"
 
 
@@ -104,7 +104,7 @@ class Message:
     """One message of the conversation. `encoded` keeps its serialized bytes by adapter, so that no call pays twice.
 
     `seq` is its entry's in the record, `masked_with` the version of the secrets that were redacted in it there;
-    `redacted` keeps what became of it at the door with another version.
+    `redacted` caches the message as redacted with another version.
     """
 
     role: Role
@@ -150,9 +150,9 @@ class Usage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LLMTurnResult:
-    """One turn, whatever the provider's way of saying it.
+    """One turn, whatever the protocol.
 
-    `origin` tells where the calls stood in the reply: in a field of their own, or in its words as XML, as JSON, or
+    `origin` tells where the calls were in the reply: in separate fields, or in its words as XML, as JSON, or
     behind the text markers of a model family. `unreadable` says, to the model, why what looks like a call is none.
     """
 

@@ -19,7 +19,7 @@ _LEAST_BUDGET = 1024  # tokens of thinking; the protocol refuses less
 
 
 class AnthropicNative(Adapter):
-    """Cache points stand after the stable part of the system prompt and after the newest message.
+    """Cache points come after the stable part of the system prompt and after the newest message.
 
     Quirks, as data on the route:
 
@@ -127,7 +127,7 @@ def picture_blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def result_content(message: Message) -> str | list[dict[str, Any]]:
-    """What stands in a result: its words alone, or with pictures; the protocol refuses empty words among these."""
+    """The content of a result: its words alone, or with pictures; the protocol refuses empty words beside pictures."""
     if not message.pictures:
         return message.content
     words = [{"type": "text", "text": message.content}] if message.content.strip() else []

@@ -11,7 +11,7 @@ from llm_app.types import Message, Prompt, ToolMode
 
 
 class AnthropicXML(AnthropicNative):
-    """Calls and results of the history stand in the text in the same form. Quirks are those of anthropic_native."""
+    """Calls and results of the history are text in the same form. Quirks are those of anthropic_native."""
 
     name = "anthropic_xml"
     label = "Anthropic messages, tool calls as XML"

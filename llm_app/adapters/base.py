@@ -81,7 +81,7 @@ class Adapter:
     tool_mode: ClassVar[ToolMode] = ToolMode.NATIVE
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
-        """One message as it stands in a request; empty if the protocol has no place for it."""
+        """One message as bytes of a request; empty if the protocol has no place for it."""
         raise NotImplementedError
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:

@@ -1,4 +1,4 @@
-"""Values out of JSON whose shape nobody guarantees: each reader gives its type, or that type's empty value."""
+"""Values out of JSON of unknown shape: each reader returns its type, or that type's empty value."""
 
 import json
 import re

@@ -123,14 +123,14 @@ def _litellm() -> Any:
 
 
 def _rehearse(litellm: Any) -> None:
-    """A call to nobody: it loads what litellm puts off until then, 1.5 s that would keep the event loop waiting."""
+    """A mock call: it loads what litellm imports late, which would block the event loop for 1.5 s."""
     tool = {"type": "function", "function": {"name": "a", "parameters": {"type": "object", "properties": {}}}}
     messages = [{"role": "user", "content": "a"}]
     list(litellm.completion(model="openai/a", messages=messages, tools=[tool], stream=True, mock_response="a"))
 
 
 def _access(endpoint: Endpoint) -> dict[str, Any]:
-    """What is no part of the bytes. A service account's JSON stands in place of a key. Retries are ours to decide."""
+    """What is not part of the bytes. A service account's JSON takes the place of a key. Retries are up to us."""
     return {
         "vertex_credentials" if endpoint.api_key.lstrip().startswith("{") else "api_key": endpoint.api_key or None,
         "base_url": endpoint.base_url or None,

@@ -15,7 +15,7 @@ from llm_app.types import Delta, LLMTurnResult, Message, Prompt, Usage
 
 
 class OpenAIImages(Adapter):
-    """images/generations. The turn's text is the picture in base64. Size and quality stand in the route's `extra_body`.
+    """images/generations. The turn's text is the picture in base64. A route's `extra_body` sets size and quality.
 
     Quirk response_format: false where the field is refused; default: true, but false for gpt-image models, which answer
     in base64 anyway.
@@ -43,7 +43,7 @@ class OpenAIImages(Adapter):
 class OpenAISpeech(Adapter):
     """audio/speech: the words are spoken as they are. The turn's text is the sound (MP3), in base64.
 
-    The voice stands in the route's `extra_body`; default: alloy.
+    A route's `extra_body` sets the voice; default: alloy.
     """
 
     name = "openai_speech"

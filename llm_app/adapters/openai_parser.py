@@ -44,7 +44,7 @@ class OpenAIParser(TurnParser):
         yield from self._delta(dictionary(choice["delta"] if "delta" in choice else choice.get("message")))
 
     def _count(self, chunk: dict[str, Any], choice: dict[str, Any]) -> None:
-        """Kimi counts inside of the choice, Groq in a field of its own."""
+        """Kimi reports usage inside the choice, Groq in a separate field."""
         for usage in (chunk.get("usage"), choice.get("usage"), dictionary(chunk.get("x_groq")).get("usage")):
             if isinstance(usage, dict) and usage:
                 self.usage = usage_of(usage)
@@ -84,7 +84,7 @@ class OpenAIParser(TurnParser):
 
 
 def _error(chunk: dict[str, Any], event_name: str) -> object:
-    """An error has a field of its own; some servers send its fields bare."""
+    """An error has its own field; some servers send the fields of the error at the top level."""
     return chunk.get("error") or (chunk if event_name == "error" or chunk.get("object") == "error" else None)
 
 

@@ -1,4 +1,4 @@
-"""Thinking that a model writes into its content, between tags, told apart while it streams."""
+"""Thinking that a model writes into its content, between tags, separated while it streams."""
 
 from collections.abc import Iterator
 

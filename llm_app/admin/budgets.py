@@ -28,9 +28,9 @@ class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]
         cleaned = super().clean() or self.cleaned_data
         user, role = cleaned.get("user"), cleaned.get("role")
         if user and role:
-            raise forms.ValidationError("A budget is a user's or a role's. Make two of them.")
+            raise forms.ValidationError("A budget belongs to a user or to a role. Create two budgets instead.")
         if not (user or role) and Budget.objects.filter(user=None, role=None).exclude(pk=self.instance.pk).exists():
-            raise forms.ValidationError("There is a budget of this server already. Change that one.")
+            raise forms.ValidationError("This server has a budget already. Change that one.")
         return cleaned
 
 

@@ -31,29 +31,29 @@ class BreakerActions(ModelAdmin):
         breaker = changes.breaker_of(provider)
         return breaker.state, str(breaker)
 
-    @display(description="breaker at the moment")
+    @display(description="current state of the breaker")
     def breaker_now(self, provider: Provider) -> str:
         breaker = changes.breaker_of(provider)
         return f"{breaker}. {breaker.reason}".capitalize()
 
-    @action(description="Force the breaker open: nobody calls", permissions=["change"])
+    @action(description="Force the breaker open: no calls", permissions=["change"])
     def force_open(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
         self._force(request, chosen, BreakerState.OPEN)
 
-    @action(description="Force the breaker closed: everybody calls", permissions=["change"])
+    @action(description="Force the breaker closed: all calls", permissions=["change"])
     def force_closed(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
         self._force(request, chosen, BreakerState.CLOSED)
 
     def _force(self, request: HttpRequest, chosen: QuerySet[Provider], state: BreakerState) -> None:
         for provider in chosen:
             changes.force(provider, state, request.user)
-            self._say(request, provider, f"Its breaker is forced {state.label} until somebody resets it.")
+            self._say(request, provider, f"Its breaker is forced {state.label} until an administrator resets it.")
 
     @action(description="Reset the breaker", permissions=["change"])
     def reset_breaker(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:
         for provider in chosen:
             changes.reset(provider, request.user)
-            self._say(request, provider, "Its breaker is closed and left to itself again.")
+            self._say(request, provider, "Its breaker is closed and automatic again.")
 
     def _say(self, request: HttpRequest, provider: Provider, sentence: str) -> None:
         self.log_change(request, provider, sentence)
@@ -127,7 +127,7 @@ class ProviderForm(WriteOnlyForm):
             Thresholds.from_json(values).check()
         except (TypeError, ValueError) as error:
             raise forms.ValidationError(
-                "A JSON object of these, each may be left out: window, min_calls (1 or more), failure_ratio (above 0, "
+                "A JSON object of these, each is optional: window, min_calls (1 or more), failure_ratio (above 0, "
                 "at most 1), cooldown_s (seconds, above 0)."
             ) from error
         return dict(values)

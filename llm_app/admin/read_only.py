@@ -9,7 +9,7 @@ from llm_app import active_secrets
 
 
 class Untouched:
-    """For an admin or an inline: nobody adds, changes or deletes a row."""
+    """For an admin or an inline: rows cannot be added, changed or deleted."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

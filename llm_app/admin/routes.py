@@ -73,7 +73,7 @@ def _others() -> str:
 
 
 class RouteInline(TabularInline):
-    """The routes of a model in the order in which they are tried; all else that a route has stands on its own page."""
+    """The routes of a model in the order in which they are tried; all other fields are on the page of the route."""
 
     model = Route
     verbose_name_plural = "routes: tried from top to bottom, drag them into their order"
@@ -83,7 +83,7 @@ class RouteInline(TabularInline):
         "context_window",
         "takes_images",
         "priority",
-    ]  # the handle stands in the first one
+    ]  # the first one has the handle
     ordering = ["priority", "pk"]
     ordering_field = "priority"
     hide_ordering_field = True
@@ -91,7 +91,7 @@ class RouteInline(TabularInline):
     show_change_link = True
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """A new route stands below the others; dragging counts from 0."""
+        """A new route comes last; dragging numbers from 0."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "priority":
             field.initial = _LAST
@@ -121,5 +121,5 @@ class RouteAdmin(ModelAdmin):
         price = prices.price_of(route)
         if "input" not in price or "output" not in price:
             return "not known"
-        whose = "" if route.price else ", by the table"
+        whose = "" if route.price else ", from the price table"
         return f"{price['input']:g} in, {price['output']:g} out{whose}"

@@ -1,1 +1,1 @@
-"""The circuit breaker: a provider that keeps failing is left alone for a while, by all workers at once."""
+"""The circuit breaker: calls to a provider that keeps failing are paused for a while, for all workers at once."""

@@ -21,13 +21,13 @@ def breaker_of(provider: Provider) -> CircuitBreaker:
 
 
 def open_(seen: CircuitBreaker, reason: str, *, key_refused: bool = False) -> bool:
-    """Nobody calls until the cooldown is over. False, here and below: the breaker has changed since it was seen."""
+    """No calls until the cooldown is over. False, here and below: the breaker has changed since it was read."""
     cooldown = Thresholds.from_json(seen.provider.breaker).cooldown_s
     return _change(seen, BreakerState.OPEN, reason, probe_at=_in(cooldown), key_refused=key_refused)
 
 
 def take_probe(seen: CircuitBreaker) -> bool:
-    """Whether we are the one call that probes. If we die, another one may when our attempt would have timed out."""
+    """Whether this call is the one that probes. If it dies, another may probe once its attempt would have timed out."""
     reason = "The cooldown is over." if seen.state == BreakerState.OPEN else "The last probe never came back."
     is_due, end = Q(probe_at__lte=Now()), _in(seen.provider.total_timeout_s)
     return _change(seen, BreakerState.HALF_OPEN, reason, is_due, probe_at=end, key_refused=seen.key_refused)
@@ -44,12 +44,12 @@ def close(seen: CircuitBreaker, reason: str) -> bool:
 
 
 def force(provider: Provider, state: BreakerState, by: Any) -> None:
-    """An administrator's word: it stays so until somebody resets it."""
+    """By an administrator: the state stays until it is reset."""
     _order(provider, state, f"Forced {state.label}.", by, forced=True)
 
 
 def reset(provider: Provider, by: Any = None, reason: str = "Reset.") -> None:
-    """Closes it, forgets the calls so far, and leaves it to itself."""
+    """Closes it, ignores the calls so far, and makes it automatic again."""
     _order(provider, BreakerState.CLOSED, reason, by)
 
 

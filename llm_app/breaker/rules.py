@@ -1,4 +1,4 @@
-"""When a provider is left alone and who may try it again: pure decisions, without a clock and without a database."""
+"""When calls to a provider are paused and which call may probe it: pure rules, without a clock and a database."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Thresholds:
 
 
 def entrance(state: str, *, forced: bool, is_due: bool) -> Entrance:
-    """`is_due`: the cooldown is over, or the worker that probes is taken for dead."""
+    """`is_due`: the cooldown is over, or the worker that probes is presumed dead."""
     if state == BreakerState.CLOSED:
         return Entrance.FREE
     return Entrance.PROBE if is_due and not forced else Entrance.SHUT

@@ -1,4 +1,4 @@
-"""Budgets: what a call may cost is reserved before it and settled after it, so that many at once overrun no limit.
+"""Budgets: what a call may cost is reserved before it and settled after it, so concurrent calls overrun no limit.
 
 A limit may be overrun by the last call that it lets through, and by no more: while a limit has room for all that is
 reserved, calls run side by side; for what is left after that, they run one at a time.

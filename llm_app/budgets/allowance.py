@@ -20,7 +20,7 @@ class Allowance:
     """Belongs to one lease of a task, and has one call at a time. Where no limit binds, it writes nothing.
 
     What it has reserved lives as long as the lease is renewed, so a process that dies leaves nothing reserved; what its
-    call has cost by then is known to nobody, and not counted.
+    call has cost by then is unknown, and not counted.
     """
 
     def __init__(self, user_id: int | None, task_id: UUID | None = None) -> None:
@@ -33,7 +33,7 @@ class Allowance:
         self.standings: Sequence[Standing] = ()  # how the limits stood at the newest reservation
 
     def refresh(self) -> None:
-        """Reads anew which limits bind, from the next call on: one query. Outside of a task, those of tasks do not."""
+        """Reads again which limits bind, from the next call on: one query. Limits per task bind only in a task."""
         found = binding_limits(self._user_id, self._task_id)
         self._limits = tuple(limit for limit in found if self._task_id or limit.period is not Period.TASK)
 
@@ -82,7 +82,7 @@ class Allowance:
         return self._reserved_in == self._limits and self._reserved.covers(amount)
 
     def _reserve(self, amount: Amount) -> Standing | None:
-        """Returns what is in the way. Who must wait holds nothing meanwhile, or two could wait for each other."""
+        """Returns the limit that blocks, if any. A waiting call holds nothing, or two could wait for each other."""
         self.release()
         limits = self._limits or ()
         self.standings = counters.locked_standings(limits)

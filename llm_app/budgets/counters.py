@@ -17,7 +17,7 @@ _NOTHING = Amount(usd=Decimal(0))
 
 
 def standings(limits: Sequence[Limit]) -> list[Standing]:
-    """How limits stand now. Locks nothing, writes nothing: two queries, and one for each counter not yet opened."""
+    """The current state of limits. Locks nothing, writes nothing: two queries, and one for each new counter."""
     counters = _counters(limits)
     spent = _spent(Spending.objects.filter(pk__in=counters))
     spent |= {key: _logged(counter) for key, counter in counters.items() if key not in spent}
@@ -25,7 +25,7 @@ def standings(limits: Sequence[Limit]) -> list[Standing]:
 
 
 def locked_standings(limits: Sequence[Limit]) -> list[Standing]:
-    """The same inside a transaction, until whose end nobody else spends or reserves; opens the counters."""
+    """The same inside a transaction, until whose end no other call spends or reserves; creates the counters."""
     counters = _counters(limits)
     spent = _spent(_locked(counters))
     if missing := sorted(counters.keys() - spent.keys()):

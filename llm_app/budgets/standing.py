@@ -1,4 +1,4 @@
-"""How a limit stands: what is spent, what is reserved, what is left, and whether one more call has room."""
+"""The state of a limit: what is spent, reserved and left, and whether one more call has room."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -47,7 +47,7 @@ class Standing:
 
     @property
     def sentence_when_spent(self) -> str:
-        """What a person reads whose task ends by it."""
+        """What the person reads whose task it ends."""
         if self.limit.renews_at is None:
             return f"The {self.limit.words} is spent by this task. Write a message to go on in a new one."
         renewal = f"It is renewed on {self.limit.renews_at:%-d %B %Y} at 00:00 UTC"

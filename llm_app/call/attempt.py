@@ -27,7 +27,7 @@ SHORTEST_WAIT, LONGEST_WAIT = 0.5, 4.0  # seconds between two looks: they grow, 
 
 
 class Attempt:
-    """Number `number` (from 1) on `route`. Whatever becomes of it, its log is kept."""
+    """Number `number` (from 1) on `route`. Its log is kept in any case."""
 
     def __init__(self, call: LLMCall, route: Route, number: int, observer: Observer) -> None:
         self._adapter = adapter_for(route.provider.protocol, route.model.kind)
@@ -63,7 +63,7 @@ class Attempt:
         return Completion(result=result, log=self._succeeded(result), allowance=self._allowance)
 
     def _reserve(self, run: Runner) -> None:
-        """An administrator's test of a provider is for no budget to refuse."""
+        """No budget limits an administrator's test of a provider."""
         if self._log.purpose != Purpose.TEST:
             size = CallSize(request_bytes=len(self._body), max_tokens=self._parameters.max_tokens, price=self._price)
             _reserve_or_wait(self._allowance, size, self._observer, run)
@@ -115,7 +115,7 @@ class Attempt:
     def _as_logged(self) -> tuple[dict[str, Any], bytes]:
         """The parameters, and the bytes that are made with them: as sent, unless a route's own hold a secret.
 
-        A key that a route gives to its provider in `extra_body` must reach it, and may not stand in a log.
+        A key that a route gives to its provider in `extra_body` must reach it, but must not be logged.
         """
         plain = self._parameters.as_json()
         redacted = self._redactor.redacted_json(plain)

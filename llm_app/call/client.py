@@ -1,4 +1,4 @@
-"""The only door to a provider: routes by priority, retries, failover, and a log of every attempt."""
+"""The only way to call a provider: routes by priority, retries, failover, and a log of every attempt."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 def complete(call: LLMCall, *, observer: Observer, run: Runner) -> Completion:
     """Tries the routes of the model until one answers. Raises LLMError, or whatever `run` raises.
 
-    ContextTooLong comes after one attempt: who can shorten the prompt may call again.
+    ContextTooLong comes after one attempt: a caller that can shorten the prompt may call again.
     """
     usable = Route.objects.usable_for(call.model, call.user_id, call.task_id)
     routes = [route for route in usable if route.takes_images or not call.needs_sight]
@@ -40,7 +40,7 @@ class _Attempts:
         self._overload: errors.Overloaded | None = None
 
     def until_answered(self, failures: list[errors.LLMError]) -> Completion | None:
-        """None when another route shall be tried; each failure is added. Raises what no route can mend."""
+        """None if another route is to be tried; adds each failure. Raises an error that no other route would avoid."""
         number = 0
         while not failures or self._is_usable():
             number += 1
@@ -71,7 +71,7 @@ class _Attempts:
         return decision
 
     def _is_usable(self) -> bool:
-        """Reads the route and its breaker anew: meanwhile others may have failed, or an administrator acted."""
+        """Reads the route and its breaker again: others may have failed in the meantime, or an administrator acted."""
         call = self._call
         usable = Route.objects.usable_for(call.model, call.user_id, call.task_id)
         route = usable.filter(pk=self._route.pk).first()

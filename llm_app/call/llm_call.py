@@ -1,4 +1,4 @@
-"""One wish for a turn, and who watches it being granted."""
+"""A request for one turn, the observer of its progress, and its result."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class References:
-    """Where the parts of a prompt stand in the record, for the log. Addresses are those of blobs.
+    """Where the record has the parts of a prompt, for the log. Addresses are those of blobs.
 
     `estimated_tokens` is its size before any provider has counted it: what was sent calibrates what is sent next.
     """
@@ -35,7 +35,7 @@ class References:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipient:
-    """Who a prompt is for: what of a route decides what it may be. Figures are tokens, `model` the provider's name."""
+    """The model that a prompt is made for. Figures are tokens, `model` is the name at the provider."""
 
     model: str
     tool_mode: ToolMode

@@ -40,7 +40,7 @@ def decide_retry(
 
     Backoff 0.5, 1, 2 s for faults, 2 to 32 s or Retry-After for overload, each up to a quarter longer by jitter
     (in [0, 1)). What is wrong with the request is never tried again; "context too long" is among it, for only the
-    caller can shorten it and call anew.
+    caller can shorten it and call again.
     """
     onward = RetryDecision(Action.NEXT_ROUTE if has_next_route else Action.GIVE_UP)
     if isinstance(error, BadRequest):

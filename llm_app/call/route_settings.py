@@ -9,7 +9,7 @@ from llm_app.call.llm_call import Recipient
 from llm_app.models import ModelKind, Protocol, Route
 from llm_app.protocols import adapter_for
 
-# Quirks of model families at OpenAI and whoever passes its requests on, by the beginning of the model's name.
+# Quirks of model families at OpenAI and at gateways to it, by the beginning of the model's name.
 # Reasoning models refuse `max_tokens`; servers that only speak like OpenAI may know nothing else. Source:
 # platform.openai.com/docs/api-reference/chat/create (max_tokens: "not compatible with o-series models"), and for GPT-5
 # its HTTP 400 "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead.", also at GitHub Models.
@@ -52,7 +52,7 @@ def _max_tokens(route: Route) -> int:
 def _quirks_of_family(route: Route) -> Mapping[str, Any]:
     """Names may carry an owner ("openai/gpt-5") or say that a model was tuned ("ft:o4-mini:…")."""
     if route.provider.protocol not in (Protocol.OPENAI_NATIVE, Protocol.JSON_SCHEMA):
-        return {}  # litellm has a table of its own
+        return {}  # litellm has its own table
     name = route.provider_model.lower().rpartition("/")[2].removeprefix("ft:")
     return next((quirks for family, quirks in _FAMILIES if family.match(name)), {})
 

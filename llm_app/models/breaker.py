@@ -9,8 +9,8 @@ from llm_app.models.provider import Provider
 
 class BreakerState(models.TextChoices):
     CLOSED = "closed", "closed"  # calls go through
-    OPEN = "open", "open"  # nobody calls
-    HALF_OPEN = "half_open", "half-open"  # one call probes, the others stay away
+    OPEN = "open", "open"  # no calls
+    HALF_OPEN = "half_open", "half-open"  # one call probes, the others are refused
 
 
 class CircuitBreaker(models.Model):

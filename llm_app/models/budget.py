@@ -61,7 +61,7 @@ class Budget(models.Model):
 
 
 class Spending(models.Model):
-    """What was spent in one period. A counter of its own: deleting a session gives nothing back.
+    """What was spent in one period. A separate counter, so deleting a session gives nothing back.
 
     The key names whose it is and when: "user 5 2026-11-22", "role 3 2026-11", "all 2026-11", "task …".
     """

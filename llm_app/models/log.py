@@ -1,4 +1,4 @@
-"""The log of every call to a provider: references from which the very request can be rebuilt, never a copy of it."""
+"""The log of every call to a provider: references from which the exact request can be rebuilt, never a copy of it."""
 
 import hashlib
 import uuid

@@ -1,4 +1,4 @@
-"""Who answers: providers, the logical models that people choose, and the routes from one to the other."""
+"""Providers, the logical models that people choose, and the routes from one to the other."""
 
 from enum import StrEnum
 from typing import Any
@@ -125,7 +125,7 @@ class RouteQuerySet(models.QuerySet["Route"]):
         )
 
     def _less_the_demo(self, task_id: UUID | None) -> "RouteQuerySet":
-        """A script never takes over: neither where its model has a real route, even a disabled one, nor in a task that
+        """The demo never takes over: neither where its model has a real route, even a disabled one, nor in a task that
         has tried one.
         """
         others = Route.objects.filter(model=OuterRef("model")).exclude(provider__protocol=Protocol.SCRIPTED)

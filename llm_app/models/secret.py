@@ -14,7 +14,7 @@ from llm_app.encryption import EncryptedTextField
 
 class SecretQuerySet(models.QuerySet["Secret"]):
     def usable_by_all(self, people: Collection[int]) -> "SecretQuerySet":
-        """What each of these people may use: the team's by their roles, and one's own where there is nobody else."""
+        """What each of these people may use: the team's secrets by role, and a person's own if there is no one else."""
         granted = Secret.roles.through.objects.filter(secret=OuterRef(OuterRef("pk")), group__user=OuterRef("pk"))
         lacking = get_user_model().objects.filter(~Exists(granted), pk__in=people, is_superuser=False)
         own = Q(owner__in=people) if len(people) == 1 else Q(pk__in=())

@@ -1,4 +1,4 @@
-"""The forms in which a secret may stand in a text: as it is, escaped for another language, or encoded."""
+"""The forms in which a secret may occur in a text: as it is, escaped for another language, or encoded."""
 
 import base64
 import html
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from urllib.parse import quote, quote_plus
 
-SHORTEST_LINE = 8  # characters; a shorter line of a secret says little, and stands in too many texts
-_HEADING = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]+-----")  # of a PEM file: the same in everybody's
+SHORTEST_LINE = 8  # characters; a shorter line of a secret says little, and occurs in too many texts
+_HEADING = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]+-----")  # of a PEM file: the same in all of them
 _PERCENT = re.compile("%[0-9A-F]{2}")
 _UNICODE = re.compile(r"\\u[0-9a-f]{4}")
 _SAFE = ("", "/", "!'()*", "!#$&'()*+,/:;=?@[]~")  # what quote(), encodeURIComponent() and encodeURI() leave alone
@@ -18,7 +18,7 @@ _MARKUP = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})  # how
 
 @dataclass(frozen=True, kw_only=True)
 class Forms:
-    """`written` ones stand in a text as they are; white space may stand anywhere inside of `packed` ones.
+    """`written` ones occur in a text as they are; `packed` ones may have white space anywhere inside.
 
     Programs that print base64 or hex wrap their lines, and some part the bytes by spaces.
     """
@@ -97,6 +97,6 @@ def _packed(value: str) -> set[str]:
 
 
 def _base64(data: bytes, before: int) -> str:
-    """The digits that depend on nothing but `data`, when so many bytes (modulo 3) stand before it."""
+    """The digits that depend on nothing but `data`, when so many bytes (modulo 3) come before it."""
     whole = base64.b64encode(bytes(before) + data + bytes(3)).decode()
     return whole[-(-8 * before // 6) : 8 * (before + len(data)) // 6]

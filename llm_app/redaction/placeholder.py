@@ -1,4 +1,4 @@
-"""What stands in the place of a secret: its name, in a form that no JSON, URL or Markdown disturbs."""
+"""What replaces a secret: its name, in a form that needs no escaping in JSON, URLs or Markdown."""
 
 import re
 from typing import Any

@@ -1,7 +1,7 @@
-"""A request on its way out: what the record has in clear is redacted, and noted for the log.
+"""Redacts a request before it is sent, and notes for the log what the record has in clear.
 
-A secret may be saved after it was said. Older entries stay as they are, so the door redacts what becomes of them. From
-the noted spans the very request can be rebuilt, also when the secret is long deleted.
+A secret may be saved after it was said. Older entries stay as they are, so each request made of them is redacted. From
+the noted spans the exact request can be rebuilt, even after the secret is deleted.
 """
 
 from collections import defaultdict

@@ -23,7 +23,7 @@ def why_refused(value: str, ordinary: str = "") -> str:
     if _is_word(value) or _is_number(value):
         return "The value is an ordinary word or a short number: other text would be redacted as well."
     if value in ordinary:
-        return "The value stands in this server's own texts for the model, so it cannot be kept secret."
+        return "The value occurs in this server's own texts for the model, so it cannot be kept secret."
     return ""
 
 

@@ -1,4 +1,4 @@
-"""A model's answer on its way in: nothing behind the door sees what it may have said of a secret."""
+"""Redacts a model's answer before anything else sees it."""
 
 import json
 from dataclasses import replace
@@ -38,7 +38,7 @@ def _is_clean(thinking: Thinking, redactor: Redactor) -> bool:
 
 
 def _arguments(text: str, redactor: Redactor) -> str:
-    """The JSON text. Any character may stand in it as \\u0000, so what is written so is read before it is redacted."""
+    """The JSON text. Any character may be escaped as \\u0000, so such a text is parsed before it is redacted."""
     text = redactor.redacted(text)
     if "\\u" not in text:
         return text

@@ -12,7 +12,7 @@ _STEPS = ("Look around", "Write a small report", "Ask what else it needs", "Tidy
 
 
 def next_reply(conversation: Conversation) -> Reply:
-    """The tour for the first message of a session; a short word on what this is for every later one."""
+    """The tour for the first message of a session; a short explanation for every later one."""
     spoken = conversation.spoken()
     if len(spoken) != 1:
         return _later(spoken[-1][1] if spoken else "")

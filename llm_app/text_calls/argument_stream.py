@@ -9,7 +9,7 @@ _NO_STRUCTURE = re.compile(r'[^"{}\[\]:,]+')
 
 
 class ArgumentStream:
-    """Yields the growing string that stands at `path` (keys of nested objects) of a JSON object; passes over all else.
+    """Yields the growing string at `path` (keys of nested objects) of a JSON object; skips everything else.
 
     Linear in time, and without an error on malformed input: the whole call is parsed and judged when it is complete.
     Source of the escapes: RFC 8259, section 7.

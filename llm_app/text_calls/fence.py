@@ -17,7 +17,7 @@ def unfenced(text: str) -> str:
 
 
 class Opening:
-    """The beginning of a reply that streams, held back until it is known whether a call may stand there.
+    """The beginning of a reply that streams, held back until it is known whether it may be a call.
 
     `starts`: with what a call begins. `is_call` is None while that is open.
     """

@@ -10,14 +10,14 @@ from llm_app.types import ToolCall
 
 _NAMES = ("tool", "name", "function", "tool_name")
 _ARGUMENTS = ("arguments", "parameters", "input", "args", "tool_input")
-_BESIDE = {"id", "type", "index"}  # what may stand beside name and arguments
+_BESIDE = {"id", "type", "index"}  # what is allowed beside name and arguments
 _LIKE_A_CALL = re.compile(r'[\[{][^"]*"(?:tool|name|function|tool_name|tool_calls|arguments|parameters)"\s*:')
 
 
 def calls_in_json(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
     """The calls that `text` is; none if it is something else. Raises Unreadable for what only looks like a call.
 
-    Nothing is mended: a call that was cut off must never run.
+    Nothing is repaired: a call that was cut off must never run.
     """
     try:
         value = json.loads(text)

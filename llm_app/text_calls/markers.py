@@ -1,4 +1,4 @@
-"""Calls between the text markers of model families, for servers that hand them on unread."""
+"""Calls between the text markers of model families, for servers that pass them on as text."""
 
 import json
 import re

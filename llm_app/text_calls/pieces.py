@@ -25,7 +25,7 @@ class Pieces:
 
 
 def whole(text: str) -> str:
-    """The text with halves joined where both are there; one that stands alone becomes U+FFFD."""
+    """The text with halves joined where both are there; a single one becomes U+FFFD."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -18,7 +18,7 @@ class PlainWords:
 
 
 class CallWords(PlainWords):
-    """Words that should be a call, told by their beginning."""
+    """Words that should be a call, which their beginning shows."""
 
     def __init__(self, *starts: str) -> None:
         self._opening = Opening(*starts)

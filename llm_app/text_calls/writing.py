@@ -1,4 +1,4 @@
-"""Calls and results as they stand in the history of a model that has no fields for them."""
+"""Calls and results as text, in the history of a model that has no fields for them."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ _PARAMETER_TAGS = ("<parameter", "</parameter", CDATA_BEGIN)
 
 
 def object_in(arguments: str) -> dict[str, Any]:
-    """The arguments of a call as an object; what was none when it came stands under a name that says so."""
+    """The arguments of a call as an object; anything else is kept under a name that says so."""
     try:
         value = orjson.loads(arguments)
         orjson.dumps(value)  # refuses what is nested too deeply

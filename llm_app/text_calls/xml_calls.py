@@ -153,7 +153,7 @@ class XMLCallStream:
     # --- steps -------------------------------------------------------------------------------------------------------
 
     def _tag(self) -> str:
-        """The next tag; empty if it has not arrived. Raises Unreadable where something else stands."""
+        """The next tag; empty if it has not arrived. Raises Unreadable for anything else."""
         space = _SPACE.match(self._text, self._at)
         self._at = space.end() if space else self._at
         held = self._text[self._at : self._at + _LONGEST_TAG]

@@ -32,7 +32,7 @@ def test_a_budget_of_a_user_of_a_role_and_of_all(browser: Client, alice: Any) ->
 
 def test_a_budget_of_two_or_a_second_one_of_all_is_refused_with_a_sentence(browser: Client, alice: Any) -> None:
     role = Group.objects.create(name="analysts")
-    assert "Make two of them." in errors(browser, NEW, **EMPTY | {"user": alice.pk, "role": role.pk})
+    assert "Create two budgets instead." in errors(browser, NEW, **EMPTY | {"user": alice.pk, "role": role.pk})
     Budget.objects.create(tokens_per_day=5)
     assert "Change that one." in errors(browser, NEW, **EMPTY)
 
@@ -79,6 +79,6 @@ def test_the_list_of_routes_says_what_they_cost_and_by_what(browser: Client) -> 
     factories.RouteFactory()
     page = browser.get("/admin/llm_app/route/").content.decode()
     assert "1.5 in, 6 out<" in page
-    assert "out, by the table" in page
+    assert "out, from the price table" in page
     assert "not known" in page
     assert Route.objects.count() == 3

@@ -62,8 +62,8 @@ def test_a_provider_that_works_says_so(main: Provider, server: FakeProvider, bro
         (Reply(status=404, chunks=[b"The model `fast-1` does not exist"]), "It does not know the model fast-1"),
         (Reply(status=404, chunks=[b"<h1>Not Found</h1>"]), "There is no such API at this address (HTTP 404)."),
         (Reply(status=400, chunks=[b"tools are not supported"]), "It refuses the request: HTTP 400: tools are not"),
-        (Reply(status=429), "It is within reach, but overloaded, or a limit of the account is reached (HTTP 429)."),
-        (Reply(status=500, chunks=[b"out of memory!"]), "It reports a fault of its own: HTTP 500: out of memory"),
+        (Reply(status=429), "It can be reached, but it is overloaded, or the account has reached a limit (HTTP 429)."),
+        (Reply(status=500, chunks=[b"out of memory!"]), "It reports an internal error: HTTP 500: out of memory"),
         (Reply(chunks=[b"<html>It works!</html>"], content_type="text/html"), "not in the protocol openai_native."),
         (openai_call("message", {"text": "ok"}, cut=True), "The connection broke off."),
     ],
@@ -82,7 +82,7 @@ def test_the_fault_of_a_provider_is_named_in_words(
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"base_url": "http://127.0.0.1:PORT/v1"}, "Nobody answers at http://127.0.0.1:PORT/v1"),
+        ({"base_url": "http://127.0.0.1:PORT/v1"}, "There is no answer at http://127.0.0.1:PORT/v1"),
         ({"base_url": "http://no-such-host.invalid/v1"}, "The host no-such-host.invalid is not known."),
         ({"base_url": "https://127.0.0.1:SERVER/v1"}, "A secure connection fails."),
         ({"base_url": "http://127.0.0.1:99999/v1"}, "The address is not valid"),
@@ -113,7 +113,7 @@ def test_the_demo_is_not_named_beside_a_real_route(main: Provider, browser: Clie
 def test_a_missing_key_is_another_fault_than_a_wrong_one(main: Provider, server: FakeProvider, browser: Client) -> None:
     server.replies = [Reply(status=401)]
     Provider.objects.update(api_key="")
-    assert act(browser, "test", main) == ["main, fast-1: It wants a key, and none is stored (HTTP 401)."]
+    assert act(browser, "test", main) == ["main, fast-1: It requires a key, and none is stored (HTTP 401)."]
 
 
 def test_a_provider_that_stalls_keeps_nobody_waiting(

@@ -147,7 +147,7 @@ def test_what_nobody_asked_is_not_said_to_answer(main: Provider, server: FakePro
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"base_url": "http://127.0.0.1:PORT"}, "Nobody answers at http://127.0.0.1:PORT"),
+        ({"base_url": "http://127.0.0.1:PORT"}, "There is no answer at http://127.0.0.1:PORT"),
         ({"base_url": "http://no-such-host.invalid"}, "The host no-such-host.invalid is not known."),
         ({"base_url": ""}, "The address is not valid"),
         ({"protocol": "anthropic_native", "base_url": "http://127.0.0.1:99999"}, "The address is not valid"),

@@ -67,7 +67,7 @@ def test_a_refused_key_opens_it_at_once():
 
 def test_the_reason_counts_and_never_quotes_the_provider():
     reason = why_it_opens(errors.ServerError("sk-secret in the body"), [BAD] * 5, Thresholds())
-    assert reason == "5 of its last 5 calls failed. The newest: The model provider reported a fault of its own."
+    assert reason == "5 of its last 5 calls failed. The newest: The model provider reported an internal error."
 
 
 def test_thresholds_are_the_defaults_and_what_a_provider_sets():

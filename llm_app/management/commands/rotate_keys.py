@@ -1,4 +1,4 @@
-"""Encrypts anew what is encrypted, after a key was put in front of FIELD_ENCRYPTION_KEY."""
+"""Re-encrypts all encrypted columns, after a new key was added at the front of FIELD_ENCRYPTION_KEY."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,18 +12,18 @@ from llm_app.encryption import EncryptedTextField
 
 
 class Command(BaseCommand):
-    help = "Encrypts stored secrets and keys anew, with the first key of FIELD_ENCRYPTION_KEY."
+    help = "Re-encrypts stored secrets and keys with the first key of FIELD_ENCRYPTION_KEY."
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             for column, count in reencrypt_columns():
-                self.stdout.write(f"{column}: {count} encrypted anew")
+                self.stdout.write(f"{column}: {count} re-encrypted")
         except ImproperlyConfigured as error:
             raise CommandError(f"{error} Nothing is lost: add the missing key and run this again.") from error
 
 
 def reencrypt_columns() -> Iterator[tuple[str, int]]:
-    """(name of a column, rows encrypted anew) for each encrypted column. Raises ImproperlyConfigured."""
+    """(name of a column, re-encrypted rows) for each encrypted column. Raises ImproperlyConfigured."""
     for model in apps.get_models():
         for field in model._meta.fields:
             if isinstance(field, EncryptedTextField):

@@ -92,7 +92,7 @@ def test_a_model_that_is_taken_away_ends_the_task_at_its_next_step_and_is_not_re
     jobs.advance(task.pk)
     task.refresh_from_db()
     assert (task.state, task.failure_code) == ("failed", "provider_unavailable")
-    assert task.failure_detail.startswith("This model is not, or no longer, open to your roles.")
+    assert task.failure_detail.startswith("Your roles do not allow this model.")
 
 
 def browser(user) -> Client:
