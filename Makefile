@@ -6,17 +6,29 @@ UV := $(VENV)/bin/uv
 export UV_SYSTEM_CERTS := 1
 unexport PYTHONDONTWRITEBYTECODE  # the tests start many processes, and each would compile all anew
 
+# What needs no server, browser, sandbox or running engine.
+UNIT_TESTS := tests/llm_app tests/extending $(wildcard tests/test_*.py tests/agentsite/test_configuration_*.py tests/tasks_app/test_*.py) \
+  $(addprefix tests/tools_app/test_, charset.py coercion.py enclosure.py file_patch.py file_tool.py internal_addresses.py \
+  network_guard.py recall_tool.py review_rules.py shell_judgement.py skill_folders.py text_diff.py workspace_files.py) \
+  --ignore-glob=*storm.py --ignore=tests/llm_app/test_pictures.py
+
 .DEFAULT_GOAL := help
-.PHONY: help run test e2e lint bench real keys recorded lock clean
+.PHONY: help run dev test test-fast e2e lint bench real keys recorded lock clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 run: $(VENV)/base.stamp  ## Install, migrate and start everything; prints the address and a sign-in link
 	@exec $(PY) manage.py serve
 
+dev: $(VENV)/base.stamp  ## Run for development: reload, Django's debug page, demo data in var/dev; on 127.0.0.1 only
+	@exec env -u REDIS_URL -u DATABASE_URL DEBUG=1 AGENTSITE_VAR=$${AGENTSITE_VAR:-var/dev} $(PY) manage.py dev
+
 test: $(VENV)/dev.stamp  ## Run all tests
 	$(PY) -m pytest -n auto $(ARGS)
+
+test-fast: $(VENV)/dev.stamp  ## Run the unit tests: no servers, browsers or sandboxes; under a minute on two cores
+	$(PY) -m pytest -n auto --dist worksteal $(UNIT_TESTS)
 
 e2e: $(VENV)/dev.stamp  ## Run the browser tests alone
 	$(PY) -m pytest tests/e2e

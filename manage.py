@@ -11,7 +11,12 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     try:
-        execute_from_command_line(sys.argv)
+        if sys.argv[1:] in (["version"], ["--version"]):  # Django would answer with its own
+            from agentsite.environment import VERSION
+
+            sys.stdout.write(f"{VERSION}\n")
+        else:
+            execute_from_command_line(sys.argv)
     except ImproperlyConfigured as mistake:
         sys.exit(f"{mistake}")
 

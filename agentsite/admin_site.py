@@ -7,6 +7,8 @@ from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import reverse_lazy
 
+from agentsite.environment import VERSION
+
 
 def _item(title: str, icon: str, model: str) -> dict[str, Any]:
     """A link to the list of `model` ("app.name"), for those who may see it."""
@@ -95,6 +97,7 @@ NAVIGATION = [
 UNFOLD = {
     "SITE_TITLE": "agentsite",
     "SITE_HEADER": "agentsite",
+    "SITE_SUBHEADER": f"Version {VERSION}",
     "SITE_SYMBOL": "smart_toy",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("icon.svg")}],
     "STYLES": [lambda request: static("admin.css")],

@@ -1,7 +1,8 @@
-"""What the environment says, read once; and the keys that the embedded mode makes for itself."""
+"""What the environment says, read once; the version; and the keys that the embedded mode makes for itself."""
 
 import os
 import secrets
+import tomllib
 from pathlib import Path
 
 import environ
@@ -10,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
+VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]  # written there only
 
 REDIS_URL: str = env.str("REDIS_URL", default="")
 EMBEDDED: bool = not REDIS_URL

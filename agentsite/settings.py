@@ -6,7 +6,7 @@ from typing import Any
 from agentsite.admin_site import UNFOLD  # noqa: F401
 from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, database_url, env, key
 
-DEBUG = env.bool("DEBUG", default=False)
+DEBUG = EMBEDDED and env.bool("DEBUG", default=False)  # `make dev`; `serve` refuses it beyond loopback
 SECRET_KEY = key("SECRET_KEY")
 FIELD_ENCRYPTION_KEY = key("FIELD_ENCRYPTION_KEY")
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), "127.0.0.1", "localhost", "[::1]"]

@@ -46,6 +46,7 @@ class CannotServe(Exception):
 def serve(host: str, port: int, say: Say) -> None:
     """Runs until SIGINT or SIGTERM, and ends the process. Raises CannotServe with a sentence that says what to do."""
     base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    _check_debug(host)
     lock = _lock(base) if EMBEDDED else None
     _check_port(host, port)
     os.umask(0o077)  # what the server writes is nobody else's business
@@ -109,6 +110,11 @@ def _lock(base: str) -> ServerLock:
         raise CannotServe(
             f"Cannot write to {VAR_DIR}: {error.strerror}. Make it writable, or set AGENTSITE_VAR."
         ) from error
+
+
+def _check_debug(host: str) -> None:
+    if settings.DEBUG and host not in ("127.0.0.1", "::1", "localhost"):
+        raise CannotServe(f"DEBUG shows the server's internals to everybody who can reach {host}. Unset it.")
 
 
 def _check_port(host: str, port: int) -> None:

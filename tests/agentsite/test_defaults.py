@@ -1,0 +1,74 @@
+"""A default is written once: what repeats it, for people or for files, says the same."""
+
+import ast
+import re
+from typing import Any
+
+import pytest
+import yaml
+from django.db import models
+
+from agentsite.configuration.agents import AgentSection
+from agentsite.configuration.models import ModelSection, ProviderSection, RouteSection
+from agentsite.configuration.people import LimitsSection
+from agentsite.configuration.section import Section
+from agentsite.configuration.tools import McpServerSection, ToolSection
+from llm_app.models import LogicalModel, Provider, Route
+from tasks_app.models import Agent, Limits
+from tests.server import ROOT
+from tools_app.models import McpServer, ToolSetting
+
+PAIRS = [
+    (AgentSection, Agent),
+    (LimitsSection, Limits),
+    (McpServerSection, McpServer),
+    (ModelSection, LogicalModel),
+    (ProviderSection, Provider),
+    (RouteSection, Route),
+    (ToolSection, ToolSetting),
+]
+DEFERRED = {"breaker", "priority", "danger", "roles", "price"}  # None or empty there: somebody else's default holds
+
+
+@pytest.mark.parametrize(("section", "model"), PAIRS)
+def test_the_configuration_file_has_the_defaults_of_the_columns(
+    section: type[Section], model: type[models.Model]
+) -> None:
+    columns = {field.name: field for field in model._meta.concrete_fields if field.has_default()}
+    shared = section.model_fields.keys() & columns.keys() - DEFERRED
+    assert shared
+    for name in shared:
+        default = section.model_fields[name].get_default(call_default_factory=True)
+        default = default.get_secret_value() if hasattr(default, "get_secret_value") else default
+        assert default == columns[name].get_default(), name
+
+
+def test_the_example_shows_the_defaults_of_the_limits() -> None:
+    shown = yaml.safe_load((ROOT / "docs" / "agentsite.example.yml").read_text())["limits"]
+    chosen = {"budget", "tool_call_limit"}  # without a default
+    assert {name: Limits._meta.get_field(name).get_default() for name in shown.keys() - chosen} == {
+        name: value for name, value in shown.items() if name not in chosen
+    }
+
+
+def from_environment() -> dict[str, Any]:
+    """Each variable that is read, with its default, where that is a literal."""
+    found: dict[str, Any] = {}
+    for file in (ROOT / "agentsite").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            is_read = isinstance(node, ast.Call) and ast.unparse(node.func).startswith("env.") and node.args
+            if is_read and isinstance(node.args[0], ast.Constant):
+                given = {keyword.arg: keyword.value for keyword in node.keywords}.get("default")
+                default = given.value if isinstance(given, ast.Constant) else None
+                name = node.args[0].value
+                assert found.setdefault(name, default) == default, f"{name} has two defaults"
+    return found
+
+
+def test_every_variable_of_the_environment_is_documented_with_its_default() -> None:
+    rows = re.findall(r"^\| (`[A-Z].*?) \|.*\| (.*?) \|$", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
+    documented = {name: default for names, default in rows for name in re.findall(r"`([A-Z_]+)`", names)}
+    for name, default in from_environment().items():
+        assert name in documented, name
+        if isinstance(default, int) and not isinstance(default, bool):
+            assert str(default) in documented[name]

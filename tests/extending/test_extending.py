@@ -1,0 +1,60 @@
+"""docs/extending.md shows the hook, the reminder and the skill word for word, and each does what it says."""
+
+import asyncio
+import re
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from tasks_app.models import Limits, Task
+from tasks_app.reminders import before_step
+from tests.extending.hook import NoMail
+from tests.extending.reminder import LONG_TASK, long_task
+from tests.server import ROOT
+from tools_app.hooks import base
+from tools_app.hooks.loading import plugins
+from tools_app.skills.installed import installed, refused
+
+FOLDER = Path(__file__).parent
+_EXAMPLE = re.compile(r"`(tests/extending/[\w/.-]+)`:\n\n```\w+\n(.*?)```\n", re.DOTALL)
+
+
+def examples() -> dict[str, str]:
+    """What the document shows of each file."""
+    return dict(_EXAMPLE.findall((ROOT / "docs" / "extending.md").read_text()))
+
+
+def test_the_document_shows_each_file_as_it_is() -> None:
+    shown = examples()
+    assert shown
+    for path, text in shown.items():
+        assert (ROOT / path).read_text() == text, path
+    assert {"hook.py", "reminder.py", "SKILL.md"} <= {Path(path).name for path in shown}
+
+
+@pytest.mark.parametrize(("command", "refused"), [("sendmail ada < draft.txt", True), ("ls", False)])
+def test_the_hook_refuses_mail(command: str, refused: bool) -> None:
+    (hook,) = plugins(("tests.extending.hook.NoMail",))
+    assert isinstance(hook, NoMail)
+    call = base.Call(tool="shell", arguments={"command": command}, danger="moderate")
+    verdict = asyncio.run(base.ask(hook, "before_execution", call, Mock(spec=base.HookContext)))
+    assert isinstance(verdict, base.Refuse) is refused
+
+
+def test_the_reminder_is_said_once_in_a_long_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(before_step, "_REMINDERS", (long_task,))
+
+    def said(**fields: object) -> list[str]:
+        moment = before_step.Moment(task=Task(**fields), limits=Limits())
+        return [draft.content for draft in before_step.due(moment)]
+
+    assert said(iteration=LONG_TASK - 1) == []
+    assert "30 steps" in said(iteration=LONG_TASK)[0]
+    assert said(iteration=LONG_TASK, reminded={"long_task": 30}) == []
+
+
+def test_the_skill_is_found_in_its_folder() -> None:
+    folder = FOLDER / "skills"
+    assert "release-notes" in installed(folder)
+    assert refused(folder) == {}
