@@ -19,7 +19,7 @@ def _leave_logging(**kwargs: object) -> None:
 
 @worker_ready.connect
 def _begin(**kwargs: object) -> None:
-    """What every process that runs tasks needs: recovery at its start, and the keeper beside its tasks."""
+    """What every process that runs tasks needs: recovery at its start, and the supervisor beside its tasks."""
     from tasks_app.worker import supervisor
 
     supervisor.begin()

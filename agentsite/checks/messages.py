@@ -45,12 +45,12 @@ def status_of(message: CheckMessage) -> Status:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A message as `doctor` prints it. The field names are part of the outward interface (`doctor --json`)."""
+    """A message as `doctor` and the admin show it."""
 
     name: str
     status: Status
     sentence: str
-    mend: str
+    hint: str
     id: str
 
     @classmethod
@@ -59,9 +59,11 @@ class Finding:
             name=str(message.obj),
             status=status_of(message),
             sentence=message.msg,
-            mend=message.hint or "",
+            hint=message.hint or "",
             id=message.id or "",
         )
 
     def as_json(self) -> dict[str, str]:
-        return asdict(self)
+        fields = asdict(self)
+        fields["mend"] = fields.pop("hint")  # its outward name
+        return fields

@@ -33,13 +33,13 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def run(task: Task, user: Any, report: Report, ask: Ask | None) -> Task:
     """The ended task. Ctrl-C, SIGTERM, SIGHUP and a pipe that nobody reads stop it as the stop button does."""
-    keeper = Supervisor(sweeps=False)
-    keeper.start()
+    supervisor = Supervisor(sweeps=False)
+    supervisor.start()
     with _all_as_ctrl_c():
         with suppress(BrokenPipeError):  # found again when it is driven
             report.started(task)
         _Drive(task, user, report, ask).to_the_end()
-    keeper.stop()
+    supervisor.stop()
     event_loop.submit(wire.close()).result()  # of a process that ends now
     return task
 

@@ -12,7 +12,7 @@ from tasks_app.runtime import process
 from tools_app import held_resources, release_session
 
 _LEAVING_S = 10
-called = threading.Event()  # another worker says that tasks of ours may wait; the keeper looks at once
+called = threading.Event()  # another worker says that tasks of ours may wait; the supervisor looks at once
 
 
 def is_held_elsewhere(task_id: UUID) -> bool:

@@ -29,7 +29,7 @@ class Supervisor(threading.Thread):
     """
 
     def __init__(self, *, sweeps: bool = True) -> None:
-        super().__init__(name="keeper", daemon=True)
+        super().__init__(name="supervisor", daemon=True)
         self._sweeps = sweeps
         self._stopped = False
         self._due: dict[str, float] = {}
@@ -93,17 +93,17 @@ def _advance(task_id: UUID) -> None:
         connection.close()
 
 
-_keeper: Supervisor | None = None
+_supervisor: Supervisor | None = None
 
 
 def begin() -> None:
     """Recovers what a dead process left, then keeps watch."""
-    global _keeper
+    global _supervisor
     reaper.start()
-    _keeper = Supervisor()
-    _keeper.start()
+    _supervisor = Supervisor()
+    _supervisor.start()
 
 
 def end() -> None:
-    if _keeper is not None:
-        _keeper.stop()
+    if _supervisor is not None:
+        _supervisor.stop()

@@ -31,8 +31,8 @@ class Command(BaseCommand):
     def _show(self, finding: Finding) -> None:
         style = {Status.OK: self.style.SUCCESS, Status.NOTE: self.style.WARNING, Status.BROKEN: self.style.ERROR}
         self.stdout.write(f"{style[finding.status](f'{finding.status:8}')}{finding.name}: {finding.sentence}")
-        if finding.mend:
-            self.stdout.write(f"{'':8}→ {finding.mend}")
+        if finding.hint:
+            self.stdout.write(f"{'':8}→ {finding.hint}")
 
 
 def _as_json(findings: Iterable[Finding]) -> str:
