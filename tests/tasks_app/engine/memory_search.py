@@ -11,7 +11,7 @@ QUESTIONS = ("billing", "東京の会議", "ÜBERGABE", "say 'and' | ! \\ (x):* 
 def main() -> None:
     django.setup()
     call_command("migrate", verbosity=0)
-    from tasks_app.memory.search import found
+    from tasks_app.memory.search import nearest_by_words
     from tasks_app.models import MemoryNote
     from tests import factories
 
@@ -31,7 +31,7 @@ def main() -> None:
     changed.save()
     MemoryNote.objects.create(owner=mine, text="billing, to be deleted").delete()
     notes = MemoryNote.objects.visible_to(mine)
-    print(json.dumps([sorted(note.text for note in found(notes, question, 9)) for question in QUESTIONS]))
+    print(json.dumps([sorted(note.text for note in nearest_by_words(notes, question, 9)) for question in QUESTIONS]))
 
 
 if __name__ == "__main__":

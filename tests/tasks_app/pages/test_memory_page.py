@@ -77,7 +77,7 @@ def test_the_chat_shows_what_was_remembered_and_takes_it_back(alices, called, no
     assert MemoryNote.objects.exists()
     assert "The note is deleted." in alices.htmx(address, {"call": "call_0"}).content.decode()
     assert not MemoryNote.objects.exists()
-    assert "There is no such note any more." in alices.htmx(address, {"call": "call_0"}).content.decode()
+    assert "This note no longer exists." in alices.htmx(address, {"call": "call_0"}).content.decode()
 
 
 def test_a_secret_is_redacted_in_notes_on_saving_and_later(alices, alice, bob):
@@ -90,7 +90,7 @@ def test_a_secret_is_redacted_in_notes_on_saving_and_later(alices, alice, bob):
     texts = set(MemoryNote.objects.values_list("text", flat=True))
     assert {"The key is [secret:KEY].", "The other is [secret:OTHER]."} <= texts
     assert {"Mine is an0ther-value.", "Ours is an0ther-value."} <= texts  # alice decides nothing for others
-    assert not MemoryNote.objects.of_user(alice).saying(["an0ther"]).exists()
+    assert not MemoryNote.objects.of_user(alice).with_any_term(["an0ther"]).exists()
     secrets.keep(None, "TEAM", "an0ther-value")
     assert not any("an0ther" in text for text in MemoryNote.objects.values_list("text", flat=True))
 
