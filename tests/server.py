@@ -55,7 +55,7 @@ def configured(folder: Path, config: str, **environment: str) -> "Server":
     path = folder / "agentsite.yml"
     path.write_text(config)
     shutil.copytree(migrated(), folder / "var")
-    return Server(folder / "var", AGENTSITE_CONFIG=str(path), **KEYS, **environment)
+    return Server(folder / "var", **{"AGENTSITE_CONFIG": str(path), **KEYS, **environment})
 
 
 class Server:

@@ -1,5 +1,6 @@
 """How the whole suite runs: which worker has which tests, how busy the machine is, and what could not run here."""
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Iterable
@@ -43,6 +44,12 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What waits for servers and browsers begins first: at the end, all workers share what is quick."""
     items.sort(key=lambda item: next((n for n, folder in enumerate(LONG) if item.nodeid.startswith(folder)), len(LONG)))
+
+
+def pytest_collection_finish() -> None:
+    """What thousands of tests are made of lives to the end: no collection of garbage needs to look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -7,7 +7,7 @@ import urllib.error
 
 import pytest
 
-from tests.server import ROOT, Server
+from tests.server import ROOT, Server, configured
 
 
 def refused(server: Server, seconds: float = 60) -> str:
@@ -48,14 +48,14 @@ def test_a_folder_that_cannot_be_written(new_server, tmp_path):
     assert "Cannot write to" in refused(server)
 
 
-def test_a_bad_configuration_file_stops_the_start_and_names_the_line(new_server, tmp_path):
+def test_a_bad_configuration_file_stops_the_start_and_names_the_line(tmp_path):
     path = tmp_path / "bad.yml"
     path.write_text("tools: []\nproviders: [{name: a, protocol: telepathy}]\n")
-    assert f"{path}:2" in refused(new_server(AGENTSITE_CONFIG=str(path)))
+    assert f"{path}:2" in refused(configured(tmp_path, "", AGENTSITE_CONFIG=str(path)))
 
 
-def test_a_configuration_file_that_is_not_there(new_server, tmp_path):
-    assert "nowhere.yml" in refused(new_server(AGENTSITE_CONFIG=str(tmp_path / "nowhere.yml")))
+def test_a_configuration_file_that_is_not_there(tmp_path):
+    assert "nowhere.yml" in refused(configured(tmp_path, "", AGENTSITE_CONFIG=str(tmp_path / "nowhere.yml")))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from tests.acceptance import canary
 from tests.provider import FakeProvider, Reply, openai_call, openai_chunk, running, sse
-from tests.server import Server
+from tests.server import Server, configured
 from tests.waiting import until
 
 CONFIG = """
@@ -49,9 +49,8 @@ def provider() -> Iterator[FakeProvider]:
 
 @pytest.fixture
 def server(provider: FakeProvider, tmp_path: Path) -> Iterator[Server]:
-    (tmp_path / "agentsite.yml").write_text(CONFIG.replace("ADDRESS", provider.base_url))
-    server = Server(tmp_path / "var", AGENTSITE_CONFIG=str(tmp_path / "agentsite.yml"), LOG_LEVEL="INFO").start(60)
-    yield server
+    server = configured(tmp_path, CONFIG.replace("ADDRESS", provider.base_url), LOG_LEVEL="INFO")
+    yield server.start()
     server.kill()
 
 

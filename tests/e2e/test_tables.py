@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import Chat, result, script
 from tests.server import Server
+from tests.waiting import until
 
 TINY = "| A | B |\n|---|---|\n| 1 | yes |"
 SET = "| Name | Note | Price |\n|:--|:-:|--:|\n| Chair | new | 10000 |\n| Lamp | 2026-11-22 | 1 250,50 € |"
@@ -40,7 +41,12 @@ def lines(frame: Locator, text: str) -> set[int]:
     """In how many lines the cells with that text are set."""
     cells = frame.get_by_role("cell", name=text, exact=True)
     expect(cells.first).to_be_visible()
-    return set(cells.evaluate_all(f"cells => cells.map({LINES})"))
+    return until(lambda: _if_drawn(set(cells.evaluate_all(f"cells => cells.map({LINES})"))))
+
+
+def _if_drawn(counts: set[int]) -> set[int]:
+    """Empty while a cell is not set yet: the answer may just take the place of its stream."""
+    return set() if 0 in counts else counts
 
 
 @WIDTHS
