@@ -56,7 +56,7 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
     step_settings.refresh(context)  # the model took its time
     try:
-        definition, arguments = _read(context, call)
+        definition, arguments = _definition_and_arguments(context, call)
     except ToolError as error:
         _check_repetition(context, call)
         raise _refusal(context, call, CallStatus.FAILED, _with_names(context, error)) from error
@@ -116,7 +116,7 @@ def _too_early(context: TaskContext, definition: ToolDefinition, arguments: Argu
     return refusal_of_result(context.task) if is_result and not context.has_made_all_calls else ""
 
 
-def _read(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Arguments]:
+def _definition_and_arguments(context: TaskContext, call: OpenCall) -> tuple[ToolDefinition, Arguments]:
     """The tool and its valid arguments; the fingerprint becomes that of their canonical form. Raises ToolError or
     Aborted.
 

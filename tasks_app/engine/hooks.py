@@ -130,5 +130,5 @@ def _past_call(entry: ContextEntry, result: ContextEntry) -> PastCall:
 
 
 def _newest_first(context: TaskContext) -> Iterator[ContextEntry]:
-    """The entries of this task: a session's tasks stand one after the other."""
+    """The entries of this task, which are the last ones of its session."""
     return takewhile(lambda entry: entry.task_id == context.task.pk, reversed(context.history.entries))

@@ -1,4 +1,4 @@
-"""Before each step: the people first, then the limits, then the tools as they are allowed at this moment."""
+"""Before each step: people's stops and messages first, then settings and limits, then the reminders that are due."""
 
 from django.utils import timezone
 
@@ -42,7 +42,7 @@ def _is_wanted(context: TaskContext) -> bool:
 
 
 def _begin(context: TaskContext) -> None:
-    """The date and the workspace stand in the record, right after the message that starts the task."""
+    """Appends the date and the listing of the workspace, right after the message that starts the task."""
     instructions = search.text_file(context, "AGENTS.md")
     remembered = search.recalled(context, instructions, context.interruption.unless_aborted)
     start = reminders.task_start(timezone.now(), context.workspace.listing(), instructions, remembered)

@@ -47,7 +47,7 @@ def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver,
 
 
 def _about(turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> dict[str, object]:
-    """Where the entry came from; of a call that stood in the text of the reply, in which form."""
+    """Where the entry came from, and in which form, if the call was part of the reply's text."""
     about: dict[str, object] = {"stream": observer.stream.id, "llm_call": log_id}
     return about if turn.origin == "native" else about | {"origin": turn.origin}
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from llm_app.redaction.redactor import Redactor
 from tasks_app.engine import effects
-from tasks_app.engine.capabilities.wiring import tool_context
+from tasks_app.engine.capabilities.tool_context import tool_context
 from tasks_app.engine.check_call import ClearedCall, reminder_of_cycle
 from tasks_app.engine.hooks import consult
 from tasks_app.events.live_stream import LiveStream

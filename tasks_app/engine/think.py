@@ -34,7 +34,7 @@ class Requests:
         self._context = context
         self._latest: Recipient | None = None
         self._may_ask = context.settings.agent is not None and context.settings.agent.summarise
-        self._told: Draft | None = None
+        self._summary: Draft | None = None
 
     def prompt_for(self, recipient: Recipient) -> StoredPrompt:
         """Moves the cut if it must. Raises Failed where that does not help, and SummaryDue before the first route."""
@@ -44,8 +44,8 @@ class Requests:
             raise SummaryDue()
         self._may_ask = False
         if measured.is_full:
-            make_room(self._context, recipient, Cause.FILLED, self._told)
-            self._told = None
+            make_room(self._context, recipient, Cause.FILLED, self._summary)
+            self._summary = None
             measured = measure(self._context, recipient)
         return self._stored(measured)
 
@@ -55,7 +55,7 @@ class Requests:
         self._may_ask = False
         if entries := about_to_be_cut(self._context, self._latest):
             summary.capture(self._context, entries, run)
-            self._told = summary.ask(self._context, entries, run)
+            self._summary = summary.ask(self._context, entries, run)
 
     def shorten(self) -> bool:
         """Moves the cut of the newest prompt, whatever we had counted; whether it did. Raises Failed."""

@@ -53,7 +53,7 @@ def open_call_in(entry: ContextEntry) -> OpenCall:
 
 
 def resume(task: Task, waiting_for: WaitingFor) -> None:
-    """Raises NothingToAnswer for whoever comes second."""
+    """Ends the wait. Raises NothingToAnswer if another answer came first."""
     if not Task.objects.filter(pk=task.pk, waiting_for=waiting_for).update(waiting_for=None):
         raise NothingToAnswer()
     task.waiting_for = None
@@ -62,7 +62,7 @@ def resume(task: Task, waiting_for: WaitingFor) -> None:
 
 
 def awaited_call(task: Task, call_id: str = "") -> OpenCall:
-    """The call that waits. Whoever names another one saw an older page: what they meant is no longer asked."""
+    """The call that waits. Raises NothingToAnswer for another `call_id`: it came from an older page."""
     entry = ContextEntry.objects.of(task.session).in_context().last()
     if entry is None or entry.call is None or call_id not in ("", entry.call["id"]):
         raise NothingToAnswer()

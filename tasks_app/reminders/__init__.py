@@ -4,10 +4,8 @@ They are grouped by the moment at which they come. Reminders are entries like an
 """
 
 from tasks_app.reminders.before_step import budget, language, stale_plan, tool_limit, tool_list, workflow_step
-from tasks_app.reminders.on_history import forked, summary
-from tasks_app.reminders.on_message import interruption, task_start
-from tasks_app.reminders.on_reply import deferred, missing_call, unreadable_call
-from tasks_app.reminders.on_result import cycle, loop
+from tasks_app.reminders.on_calls import cycle, deferred, loop, missing_call, unreadable_call
+from tasks_app.reminders.on_event import forked, interruption, summary, task_start
 
 __all__ = [
     "budget",

@@ -56,7 +56,7 @@ def workflow_step(workflow: Mapping[str, Any], place: int) -> Draft:
 
 
 def current_place(task: Task) -> int | None:
-    """Where a task stands in its workflow, counted from 0; None without a step in progress."""
+    """The place of the current step in a task's workflow, from 0; None without a step in progress."""
     return next((place for place, step in enumerate(task.plan) if step["status"] == "in_progress"), None)
 
 

@@ -1,4 +1,4 @@
-"""What an engine process holds for a session, such as an open page: the session's tasks run there while it lives."""
+"""What an engine process holds for a session, such as an open page: while it lives, the session's tasks run there."""
 
 import threading
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tasks_app.runtime import process
 from tools_app import held_resources, release_session
 
 _LEAVING_S = 10
-called = threading.Event()  # another worker says that tasks of ours may wait; the supervisor looks at once
+called = threading.Event()  # another worker says that tasks may wait for us; the supervisor looks at once
 
 
 def is_held_elsewhere(task_id: UUID) -> bool:
@@ -52,7 +52,7 @@ class SessionAffinity:
     def has_jobs(self) -> bool:
         return any(name.startswith(held_resources.JOB) for name in held_resources.of(str(self._session.pk)))
 
-    def told(self, drafts: Sequence[Draft]) -> list[Draft]:
+    def with_losses(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts; the first result among them also says what was lost."""
         told = list(drafts)
         for place, draft in enumerate(told):

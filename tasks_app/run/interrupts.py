@@ -1,6 +1,6 @@
-"""Whatever turns an iteration from its straight way: exceptions that carry the entries to append and the next state.
+"""What ends an iteration early: exceptions that carry the entries to append and the next state.
 
-`advance` has one `except` for them all, so all that the engine ever says stands in the record.
+`advance` has one `except` for all of them, so everything that the engine says is in the record.
 """
 
 from collections.abc import Sequence

@@ -55,7 +55,7 @@ class UnitOfWork:
         A task that would wait goes on instead if a person has come in; one that ends hands over to the next message,
         in the same transaction. Raises StaleLease.
         """
-        told = self._affinity.told([*self._drafts, *drafts])
+        told = self._affinity.with_losses([*self._drafts, *drafts])
         fields = self._fields | self.calls.totals(self.task) | fields
         with transaction.atomic(durable=True):
             head, redactor = lock(self.session), self.secrets.refresh().redactor

@@ -1,7 +1,7 @@
 """What may end the work of a running task before its time: a person's stop or message.
 
-The task's thread waits for its coroutine or for the bell, whichever comes first. The rows say whether the bell was
-meant: it rings too often rather than too seldom.
+The task's thread waits for its coroutine or for a signal, whichever comes first. A signal may come without a cause, so
+the rows decide whether the work is cancelled.
 """
 
 import asyncio
@@ -29,10 +29,10 @@ class Interruption:
     def __init__(self, is_wanted: Callable[[], bool]) -> None:
         self._is_wanted = is_wanted
         self._wake = threading.Event()
-        self._rung = False
+        self._signalled = False
 
-    def ring(self) -> None:
-        self._rung = True
+    def signal(self) -> None:
+        self._signalled = True
         self._wake.set()
 
     def unless_aborted(self, work: Coroutine[Any, Any, T]) -> T:
@@ -40,18 +40,18 @@ class Interruption:
         connection.close_if_unusable_or_obsolete()  # a thread that waits keeps no connection of a pool
         running = _Work(work, self._wake)
         cancelled = False
-        if self._rung:  # when the work before this one had just ended
+        if self._signalled:  # when the work before this one had just ended
             self._wake.set()
         while not running.done():
             self._wake.wait()
             self._wake.clear()
-            if self._rung and not cancelled and not running.done() and self._is_meant():
+            if self._signalled and not cancelled and not running.done() and self._is_meant():
                 running.cancel()
                 cancelled = True
         return running.result()
 
     def _is_meant(self) -> bool:
-        self._rung = False
+        self._signalled = False
         try:
             return self._is_wanted()
         finally:
@@ -86,7 +86,7 @@ class _Work(Generic[T]):
 
 @contextmanager
 def announced(task_id: UUID, interruption: Interruption) -> Iterator[None]:
-    """While it lasts, `ring(task_id)` reaches this task."""
+    """While it lasts, `signal(task_id)` reaches this task."""
     _running[task_id] = interruption
     try:
         yield
@@ -94,11 +94,11 @@ def announced(task_id: UUID, interruption: Interruption) -> Iterator[None]:
         del _running[task_id]
 
 
-def ring(task_id: UUID) -> bool:
-    """Rings if the task runs in this process; tells whether it does."""
+def signal(task_id: UUID) -> bool:
+    """Signals a task that runs in this process; returns whether it does."""
     interruption = _running.get(task_id)
     if interruption is not None:
-        interruption.ring()
+        interruption.signal()
     return interruption is not None
 
 

@@ -70,7 +70,7 @@ def write(task: Task, *, state: str = "", **fields: Any) -> None:
 
 
 def release(task: Task) -> None:
-    """Gives the lease back; whoever has taken it over meanwhile keeps it."""
+    """Gives the lease back, unless another worker has taken it over meanwhile."""
     Task.objects.filter(pk=task.pk, epoch=task.epoch).update(lease_owner="", lease_expires_at=None)
 
 

@@ -1,4 +1,4 @@
-"""Lets a tool, which is a coroutine, use what is synchronous: the one door to models, and the database behind it."""
+"""Lets a tool, which is a coroutine, use synchronous code: calls of models, and the database."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,12 +18,12 @@ async def in_thread(work: Callable[[Runner], T]) -> T:
     """Runs `work` in a thread of its own. What it gives to the runner runs here, on the loop, and is cancelled with us;
     `work` has come to its end, whatever that is, before we go on.
     """
-    interruption = Interruption(lambda: True)  # it is rung for a cancellation, and for nothing else
+    interruption = Interruption(lambda: True)  # it is signalled for a cancellation only
     running = asyncio.get_running_loop().run_in_executor(_threads, _in_thread, work, interruption.unless_aborted)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
-        interruption.ring()
+        interruption.signal()
         await asyncio.wait([running])
         running.exception()  # asyncio reports what nobody reads, and it was we who ended it
         raise

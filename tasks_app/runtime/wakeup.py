@@ -1,4 +1,4 @@
-"""Telling workers to look: after the commit, and without harm if the message is lost, late or doubled."""
+"""Tells workers to look at a task: after the commit, and harmless if the message is lost, late or doubled."""
 
 import logging
 from functools import partial
@@ -29,17 +29,17 @@ def enqueue(task_id: UUID) -> None:
 
 
 def interrupt(task_id: UUID) -> None:
-    """Tells whoever runs a task that a person has come in, after the commit. Lost, it costs a slow poll."""
+    """Tells the process that runs a task, after the commit, that a person interrupts it. If lost, a poll finds it."""
     transaction.on_commit(partial(_interrupt, task_id))
 
 
 def _interrupt(task_id: UUID) -> None:
-    if not cancellation.ring(task_id):
+    if not cancellation.signal(task_id):
         _broadcast("interrupt", task_id)
 
 
 def hand_on(task_id: UUID) -> None:
-    """Tells all workers that a task waits for the one that holds something for its session. Lost: the same."""
+    """Tells all workers that a task waits for the one that holds something for its session. A poll finds it, too."""
     _broadcast("look_after", task_id)
 
 

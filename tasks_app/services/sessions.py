@@ -24,7 +24,7 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
 
 
 def change_session(session: Session, **fields: Any) -> None:
-    """Sets `title`, `model` or `agent`, and no other column: those belong to whoever appends."""
+    """Sets `title`, `model` or `agent`, and no other column: those belong to appends."""
     if "title" in fields:
         fields["title"] = redactor_of(session).redacted(fields["title"])[:200]
     Session.objects.filter(pk=session.pk).update(**fields, updated_at=timezone.now())

@@ -97,7 +97,7 @@ def _fail(context: TaskContext, code: FailureCode, detail: str) -> None:
 @control_command(args=[("task_id", str)], signature="TASK_ID")
 def interrupt(state: object, task_id: str) -> None:
     """A person wants the task interrupted: told to all workers, heard by the one that runs it."""
-    cancellation.ring(UUID(task_id))
+    cancellation.signal(UUID(task_id))
 
 
 @control_command(args=[("task_id", str)], signature="TASK_ID")

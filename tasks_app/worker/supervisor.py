@@ -1,4 +1,4 @@
-"""The thread beside the tasks of an engine process: it keeps their leases, shows life, looks for people, and sweeps."""
+"""A thread of each engine process: renews leases, sends heartbeats, polls for stops and messages, and sweeps."""
 
 import logging
 import threading
@@ -66,11 +66,11 @@ class Supervisor(threading.Thread):
         connection.close_if_unusable_or_obsolete()
 
     def _look_for_people(self, running: list[UUID]) -> None:
-        """Rings for tasks with a stop or a message that no signal has told of."""
+        """Signals tasks that have a stop or a message, in case the first signal was lost."""
         messages = InboxMessage.objects.filter(session=OuterRef("session"), mode=Mode.INTERJECT, delivered_seq=None)
         wanted = Task.objects.filter(Q(stop_requested_at__isnull=False) | Exists(messages), pk__in=running)
         for task_id in wanted.values_list("pk", flat=True):
-            cancellation.ring(task_id)
+            cancellation.signal(task_id)
 
     def _take_what_waits_for_us(self) -> None:
         """Tasks of sessions that we hold something for: other workers leave them to us."""

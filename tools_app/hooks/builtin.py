@@ -54,12 +54,12 @@ class OutputFilter(Hook):
     def before_execution(self, call: Call, around: HookContext) -> Refuse | None:
         if call.tool != "message":
             return None
-        return self._found(json.dumps(dict(call.arguments), ensure_ascii=False), *_texts(call.arguments), call.words)
+        return self._refusal(json.dumps(dict(call.arguments), ensure_ascii=False), *_texts(call.arguments), call.words)
 
     def after_execution(self, call: Call, outcome: Outcome, around: HookContext) -> Refuse | None:
-        return self._found(outcome.content)
+        return self._refusal(outcome.content)
 
-    def _found(self, *texts: str) -> Refuse | None:
+    def _refusal(self, *texts: str) -> Refuse | None:
         for number, pattern in enumerate(self._patterns, 1):
             if any(pattern.search(text) for text in texts):
                 return Refuse(reason=f"it holds what must not be seen here (pattern {number}).")

@@ -41,7 +41,7 @@ _EMPTY = re.compile(
     r"(done|finished|completed?|ready|set|fertig|erledigt)\W*$",
     re.IGNORECASE,
 )
-MOST = 2  # refusals a task: who still sees nothing wrong then may be right
+MOST = 2  # refusals a task: an agent that insists may be right
 _VERDICT = re.compile(rf"\W*({'|'.join(ADVICE)})\b\W*(.*)")
 _LONGEST = 6_000  # characters of each part that the reviewing model reads
 

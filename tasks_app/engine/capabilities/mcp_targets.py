@@ -29,7 +29,7 @@ class McpTargets:
         return target_of(server, credential)
 
     def _credential(self, secret: str) -> str:
-        """The team's was chosen for the server by an administrator: whoever has its tools may use it."""
+        """An administrator chose the team's secret for the server, so everyone who has its tools may use it."""
         secrets = self._context.secrets
         usable = secrets.active.of_team | secrets.usable_in(self._context.task)
         return usable.get(secret, "")

@@ -34,9 +34,9 @@ class StoredSkills:
         self._context = context
 
     async def get(self, name: str) -> SkillText:
-        return await threads.in_thread(partial(self._read, name))
+        return await threads.in_thread(partial(self._load, name))
 
-    def _read(self, name: str, run: Runner) -> SkillText:
+    def _load(self, name: str, run: Runner) -> SkillText:
         row = Skill.objects.usable_by(self._context.task.started_by_id).filter(name=name).first()
         if row is not None:
             return row.text
@@ -46,7 +46,7 @@ class StoredSkills:
         return known[name].load()
 
     def is_in_view(self, skill: SkillText) -> bool:
-        """A load of it stands behind the cut, with its whole text."""
+        """Whether the model still sees its whole text, from an earlier load."""
         entries = self._context.history.entries
         return any(entry.tool_call_id and entry.content.startswith(skill.shown) for entry in entries)
 

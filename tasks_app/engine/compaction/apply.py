@@ -1,4 +1,4 @@
-"""A move of the cut: found by `moving`, stored in one transaction with what is said of it."""
+"""A move of the cut, as `plan` finds it: stored in one transaction with the notices about it."""
 
 import math
 from dataclasses import replace
@@ -21,15 +21,15 @@ from tasks_app.run.interrupts import Failed
 from tools_app.contract.registry import compact_line
 
 
-def make_room(context: TaskContext, recipient: Recipient, cause: Cause, told: Draft | None = None) -> bool:
+def make_room(context: TaskContext, recipient: Recipient, cause: Cause, summed_up: Draft | None = None) -> bool:
     """Moves the cut of the recipient's window; whether it did. Raises Failed where the newest turn alone is too long.
 
-    `told` is what a model said of the turns that are cut, if it was asked.
+    `summed_up` is a model's summary of the turns that are cut, if it was asked for one.
     """
     before, had_cut = measure(context, recipient), context.history.has_cut
     context.history.has_cut = True  # from now on `recall` is among the tools, and its room must be counted
     measured, record = measure(context, recipient), _clean_record(context)
-    move = _mover(context, measured, cause, is_summed_up=told is not None).move(record, measured.conversation.cut)
+    move = _mover(context, measured, cause, is_summed_up=summed_up is not None).move(record, measured.conversation.cut)
     if move.size > measured.window.guard:
         raise _overflow(measured)
     cut, current = move.cut.redacted(context.secrets.redactor), measured.conversation.cut
@@ -46,7 +46,7 @@ def make_room(context: TaskContext, recipient: Recipient, cause: Cause, told: Dr
         tokens_before=before.window.head + before.length,
         tokens_after=measured.window.head + move.size,
     )
-    _store(context, row, cut, [*([told] if told else []), *_notices(row, move)])
+    _store(context, row, cut, [*([summed_up] if summed_up else []), *_notices(row, move)])
     return True
 
 

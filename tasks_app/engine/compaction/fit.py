@@ -18,7 +18,7 @@ ABOUT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Compacted:
-    """`block` stands for all turns up to the entry `cut_seq`; what follows stays as it is.
+    """`block` replaces all turns up to the entry `cut_seq`; what follows stays as it is.
 
     `size` is that of both in tokens, `tail` that of what follows; `has_dropped`: of the oldest turns not even a line
     is left.

@@ -113,7 +113,7 @@ def _as_text(entries: Sequence[ContextEntry]) -> str:
 
 
 def _part(entry: ContextEntry) -> str:
-    """An earlier summary goes on into the next one, so it stands whole."""
+    """An earlier summary is part of the next one, so it is not shortened."""
     longest = LONGEST if entry.metadata.get("kind") == "summary" else LONGEST_PART
     texts = [entry.content, *([entry.call["name"], entry.call["arguments"]] if entry.call else [])]
     return f"[{entry.seq}] {entry.context_type}: {' '.join(shortened(text, longest) for text in texts if text)}"

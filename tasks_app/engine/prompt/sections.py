@@ -96,7 +96,7 @@ def _rendered(name: str, values: dict[str, Any]) -> str:
 
 
 def _kept_inside(value: Any) -> Any:
-    """Values as they are, except that no end tag stands in them: only one could end the section that they are in."""
+    """Values as they are, but without end tags: one could end the section that they are in."""
     if isinstance(value, str):
         return _END_TAG.sub(r"<\\\1/", value.strip())
     return tuple(map(_kept_inside, value)) if isinstance(value, tuple) else value

@@ -13,16 +13,18 @@ from tasks_app.engine.capabilities.model_access import ModelAccess
 from tasks_app.engine.capabilities.skills import StoredSkills
 from tasks_app.engine.check_call import ClearedCall
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.memory.tool import StoredMemory
-from tasks_app.models import ContextEntry
+from tasks_app.memory import search
+from tasks_app.models import ContextEntry, MemoryNote
+from tasks_app.models.memory_note import MemoryNoteQuerySet
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import process, threads
 from tools_app.contract.base import Target, ToolContext, ToolDefinition
 from tools_app.contract.capabilities import Engine, ReaderService
 from tools_app.contract.effects import PlanStep
-from tools_app.errors import NothingStored
+from tools_app.errors import NothingStored, ToolError
 from tools_app.models import AllowedAddress, CachedSearch, SearchEngine
 from tools_app.network.policy import NetworkPolicy
+from tools_app.notes import Note
 
 
 def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
@@ -79,9 +81,9 @@ class StoredResults:
         self._session, self._redactor = context.session, context.secrets.redactor
 
     async def __call__(self, number: int) -> str:
-        return self._redactor.redacted(await threads.in_thread(partial(self._read, number)))
+        return self._redactor.redacted(await threads.in_thread(partial(self._content, number)))
 
-    def _read(self, number: int, run: Runner) -> str:
+    def _content(self, number: int, run: Runner) -> str:
         entries = ContextEntry.objects.of(self._session).in_context()
         if (entry := entries.filter(seq=number).first()) is None:
             raise NothingStored()
@@ -116,3 +118,45 @@ def _engines(run: Runner) -> list[Engine]:
     return [
         Engine(name=row.name, kind=row.kind, base_url=row.base_url, api_key=keys.get(row.key_name, "")) for row in rows
     ]
+
+
+SHOWN = 8
+_SHARED = "Others read along in this session: notes of one person are neither written nor forgotten here."
+
+
+class StoredMemory:
+    """`capabilities.Memory` for one task."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+
+    async def search(self, question: str) -> Sequence[Note]:
+        return await threads.in_thread(lambda run: search.search(self._context, question, SHOWN, run))
+
+    async def own(self, named: str) -> Note:
+        return await threads.in_thread(partial(self._own, named))
+
+    async def takes(self, text: str) -> bool:
+        return await threads.in_thread(partial(self._takes, text))
+
+    def _own(self, named: str, run: Runner) -> Note:
+        notes = self._notes()
+        number = named.strip().lstrip("#")
+        same = notes.filter(pk=number) if number.isdecimal() and len(number) < 19 else notes.filter(text=named)
+        candidates = [search.as_read(row) for row in same] or search.nearest_by_words(notes, named, SHOWN)
+        if not candidates:
+            raise ToolError("No note of the person is like that. Search for it.")
+        if len(candidates) > 1:
+            raise ToolError("Several notes are like that. Name the number of one: " + "; ".join(map(str, candidates)))
+        return candidates[0]
+
+    def _takes(self, text: str, run: Runner) -> bool:
+        notes = self._notes()
+        if notes.count() >= MemoryNote.MOST:
+            raise ToolError(f"The memory is full ({MemoryNote.MOST:,} notes). Forget what is no longer true first.")
+        return not notes.filter(text=self._context.secrets.redactor.redacted(text).strip()).exists()
+
+    def _notes(self) -> MemoryNoteQuerySet:
+        if search.is_shared(self._context):
+            raise ToolError(_SHARED)
+        return MemoryNote.objects.of_user(self._context.task.started_by)
