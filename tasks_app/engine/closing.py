@@ -1,4 +1,4 @@
-"""How an open call ends when a person comes first."""
+"""How an open call ends when a person interrupts it, or its task fails."""
 
 from django.db.models import Model
 

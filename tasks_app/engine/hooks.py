@@ -1,4 +1,4 @@
-"""The hooks of a step: the plugins of this installation, and those that the session's agent asks for."""
+"""The hooks of a step: those that look at its calls, what they say together, and what they may know of the task."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -58,7 +58,7 @@ def hooks_of(agent: Agent | None, *, off_record: bool = False) -> Sequence[Hook]
 
 
 def consult(context: TaskContext, method: str, call: Call, *about: Any) -> Opinion:
-    """Asks each hook in turn, as long as no person comes first. Raises WorkAborted."""
+    """Asks each hook in turn. Raises WorkAborted when a person interrupts."""
     asked = [hook for hook in context.settings.hooks if answers(hook, method)]
     if not asked:
         return Opinion()

@@ -1,4 +1,4 @@
-"""The reply of a model: which call of it runs, and what a reply without one means."""
+"""Reads the reply of a model: which of its calls runs, and what follows if it has none."""
 
 import re
 from uuid import uuid4
@@ -53,7 +53,7 @@ def _about(turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> dict[str,
 
 
 def _fault(call: ToolCall, turn: LLMTurnResult) -> str:
-    """Why a call cannot be taken for one; arguments that are no JSON are the business of the checks."""
+    """Why a call cannot be taken for one; arguments that are no JSON are checked later."""
     if not _NAME.fullmatch(call.name):
         return f"{call.name[:100]!r} is no name of a tool."
     if not call.arguments and turn.is_cut:

@@ -1,4 +1,4 @@
-"""One turn of the LLM: from the context to the one call that shall run."""
+"""One turn of the LLM: from the context to the one call that will run."""
 
 from llm_app import errors
 from llm_app.call import client
@@ -98,14 +98,14 @@ def _complete(context: TaskContext, observer: LLMObserver) -> Completion:
     """A prompt that a provider finds too long is shortened, once."""
     requests = Requests(context)
     try:
-        return _asked(context, requests, observer)
+        return _ask_model(context, requests, observer)
     except errors.ContextTooLong:
         if not requests.shorten():
             raise
-        return _asked(context, requests, observer)
+        return _ask_model(context, requests, observer)
 
 
-def _asked(context: TaskContext, requests: Requests, observer: LLMObserver) -> Completion:
+def _ask_model(context: TaskContext, requests: Requests, observer: LLMObserver) -> Completion:
     call, run = _call(context, requests), context.interruption.unless_aborted
     try:
         return client.complete(call, observer=observer, run=run)

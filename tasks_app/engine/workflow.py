@@ -12,7 +12,7 @@ def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:
     if not task.workflow:
         return [], {}
     plan = [{"title": step["title"], "status": "pending"} for step in task.workflow["steps"]]
-    return _moved(task, plan, 0)
+    return _begin_step(task, plan, 0)
 
 
 def next_step(task: Task) -> tuple[list[Draft], dict[str, Any]]:
@@ -21,7 +21,7 @@ def next_step(task: Task) -> tuple[list[Draft], dict[str, Any]]:
     if here is None:
         return [], {}
     plan = [{**step, "status": "done"} if place == here else step for place, step in enumerate(task.plan)]
-    return _moved(task, plan, here + 1)
+    return _begin_step(task, plan, here + 1)
 
 
 def refusal_of_result(task: Task) -> str:
@@ -36,7 +36,7 @@ def refusal_of_result(task: Task) -> str:
     )
 
 
-def _moved(task: Task, plan: list[dict[str, str]], to: int) -> tuple[list[Draft], dict[str, Any]]:
+def _begin_step(task: Task, plan: list[dict[str, str]], to: int) -> tuple[list[Draft], dict[str, Any]]:
     if to == len(plan):
         return [], {"plan": plan}
     plan[to] = {**plan[to], "status": "in_progress"}

@@ -1,4 +1,4 @@
-"""On whose word a call that waits for approval may run, as its tool is set up at this moment."""
+"""Who may decide on a call that waits for approval, by the settings that its tool has now."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from tools_app.models import ToolSetting
 
 
 def why_not(approval: Approval, user: Any, decision: str = Decision.APPROVED) -> str:
-    """Why this person's word does not count here, as a sentence; empty where it does.
+    """Why this person may not decide here, as a sentence; empty where they may.
 
-    Who may write in the session may always say no: by a message of theirs, the call would not run either.
+    Those who may write in the session may always reject: a message of theirs would end the call, too.
     """
     if decision == Decision.REJECTED and may_reject(approval, user):
         return ""
@@ -29,7 +29,7 @@ def may_reject(approval: Approval, user: Any) -> bool:
 
 
 def is_single(approval: Approval) -> bool:
-    """Whether a word on it holds for this call alone, never for later ones of the task."""
+    """Whether a decision on it holds for this call alone, never for later ones of the task."""
     setting = setting_of(approval)
     return setting is not None and setting.four_eyes
 

@@ -1,4 +1,4 @@
-"""A word on the call that waits for approval: a person's, or the no of an approval that has expired."""
+"""A decision on the call that waits for approval: a person's, or the rejection by an approval that has expired."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def settle(
 ) -> None:
     """Ends the wait; a rejection is the result of the call. In the caller's transaction, which holds the lock.
 
-    Raises NothingToAnswer when another word came first.
+    Raises NothingToAnswer when another decision came first.
     """
     open_call.resume(task, WaitingFor.APPROVAL)
     pending = Approval.objects.filter(tool_call=call.log, decision=Decision.PENDING)

@@ -1,4 +1,4 @@
-"""What waits for a person's word."""
+"""The tasks that wait for a person."""
 
 from typing import Any
 

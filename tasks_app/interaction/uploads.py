@@ -1,4 +1,4 @@
-"""Files that people bring: stored in the workspace under a name that is free there."""
+"""Files that people upload: stored in the workspace under a name that is free there."""
 
 from collections.abc import Iterable, Iterator
 from itertools import count

@@ -11,7 +11,7 @@ from tasks_app.models import ContextEntry, Task, TaskState
 from tasks_app.record.draft import Draft
 from tasks_app.replay.recorded import Recorded
 from tasks_app.run.context import TaskContext
-from tasks_app.run.history import SessionContext
+from tasks_app.run.history import History
 from tasks_app.run.usage import Calls
 from tasks_app.workspaces import sandbox, workspace_of
 from tools_app.contract.visibility import ToolVisibility
@@ -27,7 +27,7 @@ class RerunContext(TaskContext):
         entries = list(ContextEntry.objects.of(task.session).in_context())
         own = [place for place, entry in enumerate(entries) if entry.task_id == task.pk]
         start = own[0] if own else len(entries)
-        self.history = SessionContext(task.session)
+        self.history = History(task.session)
         self.history.extend(entries[:start])
         self.recorded = Recorded([entries[place] for place in own], self.secrets.redactor)
         self.has_open_page = self.has_cut = False

@@ -1,4 +1,4 @@
-"""A running task: what the loop knows of it."""
+"""A running task: the settings of its step, and what the engine holds of it in memory."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What of a session the LLM sees: one conversation over all its tasks, held in memory while a task runs."""
+"""The part of a session that the LLM sees: one conversation over all its tasks, in memory while a task runs."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,7 +11,7 @@ from tasks_app.record.cut import Conversation, Cut
 from tasks_app.record.serialize import message_of
 
 
-class SessionContext:
+class History:
     """`entries` are those in the context behind the cut, oldest first; each has its message, whose bytes are made once.
 
     What is before the cut is not in memory; `has_cut` says whether there is one. `call_ids` are the ids of all calls so
@@ -28,13 +28,13 @@ class SessionContext:
         self._conversations: dict[int, Conversation] = {}
 
     @classmethod
-    def load(cls, session: Session) -> "SessionContext":
-        context = cls(session)
+    def load(cls, session: Session) -> "History":
+        history = cls(session)
         if newest := ContextCut.objects.of(session).first():
-            context.has_cut, context._before = True, newest.seq
-            context.call_ids.update(_results(session).values_list("tool_call_id", flat=True))
-        context.extend(_entries(session).after(context._before))
-        return context
+            history.has_cut, history._before = True, newest.seq
+            history.call_ids.update(_results(session).values_list("tool_call_id", flat=True))
+        history.extend(_entries(session).after(history._before))
+        return history
 
     def extend(self, entries: Iterable[ContextEntry]) -> None:
         """Takes what was appended to the record."""

@@ -1,4 +1,4 @@
-"""Notices an agent that repeats itself. Pure: fingerprints in, a verdict out."""
+"""Notices an agent that repeats itself. Pure: it sees only the fingerprints of calls."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The one way in which a running task writes."""
+"""How a running task writes: everything goes into one transaction, guarded by its lease."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from tasks_app.record.append import append, lock
 from tasks_app.record.draft import Draft
 from tasks_app.record.session_secrets import SessionSecrets
 from tasks_app.run.affinity import SessionAffinity
-from tasks_app.run.history import SessionContext
+from tasks_app.run.history import History
 from tasks_app.run.loop_detector import LoopDetector
 from tasks_app.run.usage import Calls
 from tasks_app.runtime import lease
@@ -29,7 +29,7 @@ _ASKED = """
 
 
 class UnitOfWork:
-    """What an iteration finds out is staged and goes, with all else, into the next commit: two commits an iteration."""
+    """Changes are staged and written together by the next commit: two commits an iteration."""
 
     detector: LoopDetector
 
@@ -37,7 +37,7 @@ class UnitOfWork:
         self.task = task
         self.session: Session = task.session
         self.secrets = SessionSecrets(task.session)
-        self.history = SessionContext.load(task.session)
+        self.history = History.load(task.session)
         self.allowance = Allowance(task.started_by_id, task.id)
         self.calls = Calls()
         self._affinity = SessionAffinity(task.session)
@@ -55,7 +55,7 @@ class UnitOfWork:
         A task that would wait goes on instead if a person has come in; one that ends hands over to the next message,
         in the same transaction. Raises StaleLease.
         """
-        told = self._affinity.with_losses([*self._drafts, *drafts])
+        drafts_with_losses = self._affinity.with_losses([*self._drafts, *drafts])
         fields = self._fields | self.calls.totals(self.task) | fields
         with transaction.atomic(durable=True):
             head, redactor = lock(self.session), self.secrets.refresh().redactor
@@ -67,7 +67,7 @@ class UnitOfWork:
             if ended or fields.get("waiting_for"):
                 fields |= {"lease_owner": "", "lease_expires_at": None}
             lease.write(self.task, **fields or {"epoch": F("epoch")})
-            entries = append(self.session, self.task, told, head=head, redactor=redactor)
+            entries = append(self.session, self.task, drafts_with_losses, head=head, redactor=redactor)
             for row in self._rows:
                 row.save()
             self.calls.save()

@@ -1,4 +1,4 @@
-"""What may end the work of a running task before its time: a person's stop or message.
+"""Cancels the work of a running task when a person stops it or writes a message.
 
 The task's thread waits for its coroutine or for a signal, whichever comes first. A signal may come without a cause, so
 the rows decide whether the work is cancelled.

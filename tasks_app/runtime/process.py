@@ -1,4 +1,4 @@
-"""This engine process: its name, and a lock file that says whether it lives.
+"""This engine process: its name, and a lock file that shows whether it is alive.
 
 The file also lists the process groups that its tools started, so that recovery can end what a `kill -9` left behind.
 """

@@ -1,4 +1,4 @@
-"""Where the MCP servers are, and with what a task's person is let in."""
+"""The addresses of MCP servers, and the credentials with which a task may use them."""
 
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import threads

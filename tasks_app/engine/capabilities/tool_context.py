@@ -1,4 +1,4 @@
-"""What a tool may use in a session: wired here, so that tools know nothing of sessions."""
+"""What a tool may use in a session. It is put together here, so that tools know nothing of sessions."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -60,7 +60,7 @@ def _network(context: TaskContext, definition: ToolDefinition) -> NetworkPolicy:
 
 
 def _unheard(text: str) -> None:
-    """While hooks look at a result before anyone else does, nothing of it is shown while it comes."""
+    """In place of the stream while hooks check results before anyone sees them."""
 
 
 def _secrets(context: TaskContext, cleared: ClearedCall) -> dict[str, str]:
