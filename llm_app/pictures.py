@@ -67,7 +67,7 @@ def encode(data: bytes) -> EncodedPicture:
 
 
 def _mended(data: bytes) -> bytes:
-    """A PNG without those chunks that do not matter and are damaged: its pixels may be whole all the same."""
+    """A PNG without those chunks that do not matter and are damaged: its pixels may still be intact."""
     return _PNG + b"".join(_good_chunks(data)) if data.startswith(_PNG) else data
 
 
@@ -83,7 +83,7 @@ def _good_chunks(data: bytes) -> Iterator[bytes]:
 
 
 def _shrink_while_decoding(file: Image.Image) -> None:
-    """A JPEG is decoded at a smaller size; stored in passes (progressive), it is held whole all the same."""
+    """A JPEG is decoded at a smaller size; stored in passes (progressive), it still needs memory for all of it."""
     whole = file.width * file.height
     file.draft("RGB", (LONGEST_EDGE, LONGEST_EDGE))
     if (whole if file.info.get("progressive") else file.width * file.height) > MOST_PIXELS:

@@ -71,7 +71,7 @@ _EARLIER: tuple[Adapter, ...] = (OpenAINative1(), LiteLLM1(), Scripted1())
 
 @dataclass(frozen=True, kw_only=True)
 class Plugins:
-    """`faults` says why an entry point is not used, by its name. The other protocols work all the same."""
+    """`faults` says why an entry point is not used, by its name. It does not affect the other protocols."""
 
     adapters: Mapping[str, Adapter]
     faults: Mapping[str, str]

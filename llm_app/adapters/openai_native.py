@@ -27,7 +27,7 @@ class OpenAINative(Adapter):
     thinking_budget_field: where the route's thinking budget goes, such as "reasoning.max_tokens" (OpenRouter) or
         "thinking_budget" (DashScope); default: nowhere.
     thinking_end: the tag that ends the thinking, such as "</think>", where the prompt's template has opened it already.
-    max_tokens_field: "max_tokens" or "max_completion_tokens"; default: as the model's family wants it (`routing`).
+    max_tokens_field: "max_tokens" or "max_completion_tokens"; default: by the model's family (`route_settings`).
     stream_usage: false where `stream_options` is refused.
     merge_user_messages: true where the roles must alternate (templates of Gemma and Mistral).
     strict_tools: true where the provider holds calls to their schemas (OpenAI); tools whose schema it cannot say stay
@@ -106,7 +106,7 @@ def _tool(tool: ToolSpec, *, is_strict: bool) -> dict[str, Any]:
 
 
 def _thinking(message: Message, parameters: RouteParameters) -> dict[str, Any]:
-    """Goes back where it came from. Who wants it at all wants the field in every message with a call."""
+    """Only goes back to where it came from. A server that takes the field needs it in every message with a call."""
     field, thinking = parameters.quirks.get("thinking_field"), message.thinking
     if not field or message.role != "assistant":
         return {}

@@ -35,7 +35,7 @@ class Standing:
     def room_for(self, wanted: Amount) -> Room:
         """A call without a known price has room in every limit in USD.
 
-        What a call may cost is an upper estimate: when nothing else is reserved, it may go all the same. So a limit is
+        What a call may cost is an upper estimate: when nothing else is reserved, it may go ahead. So a limit is
         used up to its end, and overrun by one call at most.
         """
         cost = wanted.in_unit(self.limit.unit)

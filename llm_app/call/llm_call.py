@@ -88,7 +88,7 @@ class Observer:
         """The call waits until others have left room in a budget."""
 
     def used(self, log: LLMLog) -> None:
-        """An attempt without an answer was logged; it may have cost something all the same."""
+        """An attempt without an answer was logged; it may still have cost something."""
 
 
 class Runner(Protocol):

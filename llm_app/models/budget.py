@@ -89,7 +89,7 @@ class ReservationQuerySet(models.QuerySet["Reservation"]):
 
 
 class Reservation(models.Model):
-    """What a call under way may cost, held against one counter. It belongs to a lease, and dies with it."""
+    """What a call under way may cost, held against one counter. It belongs to a lease and ends with it."""
 
     spending = models.ForeignKey(Spending, models.CASCADE, related_name="reservations")
     allowance = models.UUIDField(db_index=True, help_text="Who reserved it: one for each lease of a task.")

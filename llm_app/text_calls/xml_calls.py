@@ -70,7 +70,7 @@ def calls_in_xml(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
 
 
 def _call(name: str, parameters: dict[str, str], tools: Collection[str]) -> ToolCall:
-    """All values are texts; what else the tool's schema wants is made of them when they are checked."""
+    """All values are texts; they are converted to what the tool's schema requires when they are checked."""
     if name not in tools:
         raise no_such_tool(name, tools)
     return ToolCall(id="", name=name, arguments=json.dumps(parameters, ensure_ascii=False))
