@@ -211,7 +211,7 @@ def _drop_traceback(record: LogRecord) -> bool:
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {  # both redact secrets, so whoever logs needs not
+    "formatters": {  # both redact secrets, so loggers need not
         "line": {
             "()": "llm_app.redaction.logs.RedactingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",

@@ -31,6 +31,15 @@ def test_every_module_that_a_document_names_is_there(document: Path) -> None:
     assert not {name for name in names if not _exists(name)}
 
 
+def test_each_name_in_the_guide_is_in_a_file_of_its_line() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    for step in re.findall(r"^\d\. (.*(?:\n   .*)*)", text, re.MULTILINE):
+        paths = [ROOT / path for path in _PATH.findall(step) if (ROOT / path).is_file()]
+        names = re.findall(r"`@?([A-Z_]\w+|[a-z]+_\w+)`", step)
+        inside = "".join(path.read_text() for path in paths)
+        assert not [name for name in names if paths and name not in inside and not name.startswith("WRITE")], step
+
+
 def _exists(dotted: str) -> bool:
     """A module, a package, or a name in one."""
     path = ROOT.joinpath(*dotted.split("."))

@@ -1,7 +1,9 @@
 """A default is written once: what repeats it, for people or for files, says the same."""
 
 import ast
+import json
 import re
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from agentsite.configuration.models import ModelSection, ProviderSection, RouteS
 from agentsite.configuration.people import LimitsSection
 from agentsite.configuration.section import Section
 from agentsite.configuration.tools import McpServerSection, ToolSection
+from llm_app.breaker.rules import Thresholds
 from llm_app.models import LogicalModel, Provider, Route
 from tasks_app.models import Agent, Limits
 from tests.server import ROOT
@@ -49,6 +52,19 @@ def test_the_example_shows_the_defaults_of_the_limits() -> None:
     assert {name: Limits._meta.get_field(name).get_default() for name in shown.keys() - chosen} == {
         name: value for name, value in shown.items() if name not in chosen
     }
+
+
+def test_the_page_of_reminders_shows_the_defaults_of_the_limits() -> None:
+    shown = re.findall(r"`(\w+)` \((\d+)", (ROOT / "docs" / "reminders.md").read_text())
+    assert len(shown) > 4
+    for name, value in shown:
+        assert Limits._meta.get_field(name).get_default() == int(value), name
+
+
+def test_the_admin_shows_the_defaults_of_a_breaker() -> None:
+    text = (ROOT / "llm_app" / "admin" / "providers.py").read_text()
+    (shown,) = re.findall(r"Left out means (\{.*?\})", text)
+    assert json.loads(shown) == asdict(Thresholds())
 
 
 def from_environment() -> dict[str, Any]:
