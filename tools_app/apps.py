@@ -7,3 +7,6 @@ class ToolsAppConfig(AppConfig):
 
     def ready(self) -> None:
         import tools_app.tools  # noqa: F401  each tool registers itself
+        from tools_app.contract import plugins
+
+        plugins.load()

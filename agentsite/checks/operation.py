@@ -12,6 +12,7 @@ from agentsite.checks.messages import broken, note, ok
 from llm_app import protocols
 from llm_app.connection_test import try_models
 from llm_app.models import BreakerState, CircuitBreaker, ModelKind, Protocol, Provider, Route
+from tools_app.contract import plugins as tool_plugins
 from tools_app.hooks.loading import Broken, plugins
 from tools_app.models import McpServer, McpTool, Skill
 from tools_app.skills.installed import installed, refused
@@ -120,3 +121,10 @@ def hooks_are_loaded() -> Iterator[CheckMessage]:
         yield broken(100, "hooks", sentence, hint)
     elif hooks:
         yield ok(100, "hooks", f"They look at each call: {', '.join(hook.name for hook in hooks)}.")
+
+
+def tool_plugins_are_loaded() -> Iterator[CheckMessage]:
+    """A package's tool that cannot be loaded is missing; everything else runs."""
+    for name, reason in tool_plugins.faults().items():
+        hint = "The log has the traceback. Repair or uninstall the package, and restart."
+        yield broken(105, f"tool {name}", f"It cannot be loaded: {reason}", hint)

@@ -26,6 +26,12 @@ def check_protocols(**kwargs: Any) -> list[CheckMessage]:
     return list(operation.protocols_are_loaded())
 
 
+@register(TAG, "tools", deploy=True)
+def check_tools(**kwargs: Any) -> list[CheckMessage]:
+    """Not among the plain checks: an error there would stop commands, and a missing tool stops nothing else."""
+    return list(operation.tool_plugins_are_loaded())
+
+
 @register(TAG, "machine", deploy=True)
 def check_machine(**kwargs: Any) -> list[CheckMessage]:
     return [
@@ -91,6 +97,7 @@ def quick_findings() -> list[Finding]:
         machine.disk_has_space(),
         *operation.protocols_are_loaded(),
         *operation.hooks_are_loaded(),
+        *operation.tool_plugins_are_loaded(),
         *machine.settings_are_safe(),
     ]
     return [Finding.from_message(message) for message in messages]

@@ -1,7 +1,8 @@
 """The tools that this server has. A tool registers itself when its module is imported."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from tools_app.contract.base import Arguments, Danger, Handler, Judgement, Target, ToolDefinition, always
@@ -10,7 +11,7 @@ from tools_app.errors import UnknownTool
 from tools_app.files.workspace import Workspace
 
 _tools: dict[str, ToolDefinition] = {}
-
+_NAME = re.compile(r"(?!.*__)[A-Za-z0-9_-]{1,64}")  # server__tool is a name of an MCP server's tool
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -35,6 +36,8 @@ def tool(
     def register(handler: Handler) -> Handler:
         if name in _tools:
             raise ValueError(f"two tools are called {name!r}")
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is not a tool's name: letters, digits, - and single _, at most 64")
         _tools[name] = ToolDefinition(
             name=name,
             description=" ".join(description.split()),
@@ -53,6 +56,18 @@ def tool(
         return handler
 
     return register
+
+
+@contextmanager
+def all_or_nothing() -> Iterator[Callable[[], list[str]]]:
+    """If the block raises, the tools that it registered are removed. The value returns their names so far."""
+    before = dict(_tools)
+    try:
+        yield lambda: [name for name in _tools if name not in before]
+    except BaseException:
+        _tools.clear()
+        _tools.update(before)
+        raise
 
 
 def get(name: str) -> ToolDefinition:
