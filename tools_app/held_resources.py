@@ -10,18 +10,18 @@ _held: dict[str, Mapping[str, str]] = {}
 
 def hold(session: str, name: str, words: str) -> None:
     """Something called `name` is there from now on. `words` tell a model what it is, and hold no address or content."""
-    _held[session] = {**of(session), name: words}
+    _held[session] = {**held_for(session), name: words}
 
 
-def let_go(session: str, name: str) -> None:
-    left = {other: words for other, words in of(session).items() if other != name}
+def release(session: str, name: str) -> None:
+    left = {other: words for other, words in held_for(session).items() if other != name}
     if left:
         _held[session] = left
     else:
         _held.pop(session, None)
 
 
-def of(session: str) -> Mapping[str, str]:
+def held_for(session: str) -> Mapping[str, str]:
     """All that is kept for a session: name → words. Any thread may ask."""
     return _held.get(session, {})
 

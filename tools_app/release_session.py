@@ -14,7 +14,7 @@ async def release_session(session: str) -> None:
     """On the event loop. Its background commands, its connections to MCP servers, its page."""
     await jobs.end(session)
     await pool.close(session)
-    if held_resources.PAGE in held_resources.of(session):
+    if held_resources.PAGE in held_resources.held_for(session):
         from tools_app.browser.pages import pages  # heavy, and loaded by now
 
         await pages.close(session)

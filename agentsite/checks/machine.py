@@ -36,10 +36,10 @@ def sandbox_works() -> CheckMessage:
 
 
 def browser_is_installed() -> CheckMessage:
-    if not program.installed():
+    if not program.chromium_path():
         sentence = "No Chromium was found, so tools have no browser."
         return note(70, "browser", sentence, "Install the system's package chromium.")
-    return ok(70, "browser", f"Chromium is {program.installed()}.")
+    return ok(70, "browser", f"Chromium is {program.chromium_path()}.")
 
 
 def disk_has_space() -> CheckMessage:

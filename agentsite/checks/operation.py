@@ -15,7 +15,7 @@ from llm_app.models import BreakerState, CircuitBreaker, ModelKind, Protocol, Pr
 from tools_app.contract import plugins as tool_plugins
 from tools_app.hooks.loading import Broken, plugins
 from tools_app.models import McpServer, McpTool, Skill
-from tools_app.skills.installed import installed, refused
+from tools_app.skills.installed import installed_skills, refused_skills
 from tools_app.skills.reading import remark
 
 _CHEAP = (ModelKind.TEXT, ModelKind.EMBEDDING)  # a picture or a sound costs more than a word
@@ -94,11 +94,11 @@ def mcp_servers_are_listed() -> Iterator[CheckMessage]:
 def skills_are_valid() -> Iterator[CheckMessage]:
     """Folders that are left out, and descriptions that other programs would not accept."""
     folder = Path(settings.SKILLS_DIR)
-    for path, reason in refused(folder).items():
+    for path, reason in refused_skills(folder).items():
         yield note(
             60, f"skill {path.parent.name}", f"{path} is left out: {reason}", "Correct it, or remove its folder."
         )
-    descriptions = {name: skill.description for name, skill in installed(folder).items()}
+    descriptions = {name: skill.description for name, skill in installed_skills(folder).items()}
     descriptions |= dict(Skill.objects.values_list("name", "description"))
     for name, description in descriptions.items():
         if words := remark(description):
@@ -116,7 +116,7 @@ def hooks_are_loaded() -> Iterator[CheckMessage]:
     """A hook that cannot be loaded refuses every call. Nothing is reported where no hook is installed."""
     hooks = plugins(tuple(settings.HOOKS))
     if faulty := [hook.name for hook in hooks if isinstance(hook, Broken)]:
-        sentence = f"{', '.join(faulty)} cannot be loaded, so every call of a tool is refused."
+        sentence = f"{', '.join(faulty)} cannot be loaded, so every call of a tool is refused_skills."
         hint = "The log says why. Repair or uninstall it, or remove it from AGENTSITE_HOOKS."
         yield broken(100, "hooks", sentence, hint)
     elif hooks:

@@ -27,7 +27,7 @@ from tools_app.contract import coerce
 from tools_app.contract.base import Arguments, Danger, Judgement, ToolDefinition
 from tools_app.errors import ToolError, UnknownTool
 from tools_app.hooks.base import Call
-from tools_app.mcp.arguments import checked
+from tools_app.mcp.arguments import fitted_arguments
 
 T = TypeVar("T")
 
@@ -123,9 +123,9 @@ def _definition_and_arguments(context: TaskContext, call: OpenCall) -> tuple[Too
     What became secret since the call was written is redacted in its log, and still runs as it was written.
     """
     definition = context.settings.policy.find(call.call.name)
-    arguments = coerce.read(definition, call.call.arguments)
+    arguments = coerce.read_arguments(definition, call.call.arguments)
     if definition.own_schema:
-        arguments = checked(definition, arguments, partial(_unless_aborted, context, call))
+        arguments = fitted_arguments(definition, arguments, partial(_unless_aborted, context, call))
     canonical = arguments.model_dump(mode="json", exclude_none=True)
     call.log.arguments = json.dumps(context.secrets.redactor.redacted_json(canonical), ensure_ascii=False)
     call.log.fingerprint = fingerprint(definition.name, canonical)

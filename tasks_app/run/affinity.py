@@ -46,11 +46,11 @@ class SessionAffinity:
         self._lost = f"[Gone: {', '.join(gone)}. It was idle too long, or the server was restarted.]" if gone else ""
 
     def has(self, name: str) -> bool:
-        return name in held_resources.of(str(self._session.pk))
+        return name in held_resources.held_for(str(self._session.pk))
 
     @property
     def has_jobs(self) -> bool:
-        return any(name.startswith(held_resources.JOB) for name in held_resources.of(str(self._session.pk)))
+        return any(name.startswith(held_resources.JOB) for name in held_resources.held_for(str(self._session.pk)))
 
     def with_losses(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts; the first result among them also says what was lost."""
@@ -63,7 +63,7 @@ class SessionAffinity:
 
     def save(self) -> None:
         """In the transaction of a commit. What was lost stays in the row until it is told."""
-        here = dict(held_resources.of(str(self._session.pk)))
+        here = dict(held_resources.held_for(str(self._session.pk)))
         holder = process.name() if here else ""
         if self._lost or (self._session.held, self._session.held_by) == (here, holder):
             return

@@ -76,7 +76,7 @@ def _end_groups(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
     for line in lines:
         if line.endswith("\n"):  # a crash may have cut the last one short
-            process_groups.end(Started(**json.loads(line)))
+            process_groups.end_group(Started(**json.loads(line)))
 
 
 def clean_up_the_dead() -> None:

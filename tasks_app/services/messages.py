@@ -184,7 +184,7 @@ def _schema_text(schema: Any, session: Session) -> str:
     if schema is None:
         return ""
     try:
-        read = storable_json(json.loads(reading.read(schema)))
+        read = storable_json(json.loads(reading.schema_text(schema)))
     except InvalidSchema as error:
         raise InvalidMessage(storable(str(error)), field="output_schema") from error
     return json.dumps(redactor_of(session).redacted_json(read), ensure_ascii=False)

@@ -57,6 +57,6 @@ def call(tool_context: ToolContext) -> Call:
 
     async def run(name: str, /, **arguments: Any) -> ToolResult:
         definition = registry.get(name)
-        return await definition.handler(coerce.read(definition, json.dumps(arguments)), tool_context)
+        return await definition.handler(coerce.read_arguments(definition, json.dumps(arguments)), tool_context)
 
     return run

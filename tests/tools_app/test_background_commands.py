@@ -36,7 +36,7 @@ async def tool_context(
     if (found := strongest(request.param)).probe():
         pytest.skip(found.probe())
     yield replace(tool_context, sandbox=found, started=started.append)
-    for job in jobs.all_of(tool_context.session):
+    for job in jobs.jobs_of(tool_context.session):
         await job.end()
         jobs.forget(tool_context.session, job.number)
 
@@ -58,17 +58,17 @@ async def test_it_runs_on_is_written_to_and_read(call: Call) -> None:
     assert begun.content.startswith("ready\n[job 1 is running")
     answered = await call("job", action="write", number=1, input="one\n", wait_s=20)
     assert answered.content == "got one\n[job 1 is running]"
-    jobs.of("a session", 1).close_input()
+    jobs.job("a session", 1).close_input()
     ended = await call("job", action="read", number=1, wait_s=20)
     assert ended.content.startswith("bye")
 
 
 async def test_a_job_that_was_read_to_its_end_is_forgotten(call: Call) -> None:
     await call("shell", command="exit 3", background=True)
-    await eventually(lambda: jobs.of("a session", 1).has_ended)
+    await eventually(lambda: jobs.job("a session", 1).has_ended)
     read = await call("job", action="read", number=1)
     assert read.content == "[job 1 ended with exit code 3]"
-    assert not held_resources.of("a session")
+    assert not held_resources.held_for("a session")
     with pytest.raises(ToolError, match="There is no job 1. Jobs of this session: none"):
         await call("job", action="read", number=1)
 
@@ -82,7 +82,7 @@ async def test_killed_it_leaves_no_process(call: Call, started: list[Started]) -
 
 async def test_what_nobody_reads_is_kept_up_to_a_bound(call: Call) -> None:
     await call("shell", command="seq 300000; echo last; sleep 1000", background=True)
-    await eventually(lambda: jobs.of("a session", 1)._unread.endswith("last\n"))
+    await eventually(lambda: jobs.job("a session", 1)._unread.endswith("last\n"))
     read = (await call("job", action="read", number=1)).content
     assert read.startswith("[… ")
     assert read.endswith("300000\nlast\n[job 1 is running]")
@@ -102,4 +102,4 @@ async def test_unused_they_end_with_the_idle_time(
     monkeypatch.setattr(room, "IDLE_S", 0.2)
     await call("shell", command="sleep 1000", background=True)
     await eventually(lambda: not runs(started))
-    assert not held_resources.of("a session")
+    assert not held_resources.held_for("a session")

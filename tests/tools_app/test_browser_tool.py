@@ -18,7 +18,7 @@ from tests.pages import Site
 from tests.waiting import takes_less_than, until
 from tools_app import held_resources
 from tools_app.browser import page
-from tools_app.browser.program import installed
+from tools_app.browser.program import chromium_path
 from tools_app.contract import coerce, registry
 from tools_app.contract.base import Danger, Target, ToolContext, ToolResult
 from tools_app.contract.visibility import ToolVisibility
@@ -27,7 +27,7 @@ from tools_app.files.workspace import Workspace
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Started
 
-pytestmark = pytest.mark.skipif(not installed(), reason="no Chromium is installed")
+pytestmark = pytest.mark.skipif(not chromium_path(), reason="no Chromium is installed")
 
 SHOP = """<title>The shop</title><h1>Apples</h1><p id=said>Nothing yet</p>
 <button onclick="said.textContent = 'Bought'">Buy</button>
@@ -94,7 +94,7 @@ def use(context: ToolContext) -> Iterator[Use]:
 
 async def _call(context: ToolContext, **arguments: object) -> ToolResult:
     definition = registry.get("browser")
-    return await definition.handler(coerce.read(definition, json.dumps(arguments)), context)
+    return await definition.handler(coerce.read_arguments(definition, json.dumps(arguments)), context)
 
 
 def ref(result: ToolResult, words: str) -> str:
@@ -108,7 +108,7 @@ def test_it_states_its_dangers_and_shows_its_actions_only_while_a_page_is_open(w
     assert definition.target is Target.BROWSER
     levels = {
         action: definition.judgement(
-            coerce.read(definition, json.dumps({"action": action, **arguments})), workspace
+            coerce.read_arguments(definition, json.dumps({"action": action, **arguments})), workspace
         ).danger
         for action, arguments in {
             "visit": {"url": "http://a.example"},
@@ -126,7 +126,9 @@ def test_it_states_its_dangers_and_shows_its_actions_only_while_a_page_is_open(w
         "screenshot": Danger.SAFE,
     }
     login = {"action": "input", "ref": "e1", "text": "[secret:SHOP]"}
-    assert definition.judgement(coerce.read(definition, json.dumps(login)), workspace).danger is Danger.DANGEROUS
+    assert (
+        definition.judgement(coerce.read_arguments(definition, json.dumps(login)), workspace).danger is Danger.DANGEROUS
+    )
     closed, opened = (definition.parameters_in(ToolVisibility(has_open_page=is_open)) for is_open in (False, True))
     assert closed["properties"]["action"]["const"] == "visit"
     assert "click" in opened["properties"]["action"]["enum"]
@@ -313,7 +315,7 @@ def test_a_page_that_is_busy_without_end_is_closed(
     use("visit", url=site.url())
     with pytest.raises(PageLost):
         use("visit", url=site.url("/busy"))
-    assert until(lambda: held_resources.PAGE not in held_resources.of(context.session))
+    assert until(lambda: held_resources.PAGE not in held_resources.held_for(context.session))
 
 
 @pytest.mark.parametrize("was_open", [False, True])
@@ -328,13 +330,13 @@ def test_an_interrupt_ends_a_visit_at_once(use: Use, site: Site, context: ToolCo
         if was_open:
             assert "Apples" in use("view").content
         else:
-            assert until(lambda: not held_resources.of(context.session))
+            assert until(lambda: not held_resources.held_for(context.session))
 
 
 def test_an_idle_page_is_closed(use: Use, site: Site, context: ToolContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools_app.browser.pages.IDLE_S", 0.05)
     use("visit", url=site.url())
-    assert until(lambda: not held_resources.of(context.session))
+    assert until(lambda: not held_resources.held_for(context.session))
     with pytest.raises(ToolError, match="was closed"):
         use("view")
 
@@ -354,7 +356,7 @@ def test_with_the_last_page_the_browser_ends_and_a_killed_one_is_begun_anew(
 ) -> None:
     use("visit", url=site.url())
     os.killpg(groups[-1].pid, signal.SIGKILL)
-    assert until(lambda: not held_resources.of(context.session))
+    assert until(lambda: not held_resources.held_for(context.session))
     use("visit", url=site.url())
     assert len(groups) == 2
     use("close")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_app.web.reader import decode
+from tools_app.web.reader import decode_text
 
 
 @pytest.mark.parametrize(
@@ -24,55 +24,55 @@ from tools_app.web.reader import decode
     ],
 )
 def test_it_reads_european_text(body: bytes, declared: str) -> None:
-    assert decode(body, declared) == "Füße"
+    assert decode_text(body, declared) == "Füße"
 
 
 @pytest.mark.parametrize("charset", ["shift_jis", "euc-jp", "iso-2022-jp", "gb18030", "gb2312", "big5"])
 def test_it_reads_the_charset_that_a_server_or_a_page_names(charset: str) -> None:
-    assert decode("日本".encode(charset), charset) == "日本"
+    assert decode_text("日本".encode(charset), charset) == "日本"
     for form in (
         f'<meta charset="{charset}">日本',
         f"<META http-equiv=content-type content='text/html; charset={charset.upper()}'>日本",
         f"<?xml version='1.0' encoding='{charset}'?><p>日本",
     ):
-        assert decode(form.encode(charset), "") == form
+        assert decode_text(form.encode(charset), "") == form
 
 
 def test_a_page_in_a_single_byte_charset_is_read_as_it_says() -> None:
-    assert decode("<meta charset=windows-1251>Привет".encode("cp1251")).endswith("Привет")
-    assert decode("Привет".encode("koi8-r"), "koi8-r") == "Привет"
+    assert decode_text("<meta charset=windows-1251>Привет".encode("cp1251")).endswith("Привет")
+    assert decode_text("Привет".encode("koi8-r"), "koi8-r") == "Привет"
 
 
 def test_a_name_means_what_browsers_take_it_for() -> None:
-    assert decode("镕".encode("gbk"), "gb2312") == "镕"
-    assert decode("①髙".encode("cp932"), "shift_jis") == "①髙"
-    assert decode("“Füße”".encode("cp1252"), "iso-8859-1") == "“Füße”"
+    assert decode_text("镕".encode("gbk"), "gb2312") == "镕"
+    assert decode_text("①髙".encode("cp932"), "shift_jis") == "①髙"
+    assert decode_text("“Füße”".encode("cp1252"), "iso-8859-1") == "“Füße”"
 
 
 def test_one_false_byte_does_not_spoil_a_page() -> None:
     for charset in ("utf-8", "gb18030", "euc-jp"):
         page = "日本語".encode(charset) * 100
-        assert decode(page + b"\xff " + page, charset).count("日本語") == 200
+        assert decode_text(page + b"\xff " + page, charset).count("日本語") == 200
 
 
 @pytest.mark.parametrize("name", ["punycode", "idna", "unicode_escape", "rot13", "hex", "zip", "undefined"])
 def test_it_takes_no_codec_that_is_no_charset(name: str) -> None:
-    assert decode(b"ab\\u0041-xyz", name) == "ab\\u0041-xyz"
-    assert decode(f"<meta charset={name}>a".encode()) == f"<meta charset={name}>a"
+    assert decode_text(b"ab\\u0041-xyz", name) == "ab\\u0041-xyz"
+    assert decode_text(f"<meta charset={name}>a".encode()) == f"<meta charset={name}>a"
 
 
 def test_half_a_character_at_the_end_of_a_cut_body_is_dropped() -> None:
     body = "日本€😀".encode()
     for size in range(len(body)):
-        assert "日本€😀".startswith(decode(body[:size], truncated=True))
-    assert decode("Füße caf\u00e9".encode("latin-1"), truncated=False) == "Füße café"
+        assert "日本€😀".startswith(decode_text(body[:size], truncated=True))
+    assert decode_text("Füße caf\u00e9".encode("latin-1"), truncated=False) == "Füße café"
 
 
 @given(st.binary(max_size=200), st.text(max_size=10), st.booleans())
 def test_it_never_fails(body: bytes, declared: str, truncated: bool) -> None:
-    decode(body, declared, truncated=truncated)
+    decode_text(body, declared, truncated=truncated)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff\ufffe\uffff")))
 def test_what_is_utf_8_stays_what_it_is(text: str) -> None:
-    assert decode(text.encode(), "utf-8") == text
+    assert decode_text(text.encode(), "utf-8") == text

@@ -45,7 +45,7 @@ TOOL = ToolDefinition(
 
 
 def read(**arguments: Any) -> dict[str, Any]:
-    return coerce.read(TOOL, json.dumps(arguments)).model_dump(exclude_none=True)
+    return coerce.read_arguments(TOOL, json.dumps(arguments)).model_dump(exclude_none=True)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_it_refuses_and_names_the_place(given_value, place):
 )
 def test_arguments_that_are_no_whole_object_never_run(text):
     with pytest.raises(InvalidArguments):
-        coerce.read(TOOL, text)
+        coerce.read_arguments(TOOL, text)
 
 
 json_values = st.recursive(
@@ -148,7 +148,7 @@ names = st.sampled_from([*Everything.model_fields, "other"])
 @given(st.dictionaries(names, json_values, max_size=4))
 def test_whatever_comes_it_is_valid_or_refused(arguments):
     try:
-        value = coerce.read(TOOL, json.dumps(arguments))
+        value = coerce.read_arguments(TOOL, json.dumps(arguments))
     except InvalidArguments:
         return
     assert isinstance(value, Everything)

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from tools_app.skills.reading import BadSkill, unpacked
+from tools_app.skills.reading import BadSkill, uploaded_skill
 
 
 def _archive(name: str, text: str = "x" * 1000) -> bytes:
@@ -29,4 +29,4 @@ def _damaged() -> bytes:
 )
 def test_it_is_refused(data):
     with pytest.raises(BadSkill):
-        unpacked("skill.zip", data)
+        uploaded_skill("skill.zip", data)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools_app.files import safe_open
-from tools_app.files.quota import exceeded, held
+from tools_app.files.quota import bytes_held, exceeded
 
 
 def test_what_lies_very_deep_counts(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_what_lies_very_deep_counts(tmp_path: Path) -> None:
     os.close(file)
     os.close(place)
     try:
-        assert held(tmp_path) > 2_000_000
+        assert bytes_held(tmp_path) > 2_000_000
     finally:
         subprocess.run(["rm", "-rf", tmp_path / "deeper"], check=True)
 
@@ -39,7 +39,7 @@ def test_a_link_in_the_place_of_a_closed_folder_opens_nothing(tmp_path: Path, mo
         raise PermissionError
 
     monkeypatch.setattr(safe_open, "open_folder", refused)
-    held(inside)
+    bytes_held(inside)
     assert outside.stat().st_mode & 0o777 == 0o500
 
 

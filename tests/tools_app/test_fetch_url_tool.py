@@ -185,7 +185,7 @@ async def test_it_says_when_a_page_was_too_large_to_read_whole(call: Call) -> No
 
 
 async def test_it_says_when_a_page_has_no_text(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools_app.tools.fetch_url.installed", str)  # no browser here
+    monkeypatch.setattr("tools_app.tools.fetch_url.chromium_path", str)  # no browser here
     for body in ("", "<div id=root></div><script>draw()</script>"):
         assert "no text without JavaScript" in (await fetched(call, body)).content
 

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from tests.tools_app import documents
 from tests.tools_app.test_fetch_url_tool import fetched, serving
-from tools_app.browser.program import installed
+from tools_app.browser.program import chromium_path
 from tools_app.contract.base import ToolContext, ToolResult
 from tools_app.contract.capabilities import ReaderService
 from tools_app.errors import FetchFailed
@@ -106,7 +106,7 @@ async def test_a_scan_is_said_to_be_one(call: Call) -> None:
     assert "are pictures, such as scans" in (await fetched(call, documents.pdf(""), "application/pdf")).content
 
 
-@pytest.mark.skipif(not installed(), reason="no Chromium is installed")
+@pytest.mark.skipif(not chromium_path(), reason="no Chromium is installed")
 async def test_a_page_that_needs_javascript_is_read_with_the_browser(call: Call) -> None:
     result = await fetched(call, NEEDS_SCRIPTS)
     assert "Drawn 42" in result.content
@@ -117,7 +117,7 @@ async def test_a_page_that_needs_javascript_is_read_with_the_browser(call: Call)
 async def test_a_reader_service_is_asked_first_but_never_about_internal_pages(
     call: Call, tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools_app.tools.fetch_url.installed", str)
+    monkeypatch.setattr("tools_app.tools.fetch_url.chromium_path", str)
     asked: list[str] = []
 
     async def handler(request: web.Request) -> web.Response:

@@ -294,7 +294,7 @@ async def test_what_belongs_to_another_action_may_be_there_but_empty(call: Call,
 def test_reading_is_safe_and_changing_is_moderate(action: str, danger: Danger, workspace: Workspace) -> None:
     definition = registry.get("file")
     content = ', "content": "x"' if action == "write" else ""
-    arguments = coerce.read(definition, f'{{"action": "{action}", "path": "a"{content}}}')
+    arguments = coerce.read_arguments(definition, f'{{"action": "{action}", "path": "a"{content}}}')
     workspace.write_bytes("a", b"x")
     judgement = definition.judgement(arguments, workspace)
     assert judgement.danger is danger
@@ -309,7 +309,7 @@ def test_to_delete_a_folder_is_dangerous_and_to_delete_a_file_or_a_link_is_not(p
 
     def danger(path: str) -> Danger:
         return definition.judgement(
-            coerce.read(definition, f'{{"action": "delete", "path": "{path}"}}'), workspace
+            coerce.read_arguments(definition, f'{{"action": "delete", "path": "{path}"}}'), workspace
         ).danger
 
     assert danger(path) is Danger.DANGEROUS

@@ -281,7 +281,7 @@ async def test_an_interrupt_kills_the_search_at_once(tool_context: ToolContext, 
     context = replace(tool_context, started=lambda group: (started.append(group), running.set()))
     workspace.write_bytes("a.txt", b"a" * 60)
     definition = registry.get("match")
-    arguments = coerce.read(definition, f'{{"action": "grep", "pattern": "{CATASTROPHE}"}}')
+    arguments = coerce.read_arguments(definition, f'{{"action": "grep", "pattern": "{CATASTROPHE}"}}')
     search = asyncio.ensure_future(definition.handler(arguments, context))
     await asyncio.wait_for(running.wait(), 30)
     # To start costs a tenth of it: now it is lost in the pattern.

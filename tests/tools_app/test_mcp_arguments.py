@@ -17,7 +17,7 @@ from tools_app.contract import coerce
 from tools_app.contract.base import ToolDefinition
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema import child
-from tools_app.mcp.arguments import checked
+from tools_app.mcp.arguments import fitted_arguments
 from tools_app.mcp.listing import tools_of
 from tools_app.mcp.tool import mcp_tool
 
@@ -101,7 +101,7 @@ def sent(definition: ToolDefinition, text: str) -> dict[str, Any]:
         except Exception:
             return {"faults": ["no answer"]}
 
-    return checked(definition, coerce.read(definition, text), here).model_dump(mode="json")
+    return fitted_arguments(definition, coerce.read_arguments(definition, text), here).model_dump(mode="json")
 
 
 @settings(max_examples=300, deadline=None)

@@ -17,12 +17,12 @@ from tools_app.errors import FetchFailed
 from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines.asking import ADAPTERS
 from tools_app.search_engines.base import SearchFailed
-from tools_app.search_engines.query import Found, Query, today
+from tools_app.search_engines.query import Query, SearchResult, today
 
 ANSWERS = Path(__file__).parent / "search_answers"
 NOBODY_INSIDE = NetworkPolicy()
 OVER_HTTP = sorted(kind for kind in ADAPTERS if kind != "ddgs")
-BEES = Found(
+BEES = SearchResult(
     title="Bees of the world",
     url="https://example.org/bees",
     summary="Bees are insects known for their role in pollination.",
@@ -49,7 +49,7 @@ class Service:
     def engine(self, kind: str) -> Engine:
         return Engine(name=kind, kind=kind, base_url=self.url, api_key="a key")
 
-    async def search(self, kind: str, type: str = "info", **query: Any) -> list[Found]:
+    async def search(self, kind: str, type: str = "info", **query: Any) -> list[SearchResult]:
         wanted = Query(**{"type": type, "words": "bees", "count": 8} | query)
         return await ADAPTERS[kind].ask(wanted, self.engine(kind), NOBODY_INSIDE)
 

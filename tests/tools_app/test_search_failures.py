@@ -14,7 +14,7 @@ from tools_app.contract.capabilities import Engine
 from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines import adapters, asking, base
 from tools_app.search_engines.base import SearchFailed
-from tools_app.search_engines.query import Found, Query
+from tools_app.search_engines.query import Query, SearchResult
 
 ANSWERS = Path(__file__).parent / "search_answers"
 Make = Callable[[str, str], Engine]
@@ -111,7 +111,7 @@ async def test_the_first_engine_that_answers_is_the_only_one_asked(engine: Make)
 
 
 def test_an_address_comes_once_and_no_more_than_were_asked_for() -> None:
-    found = [Found(title=str(n), url=f"https://a/{n % 3}") for n in range(6)]
+    found = [SearchResult(title=str(n), url=f"https://a/{n % 3}") for n in range(6)]
     query = Query(type="info", words="x", count=2)
     assert [item.title for item in asking._fitting(found, query)] == ["0", "1"]
 
@@ -129,7 +129,7 @@ async def test_without_any_engine_ddgs_is_asked() -> None:
     outcome = await search(site="a.org", type="research")
     assert (outcome.engine, outcome.found[1]) == (
         "ddgs",
-        Found(title="Honey", url="https://example.com/honey", summary="Honey is made by bees."),
+        SearchResult(title="Honey", url="https://example.com/honey", summary="Honey is made by bees."),
     )
     assert '"category": "text", "query": "bees research paper site:a.org"' in outcome.found[0].summary
 

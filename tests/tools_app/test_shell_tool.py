@@ -120,7 +120,7 @@ def test_a_timeout_out_of_range_is_refused(timeout_s: Any) -> None:
 
 async def test_without_a_sandbox_nothing_runs_and_the_reason_is_said(tool_context: ToolContext) -> None:
     definition = registry.get("shell")
-    arguments = coerce.read(definition, '{"command": "touch made"}')
+    arguments = coerce.read_arguments(definition, '{"command": "touch made"}')
     with pytest.raises(SandboxUnavailable, match="namespaces are off"):
         await definition.handler(arguments, replace(tool_context, sandbox=NoSandbox("namespaces are off")))
 

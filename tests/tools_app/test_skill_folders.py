@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tools_app.skills.installed import installed, refused
-from tools_app.skills.reading import BadSkill, read, remark, unpacked
+from tools_app.skills.installed import installed_skills, refused_skills
+from tools_app.skills.reading import BadSkill, parse_skill, remark, uploaded_skill
 
 
 def text(name: str = "folding", description: str = "Fold maps.", body: str = "Fold along the crease.") -> str:
@@ -23,33 +23,33 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_change_of_any_of_its_files_is_seen(folder: Path) -> None:
-    assert installed(folder.parent)["folding"].load().files == {}
+    assert installed_skills(folder.parent)["folding"].load().files == {}
     (folder / "map.txt").write_text("a map")
-    assert installed(folder.parent)["folding"].load().files == {"map.txt": b"a map"}
+    assert installed_skills(folder.parent)["folding"].load().files == {"map.txt": b"a map"}
     times = os.stat(folder / "map.txt")
     (folder / "map.txt").write_text("b map")
     os.utime(folder / "map.txt", ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert installed(folder.parent)["folding"].load().files == {"map.txt": b"b map"}
+    assert installed_skills(folder.parent)["folding"].load().files == {"map.txt": b"b map"}
 
 
 def test_its_executable_files_are_known(folder: Path) -> None:
     for name in ("fold.sh", "map.txt"):
         (folder / name).write_text("x")
     (folder / "fold.sh").chmod(0o755)
-    loaded = installed(folder.parent)["folding"].load()
+    loaded = installed_skills(folder.parent)["folding"].load()
     assert (set(loaded.files), loaded.executable) == ({"fold.sh", "map.txt"}, {"fold.sh"})
 
 
 @pytest.mark.parametrize("length", [1, 1024, 1025, 2048])
 def test_a_long_description_is_taken_with_a_remark(length: int) -> None:
-    skill = read(text(description="x" * length))
+    skill = parse_skill(text(description="x" * length))
     assert len(skill.description) == length
     assert ("1,024" in remark(skill.description)) == (length > 1024)
 
 
 def test_a_longer_one_is_refused() -> None:
     with pytest.raises(BadSkill, match="2048 characters"):
-        read(text(description="x" * 2049))
+        parse_skill(text(description="x" * 2049))
 
 
 def test_what_is_refused_is_there_with_its_reason(folder: Path) -> None:
@@ -57,8 +57,8 @@ def test_what_is_refused_is_there_with_its_reason(folder: Path) -> None:
         (folder.parent / name).mkdir()
         (folder.parent / name / "SKILL.md").write_bytes(content)
     (folder.parent / "closed" / "SKILL.md").mkdir(parents=True)
-    assert "folding" in installed(folder.parent)
-    reasons = {path.parent.name: reason for path, reason in refused(folder.parent).items()}
+    assert "folding" in installed_skills(folder.parent)
+    reasons = {path.parent.name: reason for path, reason in refused_skills(folder.parent).items()}
     assert reasons.keys() == {"broken", "latin", "closed"}
     assert "begins with front matter" in reasons["broken"]
     assert "no UTF-8 text" in reasons["latin"]
@@ -73,5 +73,5 @@ def test_of_an_archive_the_executable_files_are_known_too(tmp_path: Path) -> Non
         for name in ("SKILL.md", "fold.sh"):
             archive.write(tmp_path / name, name)
         archive.writestr("plain.txt", "x")
-    skill = unpacked("skill.zip", (tmp_path / "skill.zip").read_bytes())
+    skill = uploaded_skill("skill.zip", (tmp_path / "skill.zip").read_bytes())
     assert (set(skill.files), skill.executable) == ({"fold.sh", "plain.txt"}, {"fold.sh"})

@@ -26,7 +26,7 @@ class ApprovalsField(forms.CharField):
     def clean(self, value: str) -> dict[str, str]:
         lines = [line.partition(":") for line in super().clean(value).splitlines() if line.strip()]
         words = {name.strip(): word.strip() for name, _, word in lines}
-        tool_names.checked(words)
+        tool_names.checked_names(words)
         if wrong := [word for word in words.values() if word not in Approval.values]:
             raise forms.ValidationError(f"“{wrong[0]}” is not one of {', '.join(Approval.values)}.")
         return words
@@ -104,7 +104,7 @@ class ToolSettingForm(forms.ModelForm):  # type: ignore[type-arg]
     name = forms.CharField(label="Tool", max_length=100, widget=ToolNameWidget())
 
     def clean_name(self) -> str:
-        return tool_names.checked([self.cleaned_data["name"]])[0]
+        return tool_names.checked_names([self.cleaned_data["name"]])[0]
 
 
 @admin.register(ToolSetting)

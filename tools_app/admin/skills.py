@@ -10,8 +10,8 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from tools_app.models import Skill, SkillFile
-from tools_app.skills.installed import refused
-from tools_app.skills.reading import LARGEST, BadSkill, SkillText, remark, unpacked
+from tools_app.skills.installed import refused_skills
+from tools_app.skills.reading import LARGEST, BadSkill, SkillText, remark, uploaded_skill
 
 
 class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -43,7 +43,7 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
         if (file.size or 0) > LARGEST:
             raise forms.ValidationError(f"An upload has at most {LARGEST // 1000**2} MB.")
         try:
-            return unpacked(file.name or "", file.read())
+            return uploaded_skill(file.name or "", file.read())
         except BadSkill as error:
             raise forms.ValidationError(str(error)) from error
 
@@ -70,7 +70,7 @@ class SkillAdmin(ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Also names the folders that are left out: they have no row."""
-        for path, reason in refused(Path(settings.SKILLS_DIR)).items():
+        for path, reason in refused_skills(Path(settings.SKILLS_DIR)).items():
             messages.warning(request, f"{path} is left out: {reason}")
         return super().changelist_view(request, extra_context)
 

@@ -16,12 +16,12 @@ from tools_app.policy import ALWAYS_THERE
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
-def known() -> list[str]:
+def known_tools() -> list[str]:
     """Without the one that is always there."""
     return sorted(tool.name for tool in registry.all_tools() if tool.name != ALWAYS_THERE)
 
 
-def checked(names: Iterable[str]) -> list[str]:
+def checked_names(names: Iterable[str]) -> list[str]:
     """The names, each once. Raises ValidationError for what can be no tool's name."""
     found = sorted(set(names))
     if wrong := [name for name in found if not _NAME.fullmatch(name)]:
@@ -58,7 +58,7 @@ class ToolNamesField(forms.MultiValueField):
 
     def compress(self, data_list: Sequence[Any]) -> list[str]:
         ticked, written = data_list or ([], "")
-        return checked([*ticked, *(name.strip() for name in written.split(",") if name.strip())])
+        return checked_names([*ticked, *(name.strip() for name in written.split(",") if name.strip())])
 
 
 class ToolNameWidget(UnfoldAdminTextInputWidget):
@@ -66,13 +66,13 @@ class ToolNameWidget(UnfoldAdminTextInputWidget):
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         written = super().render(name, value, {**(attrs or {}), "list": f"{name}-known"}, renderer)
-        options = format_html_join("", '<option value="{}"></option>', ((tool,) for tool in known()))
+        options = format_html_join("", '<option value="{}"></option>', ((tool,) for tool in known_tools()))
         return format_html('{}<datalist id="{}-known">{}</datalist>', written, name, options)
 
 
 def _parts(names: Sequence[str] | None) -> list[Any]:
     """Those that are ticked, and the text with the others."""
-    here = known()
+    here = known_tools()
     return [
         [name for name in names or () if name in here],
         ", ".join(name for name in names or () if name not in here),
@@ -80,4 +80,4 @@ def _parts(names: Sequence[str] | None) -> list[Any]:
 
 
 def _choices() -> list[tuple[str, str]]:
-    return [(name, name) for name in known()]
+    return [(name, name) for name in known_tools()]

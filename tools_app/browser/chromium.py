@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser, BrowserContext, Error, async_playwright
 
-from tools_app.browser.program import installed
+from tools_app.browser.program import chromium_path
 from tools_app.errors import ToolError
 from tools_app.network.policy import NetworkPolicy
 from tools_app.network.proxy.passage import Passage
@@ -71,7 +71,7 @@ class Chromium:
                 )
             except Error as error:
                 raise ToolError(f"The browser does not start here: {_reason(error)}") from error
-            started = process_groups.of(int((folder / "pid").read_text()))
+            started = process_groups.group_of(int((folder / "pid").read_text()))
             on_start(started)
             ends.callback(_kill, started)
             watch = asyncio.create_task(self._watch(started.pid))
@@ -105,7 +105,7 @@ class Chromium:
 
     async def _watch(self, pid: int) -> None:
         await memory.exceeded(pid, MEMORY)
-        process_groups.send(pid, signal.SIGKILL)
+        process_groups.signal_group(pid, signal.SIGKILL)
 
 
 def _environment(folder: Path) -> dict[str, str | float | bool]:
@@ -117,7 +117,7 @@ def _environment(folder: Path) -> dict[str, str | float | bool]:
         "HOME": str(home),
         "TMPDIR": str(home),
         "LANG": "C.UTF-8",
-        "BROWSER_PROGRAM": installed(),
+        "BROWSER_PROGRAM": chromium_path(),
         "BROWSER_PID_FILE": str(folder / "pid"),
     }
     if os.geteuid() == 0:
@@ -130,8 +130,8 @@ def _environment(folder: Path) -> dict[str, str | float | bool]:
 def _kill(started: Started) -> None:
     """After an orderly end there is nobody left to kill."""
     with suppress(ProcessLookupError):
-        if process_groups.of(started.pid) == started:
-            process_groups.send(started.pid, signal.SIGKILL)
+        if process_groups.group_of(started.pid) == started:
+            process_groups.signal_group(started.pid, signal.SIGKILL)
 
 
 def _reason(error: Error) -> str:

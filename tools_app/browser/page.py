@@ -10,7 +10,7 @@ from playwright.async_api import BrowserContext, Error, Locator, Page, Response,
 from yarl import URL
 
 from tools_app.browser.chromium import Chromium
-from tools_app.browser.page_events import Happenings
+from tools_app.browser.page_events import PageEvents
 from tools_app.errors import AddressRefused, FetchFailed, PageLost, ToolError
 from tools_app.network.policy import NetworkPolicy, check_url
 from tools_app.network.proxy.passage import Passage
@@ -32,7 +32,7 @@ class OpenPage:
 
     def __init__(self, chromium: Chromium, context: BrowserContext, passage: Passage) -> None:
         self._chromium, self._context, self._passage = chromium, context, passage
-        self._happenings = Happenings(context)
+        self._events = PageEvents(context)
 
     @classmethod
     async def open(cls, chromium: Chromium, policy: NetworkPolicy) -> "OpenPage":
@@ -56,7 +56,7 @@ class OpenPage:
     def begin(self, policy: NetworkPolicy) -> None:
         """Before each action: what holds for it."""
         self._passage.renew(policy)
-        self._happenings.take()
+        self._events.take()
 
     # --- actions ------------------------------------------------------------------------------------------------
 
@@ -112,8 +112,8 @@ class OpenPage:
             raise not_done(error) from error
         cut = f"\n… {len(tree) - _MOST_VIEW} more characters are not shown" if len(tree) > _MOST_VIEW else ""
         words = visible(f"Title: {title[:300]}\n\n{tree[:_MOST_VIEW]}{cut}")
-        told = [f"Note: {visible(note)}" for note in self._happenings.take()]
-        return enclose(self.url, "\n".join([words, *told]))
+        notes = [f"Note: {visible(note)}" for note in self._events.take()]
+        return enclose(self.url, "\n".join([words, *notes]))
 
     async def html(self) -> str:
         """The page as its scripts have made it."""
@@ -170,7 +170,7 @@ class OpenPage:
     async def _guard(self, route: Route) -> None:
         with suppress(Error):  # the page is gone meanwhile
             if reason := await guard(route, self._passage.policy):
-                self._happenings.note(f"{route.request.url[:200]} was not loaded: {reason}")
+                self._events.note(f"{route.request.url[:200]} was not loaded: {reason}")
 
     async def _follow(self, page: Page) -> None:
         if len(self._context.pages) > _MOST_WINDOWS:
@@ -203,7 +203,7 @@ def _first_line(error: Error) -> str:
     return re.sub(r"^\w+\.\w+: ", "", line)[:300]
 
 
-def refused(url: str, policy: NetworkPolicy) -> str:
+def why_refused(url: str, policy: NetworkPolicy) -> str:
     """Why a page must not load `url`; empty if it may."""
     if url.split(":", 1)[0] in _OWN:
         return ""
@@ -216,7 +216,7 @@ def refused(url: str, policy: NetworkPolicy) -> str:
 
 async def guard(route: Route, policy: NetworkPolicy) -> str:
     """Lets a request go on, or ends it and says why."""
-    reason = refused(route.request.url, policy)
+    reason = why_refused(route.request.url, policy)
     if reason:
         await route.abort("blockedbyclient")
     else:

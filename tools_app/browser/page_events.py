@@ -6,7 +6,7 @@ _MOST = 10
 _MOST_WORDS = 300
 
 
-class Happenings:
+class PageEvents:
     """Notes what happens until they are taken. Nothing here waits for a person: dialogs are dismissed."""
 
     def __init__(self, context: BrowserContext) -> None:

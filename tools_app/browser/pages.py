@@ -29,7 +29,7 @@ class Pages:
         self._background: set[asyncio.Task[None]] = set()
         self._changing = asyncio.Lock()  # no page is opened in a browser that is about to end
 
-    def of(self, session: str) -> OpenPage:
+    def page_of(self, session: str) -> OpenPage:
         """Raises ToolError."""
         if session not in self._open:
             raise ToolError("No page is open: it was closed, or none was visited. Use visit first.")
@@ -46,18 +46,18 @@ class Pages:
         held_resources.hold(session, held_resources.PAGE, _WORDS)
         return page
 
-    async def glance(self, url: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> tuple[str, str]:
+    async def read_once(self, url: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> tuple[str, str]:
         """Address and HTML of a page that is opened only to be read. Raises ToolError."""
-        name = f"a glance: {uuid4().hex}"
+        name = f"read once: {uuid4().hex}"
         page = await self._add(name, policy, started)
         try:
             await page.visit(url)
-            read = page.url, await page.html()
+            url, html = page.url, await page.html()
         except BaseException:
             self._beside(self.close(name))
             raise
         await self.close(name)
-        return read
+        return url, html
 
     async def _add(self, session: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> OpenPage:
         if len(self._open) >= MOST:
@@ -71,7 +71,7 @@ class Pages:
             raise
 
     async def close(self, session: str) -> None:
-        held_resources.let_go(session, held_resources.PAGE)
+        held_resources.release(session, held_resources.PAGE)
         self.used(session, over=True)
         if page := self._open.pop(session, None):
             await page.close()
@@ -85,7 +85,7 @@ class Pages:
             loop = asyncio.get_running_loop()
             self._idle[session] = loop.call_later(IDLE_S, lambda: self._beside(self.close(session)))
 
-    def leave(self, session: str, *, close: bool) -> None:
+    def abandon(self, session: str, *, close: bool) -> None:
         """For a caller who cannot wait: the page loads nothing any more, or is closed."""
         if page := self._open.get(session):
             self._beside(self.close(session) if close else page.stop_loading())
@@ -113,7 +113,7 @@ class Pages:
         sessions, self._open = list(self._open), {}
         running, self._chromium = self._chromium, None
         for session in sessions:
-            held_resources.let_go(session, held_resources.PAGE)
+            held_resources.release(session, held_resources.PAGE)
             self.used(session, over=True)
         if running is not None:
             self._beside(running.result().stop())

@@ -7,6 +7,6 @@ _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 
 
 @cache
-def installed() -> str:
+def chromium_path() -> str:
     """Its path; empty if there is none. Found out once per process."""
     return next(filter(None, map(which, _PROGRAMS)), "")

@@ -11,7 +11,7 @@ from tools_app.errors import InvalidArguments
 from tools_app.json_schema.coercion import DEEPEST, coerced, depth, loads
 
 
-def read(definition: ToolDefinition, text: str) -> Arguments:
+def read_arguments(definition: ToolDefinition, text: str) -> Arguments:
     """The arguments of a call, parsed, coerced and valid. Raises InvalidArguments with a sentence for the model.
 
     Those of a tool with a schema of its own are only parsed: `mcp.checking` follows what strangers wrote.

@@ -20,11 +20,13 @@ _SHOWN = 5  # lines or places in a message
 
 def write(path: str, content: str, workspace: Workspace) -> ToolResult:
     after, exists = content.encode(), workspace.is_file(path)
-    before = former(path, workspace) if exists else b""
+    before = content_before(path, workspace) if exists else b""
     workspace.write_bytes(path, after)
     done = f"{'Replaced' if exists else 'Created'} {path}: {measure(after)}."
     return ToolResult(
-        content=done, metadata=_shown(difference(path, before, after)), effects=kept(path, before) if exists else []
+        content=done,
+        metadata=_shown(difference(path, before, after)),
+        effects=kept_versions(path, before) if exists else [],
     )
 
 
@@ -42,7 +44,7 @@ def edit(path: str, old: str, new: str, workspace: Workspace, *, everywhere: boo
     return ToolResult(
         content=f"Edited {path} ({places} {change.line}). It has {measure(change.data)} now.",
         metadata=_shown(difference(path, before, change.data)),
-        effects=kept(path, before),
+        effects=kept_versions(path, before),
     )
 
 
@@ -52,18 +54,18 @@ def move(path: str, to: str, workspace: Workspace) -> ToolResult:
 
 
 def delete(path: str, workspace: Workspace) -> ToolResult:
-    before = former(path, workspace) if workspace.is_file(path) else None
+    before = content_before(path, workspace) if workspace.is_file(path) else None
     workspace.delete(path)
-    return ToolResult(content=f"Deleted {path}.", effects=kept(path, before))
+    return ToolResult(content=f"Deleted {path}.", effects=kept_versions(path, before))
 
 
-def former(path: str, workspace: Workspace) -> bytes | None:
+def content_before(path: str, workspace: Workspace) -> bytes | None:
     """What a file holds before it is changed; None if that is too large to be held."""
     with workspace.open_for_read(path) as stream:
         return None if len(data := stream.read(MAX_WHOLE + 1)) > MAX_WHOLE else data
 
 
-def kept(path: str, before: bytes | None) -> list[KeepVersion]:
+def kept_versions(path: str, before: bytes | None) -> list[KeepVersion]:
     return [] if before is None else [KeepVersion(path=path, data=before)]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tools_app.contract.base import ToolResult
 from tools_app.editing import patch_reading
-from tools_app.editing.changes import difference, kept
+from tools_app.editing.changes import difference, kept_versions
 from tools_app.editing.patch_reading import FilePatch, Hunk
 from tools_app.errors import ToolError
 from tools_app.files.workspace import MAX_WHOLE, Workspace
@@ -27,7 +27,7 @@ class _File:
 def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
     """Applies a unified diff whose paths are relative to `folder`. Raises ToolError, and then nothing has changed."""
     files: dict[str, _File] = {}
-    for one in patch_reading.read(text):
+    for one in patch_reading.parse_patch(text):
         _change(files, folder, one, workspace)
     _store(files, workspace)
     diffs = [difference(path, file.before or b"", file.after or b"") for path, file in files.items()]
@@ -36,7 +36,7 @@ def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
         content=f"Patched {len(files)} file{'s' if len(files) > 1 else ''}:\n"
         + "\n".join(f"- {path}: {_words(file)}" for path, file in files.items()),
         metadata={"diff": shown} if shown else {},
-        effects=[effect for path, file in files.items() for effect in kept(path, file.before)],
+        effects=[effect for path, file in files.items() for effect in kept_versions(path, file.before)],
     )
 
 

@@ -37,7 +37,7 @@ class FilePatch:
         return self.new or self.old or ""
 
 
-def read(text: str) -> list[FilePatch]:
+def parse_patch(text: str) -> list[FilePatch]:
     """Raises ToolError with a sentence for the model."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines and not lines[-1]:

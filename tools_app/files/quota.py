@@ -15,7 +15,7 @@ _PERIOD_S = 0.25
 _SHARE = 4  # a measurement that takes long is repeated more seldom: at most a fifth of the time goes into it
 
 
-def held(root: Path, enough: int | None = None) -> int:
+def bytes_held(root: Path, enough: int | None = None) -> int:
     """Bytes on disk below `root`. No link is followed; counting ends at more than `enough`."""
     count = _Count(enough)
     while count.left and not count.is_enough:
@@ -78,9 +78,9 @@ async def exceeded(root: Path, most: int) -> None:
     before = sys.maxsize
     while (free := _free(root)) is not None:
         began = time.monotonic()
-        used = await asyncio.to_thread(held, root, most)
+        used = await asyncio.to_thread(bytes_held, root, most)
         if used > most:
-            used = await asyncio.to_thread(held, root)
+            used = await asyncio.to_thread(bytes_held, root)
             if used >= before:
                 return
         before = used if used > most else sys.maxsize

@@ -131,7 +131,7 @@ class Workspace:
         return overview(self.listed(), self.entries, limit)
 
     def _require_room(self, path: str, size: int) -> None:
-        if self.most is not None and quota.held(self.root, self.most) + size > self.most:
+        if self.most is not None and quota.bytes_held(self.root, self.most) + size > self.most:
             raise ToolError(
                 f"{path} was not written: the workspace would hold more than its {in_units(self.most)}. "
                 "Delete what is not needed."

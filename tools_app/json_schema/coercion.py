@@ -41,7 +41,7 @@ def depth(value: Any) -> int:
     return levels
 
 
-def referred(reference: str, root: Any) -> Any:
+def resolved(reference: str, root: Any) -> Any:
     """The schema within `root` that a $ref leads to, such as "#/$defs/name" (RFC 6901); None if there is none."""
     first, *names = unquote(reference).split("/")
     place = root if first == "#" else None
@@ -60,7 +60,7 @@ def coerced(value: Any, schema: Any, root: Any = None) -> Any:
         return value
     root = schema if root is None else root
     if isinstance(reference := schema.get("$ref"), str):
-        value = coerced(value, referred(reference, root), root)
+        value = coerced(value, resolved(reference, root), root)
     for part in _list(schema, "allOf"):
         value = coerced(value, part, root)
     if options := _list(schema, "anyOf") or _list(schema, "oneOf"):
@@ -84,7 +84,7 @@ def _fits(value: Any, schema: Any, root: Any) -> bool:
     if not isinstance(schema, Mapping):
         return schema is not False
     if isinstance(reference := schema.get("$ref"), str):
-        return _fits(value, referred(reference, root), root)
+        return _fits(value, resolved(reference, root), root)
     if ("const" in schema and value != schema["const"]) or ("enum" in schema and value not in _list(schema, "enum")):
         return False
     kinds = _kinds(schema)

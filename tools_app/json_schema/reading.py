@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tools_app.errors import InvalidSchema
-from tools_app.json_schema.coercion import referred
+from tools_app.json_schema.coercion import resolved
 
 LONGEST = 64 * 1024  # characters of JSON: all of it is in every request
 DEEPEST = 60  # levels: what is deeper, some validator or provider somewhere cannot take
@@ -13,7 +13,7 @@ _ABOUT_ITSELF = ("$id", "$comment")  # at the root only: what a program that wro
 _REFUSED = ("$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
 
 
-def read(schema: Any) -> str:
+def schema_text(schema: Any) -> str:
     """The schema as JSON text. Raises InvalidSchema, with the reason, for one that nobody could check or show."""
     if not isinstance(schema, dict):
         raise InvalidSchema("It must be a JSON Schema, which is an object.")
@@ -67,5 +67,5 @@ def _check_references(part: dict[str, Any], root: dict[str, Any]) -> None:
         if isinstance(part.get(name), str):
             raise InvalidSchema(f"{name} is not supported in it; use $ref to a place in the schema itself.")
     reference = part.get("$ref")
-    if isinstance(reference, str) and referred(reference, root) is None:
+    if isinstance(reference, str) and resolved(reference, root) is None:
         raise InvalidSchema(f"Its reference {reference[:200]!r} leads to no place in the schema itself.")

@@ -54,7 +54,7 @@ def _new_place(reference: str, shared: Mapping[str, Any]) -> str:
     return f"#/properties/{_DATA}/anyOf/0{reference.removeprefix('#')}"
 
 
-async def fitted(data: Any, schema: str) -> Any:
+async def fitted_data(data: Any, schema: str) -> Any:
     """`data` as the schema means it. Raises InvalidArguments with what is wrong, for the model."""
     request = {"schema": json.loads(schema), "value": data, "name": "data", "coerce": False}
     try:

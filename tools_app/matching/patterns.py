@@ -23,7 +23,7 @@ _BRACES = {"{": "(?:", ",": "|", "}": ")"}
 _END = re.compile(r"(?<!\\)\s+$")  # spaces at the end count only if they are escaped
 
 
-def compiled(pattern: str, *, beneath: str = "", braces: bool = False, flags: int = 0) -> re.Pattern[str]:
+def path_pattern(pattern: str, *, beneath: str = "", braces: bool = False, flags: int = 0) -> re.Pattern[str]:
     """An expression that matches whole paths below the folder `beneath` ("" or "a/b/").
 
     Without a slash the pattern matches a name at any depth, otherwise the path from that folder on. `braces` allows
@@ -74,7 +74,7 @@ def _rule(line: str, beneath: str) -> Rule | None:
     if not pattern or line.startswith("#"):
         return None
     try:
-        expression = compiled(pattern, beneath=beneath)
+        expression = path_pattern(pattern, beneath=beneath)
     except re.error:  # such as [z-a]: git matches nothing with it either
         return None
     return Rule(expression=expression, negated=negated, folders_only=folders_only)

@@ -48,7 +48,7 @@ class Unsearched:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class FoundFile:
     """A file that was met on the way. `folder` is open only until the next one is asked for."""
 
     path: str
@@ -77,7 +77,7 @@ class Found:
         return data.decode(errors="replace").replace("\r\n", "\n")
 
 
-def files(root: str, names: Sequence[str], unsearched: Unsearched) -> Iterator[Found]:
+def files(root: str, names: Sequence[str], unsearched: Unsearched) -> Iterator[FoundFile]:
     """All files at `names` below `root`, each folder's by name. The rules of the folders above hold, too.
 
     `unsearched` is told of links and of folders that cannot be entered. Raises OSError if there is nothing at `names`.
@@ -88,13 +88,13 @@ def files(root: str, names: Sequence[str], unsearched: Unsearched) -> Iterator[F
             rules += _rules_in(above, _prefix(names[:depth]))
     with safe_open.folder(root, names[:-1]) as parent:
         if names and _is_file(parent, names[-1]):
-            yield Found(path="/".join(names), name=names[-1], folder=parent)
+            yield FoundFile(path="/".join(names), name=names[-1], folder=parent)
             return
     with safe_open.folder(root, names) as folder:
         yield from _walk(folder, _prefix(names), rules, unsearched)
 
 
-def _walk(folder: int, prefix: str, rules: Sequence[Rule], unsearched: Unsearched) -> Iterator[Found]:
+def _walk(folder: int, prefix: str, rules: Sequence[Rule], unsearched: Unsearched) -> Iterator[FoundFile]:
     rules = [*rules, *_rules_in(folder, prefix)]
     with os.scandir(folder) as items:
         entries = sorted(items, key=lambda item: item.name)
@@ -110,10 +110,10 @@ def _walk(folder: int, prefix: str, rules: Sequence[Rule], unsearched: Unsearche
         elif entry.is_symlink():
             unsearched.add(path, "links, which are not followed")
         elif entry.is_file(follow_symlinks=False):
-            yield Found(path=path, name=entry.name, folder=folder)
+            yield FoundFile(path=path, name=entry.name, folder=folder)
 
 
-def _inside(parent: int, name: str, prefix: str, rules: Sequence[Rule], unsearched: Unsearched) -> Iterator[Found]:
+def _inside(parent: int, name: str, prefix: str, rules: Sequence[Rule], unsearched: Unsearched) -> Iterator[FoundFile]:
     try:
         folder = safe_open.open_folder(parent, name)
     except FileNotFoundError:  # gone meanwhile

@@ -15,9 +15,9 @@ from tools_app.errors import ToolError
 from tools_app.files.listing import printable
 from tools_app.files.paths import MOUNT
 from tools_app.files.safe_open import in_words
-from tools_app.matching.patterns import compiled
+from tools_app.matching.patterns import path_pattern
 from tools_app.matching.query import Answer, Query
-from tools_app.matching.tree import Found, Unsearchable, Unsearched, files
+from tools_app.matching.tree import FoundFile, Unsearchable, Unsearched, files
 
 MEMORY = 1024**3  # bytes
 
@@ -137,7 +137,7 @@ def _grep(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
     return Answer(lines=matches.lines, shown=matches.shown, total=matches.total)
 
 
-def _wanted(query: Query, pattern: str, deadline: float, unsearched: Unsearched) -> Iterator[Found]:
+def _wanted(query: Query, pattern: str, deadline: float, unsearched: Unsearched) -> Iterator[FoundFile]:
     """The files whose path matches `pattern`, relative to the folder that is searched, until the time is over."""
     expression = _expression(query, pattern)
     itself = "/".join(query.names)
@@ -153,4 +153,4 @@ def _expression(query: Query, pattern: str) -> re.Pattern[str]:
     if pattern.endswith("/"):
         pattern += "**"
     folder = "".join(name + "/" for name in query.names)
-    return compiled(pattern, beneath=folder, braces=True, flags=re.IGNORECASE if query.ignore_case else 0)
+    return path_pattern(pattern, beneath=folder, braces=True, flags=re.IGNORECASE if query.ignore_case else 0)

@@ -22,7 +22,7 @@ _NAMED = ("$defs", "definitions", "properties")
 _MOST = 10**6  # characters of the schema times those of the arguments: 1 or 2 s at worst, usually 0.1 ms
 
 
-def checked(
+def fitted_arguments(
     definition: ToolDefinition, given: Arguments, run: Callable[[Coroutine[Any, Any, dict[str, Any]]], dict[str, Any]]
 ) -> Arguments:
     """`given` as the schema means it. `run` waits for what is done in a child process, which takes 0.2 s.

@@ -110,7 +110,7 @@ class Connection:
             start_new_session=True,
         )
         self._process, self._errors = process, b""
-        self._started(process_groups.of(process.pid))
+        self._started(process_groups.group_of(process.pid))
         self._draining = asyncio.create_task(self._drain(process))
         assert process.stdin is not None
         process.stdin.write(json.dumps(self.target.as_json()).encode() + b"\n")

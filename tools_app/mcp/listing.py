@@ -40,7 +40,7 @@ def _usable(server: str, tools: Any) -> Iterator[ListedTool]:
         if not _NAME.fullmatch(name) or len(f"{server}__{name}") > _LONGEST_NAME:
             continue
         try:
-            schema = reading.read({"properties": {}, **tool["schema"], "type": "object"})
+            schema = reading.schema_text({"properties": {}, **tool["schema"], "type": "object"})
         except InvalidSchema:
             continue
         description = " ".join(tool["description"].split()).replace("\0", "")[:_LONGEST_DESCRIPTION]

@@ -49,7 +49,7 @@ _ISATAP = 0x0000_5EFE  # begins the lower half of an address (RFC 5214); one bit
 _ISATAP_MASK = 0xFDFF_FFFF
 
 
-def literal(host: str) -> Address | None:
+def literal_address(host: str) -> Address | None:
     """The address that a URL's host spells, in any form that some resolver takes ("127.1", "0x7f.1"); None for a name.
 
     `localhost` and the names below it spell the loopback address (RFC 6761).

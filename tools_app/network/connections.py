@@ -10,7 +10,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from tools_app.errors import AddressRefused, FetchFailed
-from tools_app.network.addresses import literal
+from tools_app.network.addresses import literal_address
 from tools_app.network.policy import NetworkPolicy, check_host
 
 _USER_AGENT = "Mozilla/5.0 (compatible; agentsite/1.0)"
@@ -78,7 +78,7 @@ async def connect(url: URL, policy: NetworkPolicy, resolver: AbstractResolver) -
 
 async def _addresses(host: str, port: int, resolver: GuardedResolver) -> Sequence[str]:
     """What `host` leads to, judged: connecting to these very addresses leaves no time for another answer."""
-    if address := literal(host):
+    if address := literal_address(host):
         return [str(address)]
     try:
         found = await resolver.resolve(host, port, socket.AF_UNSPEC)

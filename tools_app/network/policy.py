@@ -7,7 +7,7 @@ from functools import cached_property
 from yarl import URL
 
 from tools_app.errors import AddressRefused
-from tools_app.network.addresses import Address, is_internal, literal
+from tools_app.network.addresses import Address, is_internal, literal_address
 
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")  # no zone ids, no percent-encoding
 _ENTRY = re.compile(r"(?P<host>[a-z0-9._-]+|\[[0-9a-f:.]+\])(:(?P<port>\d{1,5}))?", re.ASCII | re.IGNORECASE)
@@ -87,7 +87,7 @@ def check_host(url: URL, policy: NetworkPolicy) -> None:
         raise AddressRefused(f"This is not a valid URL: its host is {host!r}.")
     if not policy.knows(host):
         raise AddressRefused(f"{host} is not among the hosts that an administrator allows here.")
-    address = literal(host)
+    address = literal_address(host)
     if address and not policy.permits(host, port, address):
         raise AddressRefused(_INTERNAL.format(host=host))
 
@@ -105,4 +105,4 @@ def _dots(name: str) -> list[int]:
 
 def _name(host: str) -> str:
     """One spelling for each host."""
-    return str(literal(host) or host.rstrip(".").lower())
+    return str(literal_address(host) or host.rstrip(".").lower())

@@ -12,11 +12,11 @@ _PAGE = resource.getpagesize()
 
 async def exceeded(pid: int, limit: int) -> None:
     """Returns once the process `pid` and its descendants hold more than `limit` bytes."""
-    while await asyncio.to_thread(held, pid, limit) <= limit:  # noqa: ASYNC110  there is no event for it
+    while await asyncio.to_thread(bytes_held, pid, limit) <= limit:  # noqa: ASYNC110  there is no event for it
         await asyncio.sleep(_PERIOD_S)
 
 
-def held(pid: int, enough: int) -> int:
+def bytes_held(pid: int, enough: int) -> int:
     """Bytes held by a process and its descendants. Shared pages are divided only if the rough sum is over `enough`."""
     family = list(_descendants(pid))
     rough = sum(_resident(member) for member in family)

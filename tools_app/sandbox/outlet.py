@@ -63,7 +63,7 @@ class Outlet:
 
 
 @asynccontextmanager
-async def opened(policy: NetworkPolicy) -> AsyncIterator[Outlet]:
+async def open_outlet(policy: NetworkPolicy) -> AsyncIterator[Outlet]:
     """A way out for one command; afterwards it is closed, also for what the command may have left behind."""
     proxy, socket = await asyncio.shield(_running())
     passage = proxy.open(policy)

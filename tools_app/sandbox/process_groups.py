@@ -11,7 +11,7 @@ from tools_app.sandbox.base import Started
 _GONE_WITHIN_MS = 2000
 
 
-def of(pid: int) -> Started:
+def group_of(pid: int) -> Started:
     """The group that the process `pid` leads. Raises ProcessLookupError if there is no such process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -21,19 +21,19 @@ def of(pid: int) -> Started:
     return Started(pid=pid, start_time=int(after_name[19]))
 
 
-def send(pid: int, number: signal.Signals) -> None:
+def signal_group(pid: int, number: signal.Signals) -> None:
     """A signal to the whole group, if there is anybody left in it."""
     with suppress(ProcessLookupError):
         os.killpg(pid, number)
 
 
-def end(started: Started) -> None:
+def end_group(started: Started) -> None:
     """Kills the group and waits until its leader is gone, at most two seconds. Nothing if the pid has a new owner."""
     with suppress(ProcessLookupError):
         leader = os.pidfd_open(started.pid)
         try:
-            if of(started.pid) == started:  # read after opening: from here on the pid is this process
-                send(started.pid, signal.SIGKILL)
+            if group_of(started.pid) == started:  # read after opening: from here on the pid is this process
+                signal_group(started.pid, signal.SIGKILL)
                 _wait_for_exit(leader)
         finally:
             os.close(leader)

@@ -42,7 +42,7 @@ async def supervise(
     greedy = asyncio.create_task(memory.exceeded(process.pid, limits.memory))
     filling = asyncio.create_task(_overflow(workspace, limits.workspace))
     try:
-        on_start(process_groups.of(process.pid))
+        on_start(process_groups.group_of(process.pid))
         done, _ = await asyncio.wait(
             {exited, greedy, filling}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED
         )
@@ -89,9 +89,9 @@ async def _end(process: "Popen[bytes]", exited: "asyncio.Task[None]", reading: "
 
     The end of the output says that the group is empty; asking for it (`killpg(pid, 0)`) would count zombies.
     """
-    process_groups.send(process.pid, signal.SIGTERM)
+    process_groups.signal_group(process.pid, signal.SIGTERM)
     await asyncio.wait({exited, reading}, timeout=_GRACE_S)
-    process_groups.send(process.pid, signal.SIGKILL)
+    process_groups.signal_group(process.pid, signal.SIGKILL)
     await exited
     process.wait()
     await asyncio.wait({reading}, timeout=_GRACE_S)

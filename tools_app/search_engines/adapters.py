@@ -8,7 +8,7 @@ from tools_app.contract.capabilities import Engine
 from tools_app.network.fetch import Outgoing
 from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines.base import Adapter, SearchFailed, items
-from tools_app.search_engines.query import Found, Query, found, today
+from tools_app.search_engines.query import Query, SearchResult, result_of, today
 
 _BRAVE_PATHS = {"news": "news", "image": "images"}
 
@@ -41,13 +41,13 @@ class Tavily(Adapter):
         } | ({"start_date": query.since.isoformat()} if query.since else {})
         return Outgoing(url=f"{base_url}/search", method="POST", json=body, headers={"Authorization": f"Bearer {key}"})
 
-    def found(self, answer: Any) -> Iterator[Found | None]:
+    def results(self, answer: Any) -> Iterator[SearchResult | None]:
         for item in items(answer, "images"):
             address = item.get("url")
-            yield found(title=item.get("description"), url=address, image=address)
+            yield result_of(title=item.get("description"), url=address, image=address)
         for item in items(answer, "results"):
             published = item.get("published_date")
-            yield found(title=item.get("title"), url=item.get("url"), summary=item.get("content"), date=published)
+            yield result_of(title=item.get("title"), url=item.get("url"), summary=item.get("content"), date=published)
 
 
 class Brave(Adapter):
@@ -65,10 +65,10 @@ class Brave(Adapter):
             headers={"X-Subscription-Token": key, "Accept": "application/json"},
         )
 
-    def found(self, answer: Any) -> Iterator[Found | None]:
+    def results(self, answer: Any) -> Iterator[SearchResult | None]:
         for item in items(answer, "web", "results") or items(answer, "results"):
             picture = item.get("properties")
-            yield found(
+            yield result_of(
                 title=item.get("title"),
                 url=item.get("url"),
                 summary=item.get("description"),
@@ -98,10 +98,10 @@ class Exa(Adapter):
             body["startPublishedDate"] = f"{query.since}T00:00:00.000Z"
         return Outgoing(url=f"{base_url}/search", method="POST", json=body, headers={"x-api-key": key})
 
-    def found(self, answer: Any) -> Iterator[Found | None]:
+    def results(self, answer: Any) -> Iterator[SearchResult | None]:
         for item in items(answer, "results"):
             published = item.get("publishedDate")
-            yield found(title=item.get("title"), url=item.get("url"), summary=item.get("text"), date=published)
+            yield result_of(title=item.get("title"), url=item.get("url"), summary=item.get("text"), date=published)
 
 
 class Serper(Adapter):
@@ -116,9 +116,9 @@ class Serper(Adapter):
         url = f"{base_url}/{_SERPER_PATHS.get(query.type, 'search')}"
         return Outgoing(url=url, method="POST", json=body, headers={"X-API-KEY": key})
 
-    def found(self, answer: Any) -> Iterator[Found | None]:
+    def results(self, answer: Any) -> Iterator[SearchResult | None]:
         for item in (item for name in _SERPER_LISTS for item in items(answer, name)):
-            yield found(
+            yield result_of(
                 title=item.get("title"),
                 url=item.get("link"),
                 summary=item.get("snippet") or item.get("source"),
@@ -141,14 +141,14 @@ class Bocha(Adapter):
         url = f"{base_url}/v1/web-search"
         return Outgoing(url=url, method="POST", json=body, headers={"Authorization": f"Bearer {key}"})
 
-    def found(self, answer: Any) -> Iterator[Found | None]:
+    def results(self, answer: Any) -> Iterator[SearchResult | None]:
         if not isinstance(answer, dict) or not isinstance(answer.get("data"), dict):
             raise SearchFailed("its answer has no data")  # faults come with the status 200 too
         for item in items(answer, "data", "webPages", "value"):
             words, date = item.get("summary") or item.get("snippet"), item.get("datePublished")
-            yield found(title=item.get("name"), url=item.get("url"), summary=words, date=date)
+            yield result_of(title=item.get("name"), url=item.get("url"), summary=words, date=date)
         for item in items(answer, "data", "images", "value"):
-            yield found(title=item.get("name"), url=item.get("hostPageUrl"), image=item.get("contentUrl"))
+            yield result_of(title=item.get("name"), url=item.get("hostPageUrl"), image=item.get("contentUrl"))
 
 
 class SearXNG(Adapter):
@@ -166,9 +166,9 @@ class SearXNG(Adapter):
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         return Outgoing(url=f"{base_url}/search", params=params, headers=headers)
 
-    def found(self, answer: Any) -> Iterator[Found | None]:
+    def results(self, answer: Any) -> Iterator[SearchResult | None]:
         for item in items(answer, "results"):
-            yield found(
+            yield result_of(
                 title=item.get("title"),
                 url=item.get("url"),
                 summary=item.get("content"),
@@ -181,7 +181,7 @@ class Ddgs(Adapter):
     kind = "ddgs"
     needs_key = False
 
-    async def ask(self, query: Query, engine: Engine, policy: NetworkPolicy) -> list[Found]:
+    async def ask(self, query: Query, engine: Engine, policy: NetworkPolicy) -> list[SearchResult]:
         category = _DDGS_CATEGORIES.get(query.type, "text")
         words = query.saying("type", "site") if category == "text" else query.saying("site")
         request = {"category": category, "query": words, "timelimit": query.span[:1], "count": query.count}
@@ -191,11 +191,11 @@ class Ddgs(Adapter):
             raise SearchFailed("it took too long") from error
         if problem := answer.get("error"):
             raise SearchFailed("nothing came back" if "No results" in problem else "no engine could be reached")
-        return [found for found in self.found(answer) if found]
+        return [result for result in self.results(answer) if result]
 
-    def found(self, answer: Any) -> Iterator[Found | None]:
+    def results(self, answer: Any) -> Iterator[SearchResult | None]:
         for item in items(answer, "results"):
-            yield found(
+            yield result_of(
                 title=item.get("title"),
                 url=item.get("href") or item.get("url"),
                 summary=item.get("body"),

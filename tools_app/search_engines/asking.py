@@ -9,7 +9,7 @@ from tools_app.errors import ToolError
 from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines.adapters import Bocha, Brave, Ddgs, Exa, SearXNG, Serper, Tavily
 from tools_app.search_engines.base import SearchFailed
-from tools_app.search_engines.query import Found, Query
+from tools_app.search_engines.query import Query, SearchResult
 
 logger = logging.getLogger(__name__)
 ADAPTERS = {adapter.kind: adapter for adapter in (Tavily(), Brave(), Exa(), Serper(), Bocha(), SearXNG(), Ddgs())}
@@ -21,7 +21,7 @@ class Outcome:
     """What `engine` found, the best first; and how those failed that were asked before it."""
 
     engine: str
-    found: Sequence[Found]
+    found: Sequence[SearchResult]
     failures: Sequence[str]
 
 
@@ -39,9 +39,9 @@ async def search(query: Query, engines: Sequence[Engine], policy: NetworkPolicy)
     raise SearchFailed(f"No search engine answered: {', '.join(failures)}.")
 
 
-def _fitting(found: Sequence[Found], query: Query) -> list[Found]:
+def _fitting(found: Sequence[SearchResult], query: Query) -> list[SearchResult]:
     """Each address once, pictures where pictures are searched for, and no more than were asked for."""
-    kept: dict[str, Found] = {}
+    kept: dict[str, SearchResult] = {}
     for item in found:
         if item.image or query.type != "image":
             kept.setdefault(item.url, item)

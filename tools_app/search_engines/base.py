@@ -8,7 +8,7 @@ from tools_app.contract.capabilities import Engine
 from tools_app.errors import ToolError
 from tools_app.network.fetch import Fetched, Outgoing, send
 from tools_app.network.policy import NetworkPolicy
-from tools_app.search_engines.query import Found, Query
+from tools_app.search_engines.query import Query, SearchResult
 
 TIMEOUT_S = 15
 _MAX_BYTES = 4 * 1024**2
@@ -33,20 +33,20 @@ class Adapter:
     base_url: ClassVar[str] = ""
     needs_key: ClassVar[bool] = True
 
-    async def ask(self, query: Query, engine: Engine, policy: NetworkPolicy) -> list[Found]:
+    async def ask(self, query: Query, engine: Engine, policy: NetworkPolicy) -> list[SearchResult]:
         """What the engine finds, the best first. Raises ToolError."""
         request = self.request(query, engine.base_url.rstrip("/") or self.base_url, engine.api_key)
         policy = policy.with_host_of(engine.base_url) if engine.base_url else policy
         fetched = await send(request, policy, max_bytes=_MAX_BYTES, timeout_s=TIMEOUT_S)
         if fetched.status != 200:
             raise SearchFailed(_refusal(fetched.status))
-        return [found for found in self.found(_answer(fetched)) if found]
+        return [result for result in self.results(_answer(fetched)) if result]
 
     def request(self, query: Query, base_url: str, key: str) -> Outgoing:
         """Raises SearchFailed for a type that the engine has no search for."""
         raise NotImplementedError
 
-    def found(self, answer: Any) -> Iterable[Found | None]:
+    def results(self, answer: Any) -> Iterable[SearchResult | None]:
         """The results in an answer, whose shape is not to be trusted."""
         raise NotImplementedError
 

@@ -49,7 +49,7 @@ class Query:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class SearchResult:
     """One result. `image` is the address of a picture, for searches of that type."""
 
     title: str
@@ -59,12 +59,14 @@ class Found:
     image: str = ""
 
 
-def found(*, title: object, url: object, summary: object = "", date: object = "", image: object = "") -> Found | None:
+def result_of(
+    *, title: object, url: object, summary: object = "", date: object = "", image: object = ""
+) -> SearchResult | None:
     """What an engine says of a result, bounded and without markup; None for a result without a web address."""
     address = _text(url, _MOST_URL).replace(" ", "%20")
     if not address.startswith(("http://", "https://")):
         return None
-    return Found(
+    return SearchResult(
         title=_text(title, _MOST_TITLE),
         url=address,
         summary=_text(summary, _MOST_SUMMARY),

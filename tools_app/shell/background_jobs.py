@@ -24,7 +24,7 @@ class Start:
 
     sandbox: Sandbox
     command: Command
-    way_out: AbstractAsyncContextManager[Outlet | None]
+    outlet: AbstractAsyncContextManager[Outlet | None]
     started: Callable[[Started], None]
 
 
@@ -41,7 +41,7 @@ class Job:
 
     async def _run(self, start: Start, source: int) -> Outcome:
         try:
-            async with start.way_out as outlet:
+            async with start.outlet as outlet:
                 command = replace(start.command, outlet=outlet, stdin=source)
                 return await start.sandbox.run(command, on_output=self._take, on_start=start.started)
         finally:
@@ -127,7 +127,7 @@ class Jobs:
         self.used(session)
         return jobs[number]
 
-    def of(self, session: str, number: int) -> Job:
+    def job(self, session: str, number: int) -> Job:
         """Raises ToolError."""
         self.used(session)
         try:
@@ -136,14 +136,14 @@ class Jobs:
             known = ", ".join(str(each) for each in self._jobs.get(session, {})) or "none"
             raise ToolError(f"There is no job {number}. Jobs of this session: {known}.") from None
 
-    def all_of(self, session: str) -> list[Job]:
+    def jobs_of(self, session: str) -> list[Job]:
         return list(self._jobs.get(session, {}).values())
 
     def forget(self, session: str, number: int) -> None:
         """A job that has ended and was read to its end."""
         jobs = self._jobs.get(session, {})
         jobs.pop(number, None)
-        held_resources.let_go(session, _name(number))
+        held_resources.release(session, _name(number))
         if not jobs:
             self._jobs.pop(session, None)
 
@@ -157,7 +157,7 @@ class Jobs:
         """Ends all that run in a session."""
         if timer := self._idle.pop(session, None):
             timer.cancel()
-        for job in self.all_of(session):
+        for job in self.jobs_of(session):
             self.forget(session, job.number)
             await job.end()
 

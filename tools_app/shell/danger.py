@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tools_app.contract.base import Danger, Judgement
 from tools_app.shell.rules import rules_of
-from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand, read
+from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand, parse_script
 
 FORK_BOMB = "starts processes without end"
 RUNS_A_DOWNLOAD = "runs what it downloads or decodes"
@@ -62,8 +62,8 @@ def judgement(text: str) -> Judgement:
 
 def _of_one(text: str) -> tuple[list[str], list[str]]:
     """The rules that one script falls under by itself, and the scripts that it hands to other shells."""
-    script = read(text)
-    commands = [inner for command in script.commands for inner in effective(command)]
+    script = parse_script(text)
+    commands = [inner for command in script.commands for inner in unwrapped_commands(command)]
     rules = [rule for command in commands for rule in rules_of(command)]
     if _BOMB.search(text):
         rules.append(FORK_BOMB)
@@ -82,7 +82,7 @@ def _has_no_literal_name(command: SimpleCommand) -> bool:
     return _name(command) not in ("[", "[[") and bool(_NOT_LITERAL.search(_name(command)))
 
 
-def effective(command: SimpleCommand) -> Iterator[SimpleCommand]:
+def unwrapped_commands(command: SimpleCommand) -> Iterator[SimpleCommand]:
     """The command by its bare name, and what it may wrap: every rest of its words, as wrappers' options differ."""
     words = _bare(command.words)
     yield replace(command, words=words)

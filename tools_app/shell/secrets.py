@@ -64,7 +64,7 @@ class _Reader(syntax.Reader):
             self._expansions.append((began, self._at, None))
 
 
-def filled(arguments: A, secrets: Mapping[str, str], *names: str) -> A:
+def with_secrets(arguments: A, secrets: Mapping[str, str], *names: str) -> A:
     """The arguments with the values in the texts `names`. It is for this call only: never stored, never shown."""
     texts = {name: text for name in names if isinstance(text := getattr(arguments, name), str)}
     return arguments.model_copy(update={name: with_values(text, secrets) for name, text in texts.items()})

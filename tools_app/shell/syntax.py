@@ -47,7 +47,7 @@ class Script:
     complete: bool = True
 
 
-def read(text: str) -> Script:
+def parse_script(text: str) -> Script:
     """All simple commands of `text`, those inside of others too."""
     reader = Reader(text.replace("\\\n", "").replace("${IFS}", " ").replace("$IFS", " "))
     reader.script("")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from tools_app.skills.reading import EXECUTABLE, FILE, BadSkill, SkillText, read, text_of
+from tools_app.skills.reading import EXECUTABLE, FILE, BadSkill, SkillText, decode_skill, parse_skill
 
 logger = logging.getLogger(__name__)
 SHIPPED = Path(__file__).with_name("shipped")
@@ -25,7 +25,7 @@ class SkillFolder:
             beside = {str(file.relative_to(self.path.parent)): file for file in self._beside()}
             files = {name: file.read_bytes() for name, file in beside.items()}
             executable = {name for name, file in beside.items() if file.stat().st_mode & EXECUTABLE}
-            return read(text_of(self.path.read_bytes()), files, executable)
+            return parse_skill(decode_skill(self.path.read_bytes()), files, executable)
         except OSError as error:
             raise BadSkill(f"The skill in {self.path.parent} cannot be read: {error.strerror}.") from error
 
@@ -35,7 +35,7 @@ class SkillFolder:
                 yield file
 
 
-def installed(*places: Path) -> Mapping[str, SkillFolder]:
+def installed_skills(*places: Path) -> Mapping[str, SkillFolder]:
     """By name; a later place hides an earlier one. Each SKILL.md is read anew when it changed."""
     found: dict[str, SkillFolder] = {}
     for path in _paths(*places):
@@ -44,7 +44,7 @@ def installed(*places: Path) -> Mapping[str, SkillFolder]:
     return found
 
 
-def refused(*places: Path) -> Mapping[Path, str]:
+def refused_skills(*places: Path) -> Mapping[Path, str]:
     """The SKILL.md of each skill that is left out, with the reason."""
     return {path: str(head) for path in _paths(*places) if isinstance(head := _head(path), BadSkill)}
 
@@ -66,7 +66,7 @@ def _head(path: Path) -> SkillText | BadSkill:
 def _read(path: Path, changed: int, size: int) -> SkillText | BadSkill:
     """Without its files. Raises OSError."""
     try:
-        return read(text_of(path.read_bytes()))
+        return parse_skill(decode_skill(path.read_bytes()))
     except BadSkill as error:
         logger.warning("%s is left out: %s", path, error)
         return error

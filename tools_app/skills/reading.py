@@ -47,7 +47,7 @@ class SkillText:
         return f'<skill name="{self.name}">\n{self.body}\n</skill>'
 
 
-def read(text: str, files: Mapping[str, bytes] | None = None, executable: Collection[str] = ()) -> SkillText:
+def parse_skill(text: str, files: Mapping[str, bytes] | None = None, executable: Collection[str] = ()) -> SkillText:
     """Raises BadSkill with a sentence that says what is wrong."""
     match = _FRONT.match(text.replace("\r\n", "\n").lstrip("\ufeff"))
     if not match:
@@ -66,7 +66,7 @@ def read(text: str, files: Mapping[str, bytes] | None = None, executable: Collec
     return SkillText(name=name, description=description, body=body, files=files or {}, executable=executable)
 
 
-def text_of(data: bytes) -> str:
+def decode_skill(data: bytes) -> str:
     """Raises BadSkill."""
     try:
         return data.decode()
@@ -94,10 +94,10 @@ def _front(text: str) -> Mapping[str, object]:
     return front
 
 
-def unpacked(name: str, data: bytes) -> SkillText:
+def uploaded_skill(name: str, data: bytes) -> SkillText:
     """Raises BadSkill. Nothing is written anywhere."""
     if not name.lower().endswith(".zip"):
-        return read(text_of(data))
+        return parse_skill(decode_skill(data))
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _from(archive)
@@ -117,7 +117,7 @@ def _from(archive: zipfile.ZipFile) -> SkillText:
     members = {str(path.relative_to(root)): info for info, path in inside.items() if path.is_relative_to(root)}
     files = {path: _bytes(archive, info) for path, info in members.items()}
     executable = {path for path, info in members.items() if info.external_attr >> 16 & EXECUTABLE}  # Unix's mode
-    return read(text_of(files.pop(FILE)), files, executable - {FILE})
+    return parse_skill(decode_skill(files.pop(FILE)), files, executable - {FILE})
 
 
 def _is_inside(path: PurePosixPath) -> bool:

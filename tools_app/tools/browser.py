@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, model_validator
 
 from tools_app.browser.page import OpenPage
-from tools_app.browser.program import installed
+from tools_app.browser.program import chromium_path
 from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
 from tools_app.contract.registry import tool
 from tools_app.contract.visibility import ToolVisibility
@@ -81,7 +81,7 @@ def shown(situation: ToolVisibility) -> type[Arguments]:
     compact_template="browser {action} {url}{ref}",
     loop_exempt=True,
     takes_secrets=True,
-    visible=lambda situation: bool(installed()),
+    visible=lambda situation: bool(chromium_path()),
     shown=shown,
 )
 async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResult:
@@ -91,16 +91,16 @@ async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResu
         return ToolResult(content="The page is closed.")
     if arguments.action == "visit":
         return await _visit(arguments.url or "", pages, context)
-    page = pages.of(context.session)
+    page = pages.page_of(context.session)
     pages.used(context.session, over=True)
     try:
         page.begin(context.network)
         return await _act(arguments, page, context)
     except PageLost:
-        pages.leave(context.session, close=True)
+        pages.abandon(context.session, close=True)
         raise
     except asyncio.CancelledError:
-        pages.leave(context.session, close=False)
+        pages.abandon(context.session, close=False)
         raise
     finally:
         pages.used(context.session)
@@ -117,10 +117,10 @@ async def _visit(url: str, pages: "Pages", context: ToolContext) -> ToolResult:
         await page.visit(url)
         return await _seen(page)
     except PageLost:
-        pages.leave(context.session, close=True)
+        pages.abandon(context.session, close=True)
         raise
     except BaseException:
-        pages.leave(context.session, close=not was_open)
+        pages.abandon(context.session, close=not was_open)
         raise
     finally:
         pages.used(context.session)

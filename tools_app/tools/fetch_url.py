@@ -8,7 +8,7 @@ from importlib import import_module
 
 from pydantic import Field
 
-from tools_app.browser.program import installed
+from tools_app.browser.program import chromium_path
 from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
 from tools_app.contract.capabilities import ReaderService
 from tools_app.contract.registry import tool
@@ -16,7 +16,7 @@ from tools_app.errors import ToolError
 from tools_app.network.fetch import Fetched, fetch
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Started
-from tools_app.web.reader import Page, extracted, read, read_by_service, within
+from tools_app.web.reader import Page, extract_page, read_by_service, read_page, within
 from tools_app.web.untrusted import enclose, visible
 
 _TIMEOUT_S = 30
@@ -58,9 +58,9 @@ async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolR
     fetched = within(fetched, _MAX_BYTES)
     if not 200 <= fetched.status < 300:
         return ToolResult(content=_refusal(fetched), status="failed")
-    page = await read(fetched)
+    page = await read_page(fetched)
     if shows_nothing(page, fetched):
-        page = await second_look(fetched, context.network, context.reader, context.started) or page
+        page = await read_with_javascript(fetched, context.network, context.reader, context.started) or page
     content = "\n".join([_shown(page, fetched.url, arguments), *_notes(page, fetched, arguments)])
     return ToolResult(content=content, metadata={"url": fetched.url, "title": page.title})
 
@@ -95,7 +95,7 @@ def shows_nothing(page: Page, fetched: Fetched) -> bool:
     return len(page.text) < _LITTLE and bool(_SCRIPT.search(fetched.body))
 
 
-async def second_look(
+async def read_with_javascript(
     fetched: Fetched, policy: NetworkPolicy, service: ReaderService | None, started: Callable[[Started], None]
 ) -> Page | None:
     """None where nobody can do better."""
@@ -106,12 +106,12 @@ async def second_look(
                 return replace(page, by="read by the reader service")
         except ToolError:
             pass  # then the browser
-    if not installed():
+    if not chromium_path():
         return None
     try:
         pages = (await asyncio.to_thread(import_module, "tools_app.browser.pages")).pages
-        url, html = await pages.glance(fetched.url, policy, started)
-        read = await extracted(html, url)
+        url, html = await pages.read_once(fetched.url, policy, started)
+        read_page = await extract_page(html, url)
     except ToolError:
         return None
-    return Page(title=visible(read["title"]), text=visible(read["text"]), by="read with the browser")
+    return Page(title=visible(read_page["title"]), text=visible(read_page["text"]), by="read with the browser")

@@ -14,7 +14,7 @@ from tools_app.files import text_page
 from tools_app.files.listing import in_units
 from tools_app.files.picture_type import picture_type
 from tools_app.files.workspace import MAX_WHOLE, Workspace
-from tools_app.shell.secrets import filled
+from tools_app.shell.secrets import with_secrets
 
 _REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
 _ENTRIES = 500  # of a folder
@@ -75,7 +75,7 @@ def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
     takes_secrets=True,
 )
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
-    arguments = filled(arguments, context.secrets, "content", "old", "new")
+    arguments = with_secrets(arguments, context.secrets, "content", "old", "new")
     return await asyncio.to_thread(_ACTIONS[arguments.action], arguments, context.workspace)
 
 

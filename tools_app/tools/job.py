@@ -47,7 +47,7 @@ def judge(arguments: JobArguments, workspace: Workspace) -> Judgement:
     visible=lambda situation: situation.has_jobs,
 )
 async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
-    running = jobs.of(context.session, arguments.number)
+    running = jobs.job(context.session, arguments.number)
     if arguments.action == "kill":
         await running.end()
     elif arguments.input is not None:

@@ -89,7 +89,7 @@ async def search(query: Query, on_start: Callable[[Started], None]) -> Answer:
         *COMMAND, stdin=PIPE, stdout=PIPE, stderr=PIPE, env={}, start_new_session=True
     )
     try:
-        on_start(process_groups.of(process.pid))
+        on_start(process_groups.group_of(process.pid))
         async with asyncio.timeout(TIMEOUT_S):
             output, errors = await process.communicate(json.dumps(asdict(query)).encode())
     except TimeoutError as error:
@@ -109,5 +109,5 @@ async def search(query: Query, on_start: Callable[[Started], None]) -> Answer:
 
 async def _end(process: Process) -> None:
     if process.returncode is None:
-        process_groups.send(process.pid, signal.SIGKILL)
+        process_groups.signal_group(process.pid, signal.SIGKILL)
         await process.wait()

@@ -9,7 +9,7 @@ from tools_app.contract.effects import Finish, MisfitData, WaitForReply
 from tools_app.contract.registry import tool
 from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import InvalidArguments
-from tools_app.json_schema.results import fitted, with_data
+from tools_app.json_schema.results import fitted_data, with_data
 
 
 class Words(Arguments):
@@ -67,7 +67,7 @@ async def _result(arguments: MessageArguments, context: ToolContext) -> ToolResu
     if arguments.data is not None and not context.output_schema:
         return ToolResult(content="Not delivered: nobody asked for data. Say it in the text.", status="failed")
     try:
-        data = await fitted(arguments.data, context.output_schema) if context.output_schema else None
+        data = await fitted_data(arguments.data, context.output_schema) if context.output_schema else None
     except InvalidArguments as misfit:
         content = f"Not delivered: data does not fit its schema. {misfit}. Send the whole result again, corrected."
         return ToolResult(content=content, status="failed", effects=[MisfitData()])

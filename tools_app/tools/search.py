@@ -11,7 +11,7 @@ from tools_app.contract.base import Arguments, Danger, Target, ToolContext, Tool
 from tools_app.contract.effects import KeepSearch
 from tools_app.contract.registry import tool
 from tools_app.search_engines.asking import search as ask
-from tools_app.search_engines.query import Found, Query, SearchType, today
+from tools_app.search_engines.query import Query, SearchResult, SearchType, today
 from tools_app.web.untrusted import enclose_results
 
 _ROOM = 5_000  # characters for all summaries, so that the result stays within its budget
@@ -88,7 +88,7 @@ def _query(arguments: SearchArguments) -> Query:
     )
 
 
-def _shown(results: Sequence[Found]) -> str:
+def _shown(results: Sequence[SearchResult]) -> str:
     if not results:
         return "Nothing was found. Try other words, or drop site and since."
     most = _ROOM // len(results)
@@ -96,7 +96,7 @@ def _shown(results: Sequence[Found]) -> str:
     return f"{enclose_results(entries)}\n{_HINT}"
 
 
-def _entry(number: int, item: Found, most: int) -> str:
+def _entry(number: int, item: SearchResult, most: int) -> str:
     cut = item.summary if len(item.summary) <= most else f"{item.summary[:most]}…"
     summary = " · ".join(filter(None, [item.date, cut]))
     picture = f"picture: {item.image}" if item.image else ""

@@ -52,13 +52,13 @@ async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
     command = _command(arguments, context)
     if arguments.background:
         return await _start(command, context)
-    async with _way_out(context) as outlet:
+    async with _outlet(context) as outlet:
         return await _run(replace(command, outlet=outlet), context)
 
 
-def _way_out(context: ToolContext) -> AbstractAsyncContextManager[Outlet | None]:
+def _outlet(context: ToolContext) -> AbstractAsyncContextManager[Outlet | None]:
     """To the hosts that an administrator allows for commands; without any, there is none."""
-    return outlet.opened(context.network) if context.network.only else nullcontext()
+    return outlet.open_outlet(context.network) if context.network.only else nullcontext()
 
 
 def _command(arguments: ShellArguments, context: ToolContext) -> Command:
@@ -76,7 +76,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
 
 async def _start(command: Command, context: ToolContext) -> ToolResult:
     """Leaves it running; what it says at once, above all why it does not start, is in the result."""
-    start = Start(sandbox=context.sandbox, command=command, way_out=_way_out(context), started=context.started)
+    start = Start(sandbox=context.sandbox, command=command, outlet=_outlet(context), started=context.started)
     job = jobs.start(context.session, start)
     try:
         text = await job.read(FIRST_WORDS_S)

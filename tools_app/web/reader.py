@@ -49,7 +49,7 @@ class Page:
     by: str = ""
 
 
-async def read(fetched: Fetched) -> Page:
+async def read_page(fetched: Fetched) -> Page:
     """Raises FetchFailed, with the reason, for what is no text and no document, or cannot be read."""
     if is_document(fetched.body, fetched.content_type):
         return await _document(fetched)
@@ -57,9 +57,9 @@ async def read(fetched: Fetched) -> Page:
     if kind not in _HTML and not _TEXT.fullmatch(kind):
         size = f"{'more than ' if fetched.truncated else ''}{len(fetched.body):,} bytes"
         raise FetchFailed(f"{fetched.url} is a file of type {kind}, {size}. Only text can be read here.")
-    text = await asyncio.to_thread(decode, fetched.body, fetched.charset, truncated=fetched.truncated)
+    text = await asyncio.to_thread(decode_text, fetched.body, fetched.charset, truncated=fetched.truncated)
     if kind in _HTML:
-        page = await extracted(text, fetched.url)
+        page = await extract_page(text, fetched.url)
         return Page(title=visible(page["title"]), text=visible(page["text"]))
     if kind.endswith("json"):
         text = await asyncio.to_thread(_indented, text)
@@ -106,7 +106,7 @@ def _indented(text: str) -> str:
     return "".join(pieces)
 
 
-def decode(body: bytes, declared: str = "", *, truncated: bool = False) -> str:
+def decode_text(body: bytes, declared: str = "", *, truncated: bool = False) -> str:
     """`declared` is the charset in the HTTP header; `truncated` allows half a character at the end. Never fails."""
     charsets = list(_candidates(body, declared))
     for flaws_allowed in (0, _FEW):
@@ -140,7 +140,7 @@ def _beyond_ascii(text: str) -> int:
     return len(text) - len(text.encode("ascii", errors="ignore"))
 
 
-async def extracted(html: str, url: str) -> dict[str, str]:
+async def extract_page(html: str, url: str) -> dict[str, str]:
     """The "title" and the "text" of a page, as Markdown; `url` makes its links whole. Raises FetchFailed."""
     try:
         page: dict[str, str] = await answer_of("tools_app.web.extraction", {"url": url}, html.encode(errors="replace"))

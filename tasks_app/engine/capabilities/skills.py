@@ -11,7 +11,7 @@ from tasks_app.run.context import TaskContext
 from tasks_app.runtime import threads
 from tools_app.errors import ToolError
 from tools_app.models import Skill
-from tools_app.skills.installed import SkillFolder, installed
+from tools_app.skills.installed import SkillFolder, installed_skills
 from tools_app.skills.reading import SkillText
 
 
@@ -52,4 +52,4 @@ class StoredSkills:
 
 
 def _installed() -> Mapping[str, SkillFolder]:
-    return installed(Path(settings.SKILLS_DIR))
+    return installed_skills(Path(settings.SKILLS_DIR))

@@ -10,7 +10,7 @@ from tasks_app.models import FileVersion, Session, Task
 from tasks_app.models.tool_call import folder_of
 from tasks_app.workspaces import workspace_of
 from tools_app.contract.effects import KeepVersion
-from tools_app.editing.changes import former, kept
+from tools_app.editing.changes import content_before, kept_versions
 
 
 @handles(KeepVersion)
@@ -21,9 +21,10 @@ def keep_version(effect: KeepVersion, changes: Changes) -> None:
 def restore(version: FileVersion) -> None:
     """The file holds again what it held then; what it holds now is kept as a version. Raises ToolError."""
     workspace, session = workspace_of(version.session), version.session
-    now = former(version.path, workspace) if workspace.is_file(version.path) else None
+    now = content_before(version.path, workspace) if workspace.is_file(version.path) else None
     content = version.content.read_bytes()
-    rows = [keep(session, None, effect) for effect in kept(version.path, now)]  # may delete the restored version
+    # the newest versions are kept: this may delete the restored one
+    rows = [keep(session, None, effect) for effect in kept_versions(version.path, now)]
     workspace.write_bytes(version.path, content)
     FileVersion.objects.bulk_create(rows)
 

@@ -18,7 +18,7 @@ def end_all(session):
     """As a restart does: the processes are gone, and what this process knew of them."""
 
     async def end():
-        for job in jobs.all_of(session):
+        for job in jobs.jobs_of(session):
             await job.end()
             jobs.forget(session, job.number)
 
@@ -31,7 +31,7 @@ def test_a_later_step_reads_and_ends_it(play):
     assert run.advance().state == "done"
     assert [status for status, _ in run.results()[:2]] == ["succeeded", "succeeded"]
     assert run.results()[1][1].startswith("[job 1 was ended]")
-    assert not held_resources.of(str(run.task.session_id))
+    assert not held_resources.held_for(str(run.task.session_id))
 
 
 def test_the_tool_is_there_only_while_one_runs(play):
@@ -57,12 +57,12 @@ def test_it_ends_with_its_session(play, by):
     before = below(os.getpid())
     run.advance()
     session, name, folder = run.task.session, str(run.task.session_id), run.task.session.workspace_path
-    assert held_resources.of(name)
+    assert held_resources.held_for(name)
     if by == "us":
         services.delete_session(session)
         assert not folder.exists()
     else:
         type(session).objects.all().delete()
         engine_holding.release_deleted()
-    assert not held_resources.of(name)
+    assert not held_resources.held_for(name)
     until(lambda: below(os.getpid()) <= before)

@@ -13,10 +13,10 @@ from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine.conftest import Run, call, result
 from tests.waiting import takes_less_than, until
 from tools_app import held_resources
-from tools_app.browser.program import installed
+from tools_app.browser.program import chromium_path
 from tools_app.models import AllowedAddress
 
-pytestmark = pytest.mark.skipif(not installed(), reason="no Chromium is installed")
+pytestmark = pytest.mark.skipif(not chromium_path(), reason="no Chromium is installed")
 PAGES = {"/": "<title>Shop</title><h1>Apples</h1><button onclick=\"this.textContent='Bought'\">Buy</button>"}
 
 
@@ -91,7 +91,7 @@ def test_stop_ends_a_visit_within_a_second(play: Callable[..., Run], site: pages
         services.stop(run.task)
         thread.join(60)
     assert run.results()[0][0] == "interrupted"
-    assert until(lambda: not held_resources.of(str(run.task.session_id)))
+    assert until(lambda: not held_resources.held_for(str(run.task.session_id)))
 
 
 def test_a_role_without_the_browser_never_sees_it(ask_http: Callable[..., Run], http_provider: Any) -> None:

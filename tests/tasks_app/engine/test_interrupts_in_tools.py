@@ -22,7 +22,7 @@ from tests.tasks_app.engine.conftest import Run
 from tests.tasks_app.engine.test_background_commands import end_all
 from tests.tools_app import mcp_servers
 from tests.waiting import check_bound, until
-from tools_app.browser.program import installed
+from tools_app.browser.program import chromium_path
 from tools_app.models import AllowedAddress, McpServer, McpTool, SearchEngine
 
 AT_ONCE = 5.0  # seconds: a tenth of one in the normal case; the rest is for a machine that has much else to do
@@ -81,7 +81,7 @@ def search(stage: Stage) -> tuple[Any, ...]:
 
 
 def browser(stage: Stage) -> tuple[Any, ...]:
-    if not installed():
+    if not chromium_path():
         pytest.skip("no Chromium is installed")
     return [("browser", {"action": "visit", "url": stage.site.url("/slow")})], [], stage.site.slow_is_asked.is_set
 

@@ -15,8 +15,8 @@ from tasks_app.record.turns import group
 from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tools_app.models import Skill, SkillFile
-from tools_app.skills.installed import installed
-from tools_app.skills.reading import BadSkill, read, unpacked
+from tools_app.skills.installed import installed_skills
+from tools_app.skills.reading import BadSkill, parse_skill, uploaded_skill
 
 TEXT = "---\nname: folding\ndescription: Fold maps.\n---\nFold along the crease.\n"
 
@@ -29,7 +29,7 @@ def folding(transactional_db):
 
 
 def test_the_shipped_skills_can_be_read():
-    assert {"data-analysis", "web-research", "written-report"} <= set(installed())
+    assert {"data-analysis", "web-research", "written-report"} <= set(installed_skills())
 
 
 def test_a_load_brings_text_and_files_and_is_remembered(play, folding):
@@ -122,12 +122,14 @@ def zipped(**members):
 
 
 def test_an_archive_is_unpacked_without_its_outer_folder():
-    skill = unpacked("folding.zip", zipped(**{"folding__SKILL.md": TEXT, "folding__a__b.txt": "x", "other.txt": "y"}))
+    skill = uploaded_skill(
+        "folding.zip", zipped(**{"folding__SKILL.md": TEXT, "folding__a__b.txt": "x", "other.txt": "y"})
+    )
     assert (skill.name, dict(skill.files)) == ("folding", {"a/b.txt": b"x"})
 
 
 def test_an_archive_that_leads_out_leads_nowhere():
-    skill = unpacked("x.zip", zipped(**{"SKILL.md": TEXT, "..__..__evil": "x"}))
+    skill = uploaded_skill("x.zip", zipped(**{"SKILL.md": TEXT, "..__..__evil": "x"}))
     assert dict(skill.files) == {}
 
 
@@ -143,11 +145,11 @@ def test_an_archive_that_leads_out_leads_nowhere():
 )
 def test_what_is_no_skill_is_said(text, said):
     with pytest.raises(BadSkill, match=said):
-        read(text)
+        parse_skill(text)
 
 
 def test_what_is_no_archive_is_said():
     with pytest.raises(BadSkill, match="no zip archive"):
-        unpacked("x.zip", b"PK\x03\x04 nonsense")
+        uploaded_skill("x.zip", b"PK\x03\x04 nonsense")
     with pytest.raises(BadSkill, match=r"no SKILL.md"):
-        unpacked("x.zip", zipped(a="b"))
+        uploaded_skill("x.zip", zipped(a="b"))

@@ -4,7 +4,7 @@ import pytest
 
 from tests.tools_app.sandbox.conftest import Server
 from tests.waiting import takes_less_than
-from tools_app.files.quota import held
+from tools_app.files.quota import bytes_held
 
 MIB = 1024**2
 
@@ -100,7 +100,7 @@ def test_a_command_that_fills_its_workspace_is_killed_within_a_second(server: Se
             "mkdir hidden; touch hidden/x; chmod 000 hidden; sh fill.sh", limits={"workspace": 20 * MIB}
         )
         assert outcome["out_of_space"]
-    assert held(server.workspace) < 400 * MIB
+    assert bytes_held(server.workspace) < 400 * MIB
 
 
 def test_a_file_with_holes_counts_what_it_takes(server: Server) -> None:
