@@ -1,1 +1,1 @@
-"""Arguments in, a result out. Tools declare what shall happen to our data; they never do it themselves."""
+"""Tools: arguments in, a result out. A tool declares what is to be stored; it never touches the database itself."""

@@ -1,4 +1,4 @@
-"""What can go wrong in a tool. The message is written for the model: what is wrong, and what to do instead."""
+"""Errors of tools. The message is for the model: what is wrong, and what to do instead."""
 
 
 class ToolError(Exception):
@@ -35,7 +35,7 @@ class FetchFailed(ToolError):
 
 
 class PageLost(ToolError):
-    """The page does not respond: it is busy with itself, and was closed. Visit it again, or another."""
+    """The page does not respond and was closed. Visit it again, or another one."""
 
 
 class NothingStored(ToolError):

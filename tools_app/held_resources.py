@@ -1,4 +1,4 @@
-"""What this process keeps for a session from one call to the next, such as an open page; it ends with the process."""
+"""What this process keeps for a session between calls, such as an open page; it ends with the process."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What is remembered, as a model reads it: data inside tags that it cannot close."""
+"""Remembered notes as a model reads them: data within tags that the notes cannot close."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which tools a user may see and run, and which calls a person must approve. Read anew before each step."""
+"""Which tools a user may see and run, and which calls a person must approve. Read again before each step."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,11 +27,11 @@ class Role:
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What holds for one user, in one session, at this moment.
+    """What one user may use, in one session, at this moment.
 
     `denied` are the names on the blacklists beside those of roles: the user's, the agent's, the session's. With
-    `safe_only`, tools and calls above the level safe are not there. `extra` are the tools of MCP servers, by name, and
-    `groups` what these servers are good for, by the name of the server.
+    `safe_only`, tools and calls above the level safe are not available. `extra` are the tools of MCP servers, by name;
+    `groups` say what these servers are good for, by the name of the server.
     """
 
     settings: Mapping[str, ToolSetting] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Ends what this process keeps for a session, when there is no session any more."""
+"""Ends what this process keeps for a session that is deleted."""
 
 from tools_app import held_resources
 from tools_app.mcp.pool import pool

@@ -84,7 +84,7 @@ async def test_a_document_is_written_section_by_section(
 
 async def test_an_unfinished_document_is_gone_on_with(call: Call, workspace: Workspace, model: Model) -> None:
     model.fails_at = 2
-    with pytest.raises(ToolError, match=r"1 of 3 sections stand in bees\.md.*Call generate again"):
+    with pytest.raises(ToolError, match=r"1 of 3 sections are in bees\.md.*Call generate again"):
         await call("generate", kind="document", prompt="On bees", path="bees.md")
     assert "## Origins" in workspace.read_bytes("bees.md").decode()
     model.fails_at = 0

@@ -61,7 +61,7 @@ def test_what_is_refused_is_there_with_its_reason(folder: Path) -> None:
     reasons = {path.parent.name: reason for path, reason in refused_skills(folder.parent).items()}
     assert reasons.keys() == {"broken", "latin", "closed"}
     assert "begins with front matter" in reasons["broken"]
-    assert "no UTF-8 text" in reasons["latin"]
+    assert "not UTF-8 text" in reasons["latin"]
     assert "cannot be read" in reasons["closed"]
 
 

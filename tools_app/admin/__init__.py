@@ -1,4 +1,4 @@
-"""The admin of what is decided about tools."""
+"""Admin pages for tools."""
 
 from tools_app.admin import mcp, policy, skills
 

@@ -1,4 +1,4 @@
-"""Choosing tools by name: those that this server has are ticked, others are written, for a tool may come later."""
+"""Form fields for tool names: known tools are ticked, others are typed, since a tool may be added later."""
 
 import re
 from collections.abc import Iterable, Sequence

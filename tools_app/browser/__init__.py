@@ -1,1 +1,1 @@
-"""A Chromium that all sessions of this process share: each has a page of its own, and nothing of the others'."""
+"""A Chromium that all sessions of this process share; each has its own page, isolated from the others."""

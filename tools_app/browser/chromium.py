@@ -1,4 +1,4 @@
-"""The Chromium process: started, held to its limits, and ended as a whole."""
+"""The Chromium process: its start, its limits and its end."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ _FLAGS = (
     *("--disable-domain-reliability", "--disable-sync", "--no-pings", "--disable-breakpad"),
     "--js-flags=--max-old-space-size=1024",  # MB, for each page
 )
-# What Chromium asks on its own, with a page's credential: it would tell which forms are on the page, and more.
+# What Chromium requests on its own, with a page's credential: it would reveal the forms on the page, and more.
 _CALLS_HOME = frozenset(
     {
         *("content-autofill.googleapis.com", "optimizationguide-pa.googleapis.com", "safebrowsing.googleapis.com"),
@@ -40,7 +40,7 @@ _CALLS_HOME = frozenset(
 
 
 class Chromium:
-    """`on_end` is called when it has ended by itself, or was killed for its hunger."""
+    """`on_end` is called when it has ended by itself, or was killed for using too much memory."""
 
     def __init__(self, on_end: Callable[[], None]) -> None:
         self._on_end = on_end
@@ -64,7 +64,9 @@ class Chromium:
                     env=_environment(folder),
                     args=_FLAGS,
                     chromium_sandbox=True,
-                    proxy={"server": self._proxy.address},  # without a credential: what is no page's passes nowhere
+                    proxy={
+                        "server": self._proxy.address
+                    },  # no credential: requests of no page are refused
                     handle_sigint=False,
                     handle_sigterm=False,
                     handle_sighup=False,
@@ -89,7 +91,7 @@ class Chromium:
         await self._ends.aclose()
 
     async def context(self, policy: NetworkPolicy) -> tuple[BrowserContext, Passage]:
-        """A browser within the browser: its own cookies and storage, and its own way through the proxy."""
+        """An isolated browser context: its own cookies and storage, and its own credential for the proxy."""
         assert self._browser is not None
         passage = self._proxy.open(policy, closed_hosts=_CALLS_HOME)
         context = await self._browser.new_context(
@@ -109,7 +111,7 @@ class Chromium:
 
 
 def _environment(folder: Path) -> dict[str, str | float | bool]:
-    """Nothing of the server's. What it writes, it writes into a folder that is gone with it."""
+    """Nothing of the server's environment. It writes into a folder that is deleted when it ends."""
     home = folder / "home"
     home.mkdir(mode=0o700)
     environment: dict[str, str | float | bool] = {
@@ -128,13 +130,13 @@ def _environment(folder: Path) -> dict[str, str | float | bool]:
 
 
 def _kill(started: Started) -> None:
-    """After an orderly end there is nobody left to kill."""
+    """After an orderly end there is nothing left to kill."""
     with suppress(ProcessLookupError):
         if process_groups.group_of(started.pid) == started:
             process_groups.signal_group(started.pid, signal.SIGKILL)
 
 
 def _reason(error: Error) -> str:
-    """What of Playwright's report a person can use."""
+    """The useful part of Playwright's report."""
     lines = [line.strip() for line in error.message.splitlines() if "sandbox" in line.lower() or "rror" in line]
     return (lines or error.message.splitlines() or ["no reason given"])[0][:300]

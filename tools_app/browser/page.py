@@ -28,7 +28,7 @@ _OWN = ("data", "blob", "about")  # the page itself
 
 
 class OpenPage:
-    """A window that a page opens is followed; when it closes, the one before it is seen again."""
+    """The newest window is the current one; when it closes, the one before it is current again."""
 
     def __init__(self, chromium: Chromium, context: BrowserContext, passage: Passage) -> None:
         self._chromium, self._context, self._passage = chromium, context, passage
@@ -54,7 +54,7 @@ class OpenPage:
                 await self._context.close()
 
     def begin(self, policy: NetworkPolicy) -> None:
-        """Before each action: what holds for it."""
+        """Before each action: sets the policy for it."""
         self._passage.renew(policy)
         self._events.take()
 
@@ -93,7 +93,7 @@ class OpenPage:
             await self._acted(self._page.mouse.wheel(0, 800 if direction == "down" else -800))
 
     async def screenshot(self, ref: str) -> bytes:
-        """A PNG of an element, or of what stands on the screen."""
+        """A PNG of an element, or of the screen."""
         try:
             if ref:
                 return await (await self._element(ref)).screenshot()
@@ -102,7 +102,7 @@ class OpenPage:
             raise not_done(error) from error
 
     async def view(self) -> str:
-        """The page as a model reads it: its elements with references, and what happened beside."""
+        """The page as a model reads it: its elements with references, and notes about events."""
         try:
             async with asyncio.timeout(ACTION_S):
                 title, tree = await self._page.title(), await self._page.aria_snapshot(mode="ai")
@@ -161,8 +161,8 @@ class OpenPage:
         await self._rest()
 
     async def _rest(self) -> None:
-        """Until the page has come to rest, or for some seconds: it may never do so."""
-        await asyncio.sleep(0.2)  # a click starts what it starts a moment later
+        """Waits until the page is idle, for some seconds at most."""
+        await asyncio.sleep(0.2)  # what a click triggers starts a moment later
         with suppress(Error):
             await self._page.wait_for_load_state("domcontentloaded", timeout=ACTION_S * 1000)
             await self._page.wait_for_load_state("networkidle", timeout=_REST_S * 1000)
@@ -194,7 +194,7 @@ def not_done(error: Error) -> ToolError:
     if "crashed" in error.message:
         return PageLost("The page crashed; it may have needed too much memory. It is closed.")
     if isinstance(error, TimeoutError):
-        return ToolError("That was not possible within some seconds: the element may be hidden, covered or disabled.")
+        return ToolError("That was not possible within a few seconds: the element may be hidden, covered or disabled.")
     return ToolError(f"The browser could not do this: {_first_line(error)}")
 
 
@@ -208,7 +208,7 @@ def why_refused(url: str, policy: NetworkPolicy) -> str:
     if url.split(":", 1)[0] in _OWN:
         return ""
     try:
-        check_url(str(URL(url).with_user(None)), policy)  # a name and a password were taken out by Chromium
+        check_url(str(URL(url).with_user(None)), policy)  # Chromium has already removed the name and the password
     except (AddressRefused, ValueError) as error:
         return str(error)
     return ""

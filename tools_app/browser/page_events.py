@@ -1,4 +1,4 @@
-"""What happens on a page that its view does not show."""
+"""Events on a page that its view does not show."""
 
 from playwright.async_api import BrowserContext, Dialog, Download, Page
 
@@ -7,7 +7,7 @@ _MOST_WORDS = 300
 
 
 class PageEvents:
-    """Notes what happens until they are taken. Nothing here waits for a person: dialogs are dismissed."""
+    """Collects notes until they are taken. Nothing waits for a person: dialogs are dismissed."""
 
     def __init__(self, context: BrowserContext) -> None:
         self._notes: list[str] = []

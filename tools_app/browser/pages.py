@@ -1,5 +1,4 @@
-"""Which sessions have a page open. The browser runs while one of them has: it starts with the first page and ends
-with the last."""
+"""Which sessions have a page open. The browser starts with the first page and ends with the last."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -47,7 +46,7 @@ class Pages:
         return page
 
     async def read_once(self, url: str, policy: NetworkPolicy, started: Callable[[Started], None]) -> tuple[str, str]:
-        """Address and HTML of a page that is opened only to be read. Raises ToolError."""
+        """Address and HTML of a page that is opened only for that. Raises ToolError."""
         name = f"read once: {uuid4().hex}"
         page = await self._add(name, policy, started)
         try:
@@ -78,7 +77,7 @@ class Pages:
         await self._stop_if_unused()
 
     def used(self, session: str, *, over: bool = False) -> None:
-        """Begins the time anew after which the page is closed."""
+        """Restarts the timer that closes the page."""
         if timer := self._idle.pop(session, None):
             timer.cancel()
         if not over and session in self._open:
@@ -91,7 +90,7 @@ class Pages:
             self._beside(self.close(session) if close else page.stop_loading())
 
     async def _running(self, started: Callable[[Started], None]) -> Chromium:
-        """The browser; an interrupt does not cut its start in two."""
+        """The browser; an interrupt does not cancel its start."""
         if self._chromium is None:
             self._chromium = asyncio.create_task(Chromium(self._lost).start(started))
         try:
@@ -109,7 +108,7 @@ class Pages:
                     await (await running).stop()
 
     def _lost(self) -> None:
-        """The browser has ended by itself: so have all pages."""
+        """The browser has ended on its own, and all pages with it."""
         sessions, self._open = list(self._open), {}
         running, self._chromium = self._chromium, None
         for session in sessions:

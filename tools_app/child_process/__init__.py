@@ -1,1 +1,1 @@
-"""Work that is killed with the call it belongs to: it runs in a child process of its own."""
+"""Work in a child process, which is killed when its call is cancelled."""

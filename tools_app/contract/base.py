@@ -1,4 +1,4 @@
-"""A tool: its definition, its handler, and what the two get and give."""
+"""A tool: its definition, its handler, and their inputs and outputs."""
 
 import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -72,7 +72,7 @@ class Judgement:
 @dataclass(frozen=True, kw_only=True)
 class ToolResult:
     """What the model reads (`content`) and sees (`images`, paths in the workspace), what shall be stored (`effects`),
-    and what only a page shows (`metadata`). A model that cannot see is told that there is a picture.
+    and what only a page shows (`metadata`). A model without vision only reads that there is a picture.
     """
 
     content: str
@@ -84,12 +84,12 @@ class ToolResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolContext:
-    """What a handler may use: places, the stored data it needs, and capabilities.
+    """What a handler may use: the workspace, the sandbox, the network policy, stored data and capabilities.
 
-    `session` names whose call it is, for what outlives it. `report` shows output while the tool runs, `started` tells
-    of a process group that now exists; both are called on the event loop. `output_schema` is that of the situation.
+    `session` identifies the caller, for what outlives the call. `report` shows output while the tool runs, `started`
+    records a new process group; both are called on the event loop. `output_schema` is that of the task's result.
     `groups` are the names of tools by the group that they are loaded with.
-    `secrets` are the values for the placeholders in the arguments, only for a tool that takes secrets.
+    `secrets` are the values of the placeholders in the arguments, only for a tool that takes secrets.
     """
 
     session: str
@@ -122,12 +122,12 @@ def always(situation: ToolVisibility) -> bool:
 @dataclass(frozen=True, kw_only=True)
 class ToolDefinition:
     """`judge` may only raise `danger`, never lower it; it sees the arguments, and what they name in the workspace.
-    `compact_template` is the line that stays of an old call.
+    `compact_template` is the line that replaces an old call in the context.
 
     `visible` says whether models see the tool in a situation; `shown` which of its arguments they see then, as a model
     of fewer actions or kinds, and `extended` what a situation adds to their schema. Calls are validated by `arguments`
-    all the same: what is not possible now, the handler says in a sentence of its own. A tool that `takes_secrets` finds
-    the values of placeholders in its context and puts them in itself, where they cannot do harm. `own_schema` is the
+    in any case: the handler explains what is not possible now. A tool that `takes_secrets` finds
+    the values of placeholders in its context and substitutes them itself, where that is safe. `own_schema` is the
     schema, as JSON, of a tool whose arguments are no model of ours; `group` the name by which it is loaded on demand.
     """
 
@@ -165,7 +165,7 @@ class ToolDefinition:
 
 @cache
 def schema_of(arguments: type[Arguments]) -> dict[str, Any]:
-    """Made once for each model of arguments: it costs a millisecond."""
+    """Cached for each model of arguments: it takes a millisecond."""
     return tidy(arguments.model_json_schema())
 
 

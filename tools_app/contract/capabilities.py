@@ -68,7 +68,7 @@ class AskModel(Protocol):
 
 
 async def no_model(prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str:
-    """Where nobody has wired a model."""
+    """Used if no model is connected."""
     raise ModelFailed("There is no model to ask here.")
 
 
@@ -82,7 +82,7 @@ class MakeMedia(Protocol):
 
 
 async def no_maker(prompt: str, *, kind: MediaKind) -> bytes:
-    """Where nobody has wired a model."""
+    """Used if no model is connected."""
     raise ModelFailed(f"There is no model that makes {kind} files here.")
 
 
@@ -93,7 +93,7 @@ class McpTarget(Protocol):
 
 
 async def no_server(server: str) -> McpEndpoint:
-    """Where nobody has set one up."""
+    """Used if none is set up."""
     raise ToolError(f"There is no MCP server called {server!r}.")
 
 
@@ -108,7 +108,7 @@ class Skills(Protocol):
 
 
 class NoSkills:
-    """Where there are none."""
+    """Used if there are none."""
 
     async def get(self, name: str) -> SkillText:
         raise ToolError(f"There is no skill called {name!r}.")
@@ -128,7 +128,7 @@ class Searches(Protocol):
 
 
 class NoSearches:
-    """Where nothing is set up and nothing is kept."""
+    """Used if nothing is set up or kept."""
 
     async def engines(self) -> Sequence[Engine]:
         return ()
@@ -144,14 +144,14 @@ class Memory(Protocol):
         """The nearest notes, best first."""
 
     async def own(self, named: str) -> Note:
-        """The person's own note of this number or text. Raises ToolError where it is not plain which one."""
+        """The person's own note of this number or text. Raises ToolError if that is ambiguous."""
 
     async def takes(self, text: str) -> bool:
         """Whether the note is new. Raises ToolError where there is no room."""
 
 
 class NoMemory:
-    """Where nothing is remembered."""
+    """Used if nothing is remembered."""
 
     async def search(self, question: str) -> Sequence[Note]:
         return ()
@@ -170,5 +170,5 @@ class StoredResult(Protocol):
 
 
 async def nothing_stored(number: int) -> str:
-    """Where there is no record."""
+    """Used if there is no record."""
     raise NothingStored()

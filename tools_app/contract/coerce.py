@@ -1,4 +1,4 @@
-"""Arguments as a model wrote them → arguments as the tool's schema means them, and valid."""
+"""Parses, coerces and validates the arguments that a model wrote."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def parse(text: str) -> dict[str, Any]:
     try:
         value = loads(text)
         if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text: it cannot be encoded
+            json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair cannot be encoded
     except (ValueError, RecursionError) as error:
         raise InvalidArguments(f"The arguments are not valid JSON ({error}). Send the whole call again.") from error
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What a tool may ask to be stored. The engine applies it in the transaction of the result."""
+"""What a tool may ask the engine to store. The engine applies effects in the transaction of the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ class Effect:
 
 @dataclass(frozen=True, kw_only=True)
 class Finish(Effect):
-    """The task is done; this is what its person gets."""
+    """The task is done; this is its result."""
 
     text: str
     attachments: Sequence[str] = ()
@@ -41,7 +41,7 @@ class PlanStep:
 
 @dataclass(frozen=True, kw_only=True)
 class SetPlan(Effect):
-    """The plan, whole, as it stands from now on."""
+    """The whole plan, in place of the earlier one."""
 
     steps: Sequence[PlanStep]
 
@@ -69,7 +69,7 @@ class KeepVersion(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadGroup(Effect):
-    """The tools of a group are there from now on, as long as the session lives."""
+    """The tools of a group are available from now on, in this session."""
 
     group: str
 

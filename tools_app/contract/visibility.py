@@ -1,4 +1,4 @@
-"""What of a task decides which tools a model sees, beside what an administrator allows."""
+"""The facts about a task that decide which tools a model sees, besides what an administrator allows."""
 
 from dataclasses import dataclass
 

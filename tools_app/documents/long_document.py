@@ -1,6 +1,6 @@
-"""A long document, written section by section into a file: after each section it is whole as far as it goes.
+"""Writes a long document section by section into a file, which is usable after each section.
 
-Until it is done, its outline stands in a comment at the top of the file. So whoever finds it can go on.
+Until it is done, its outline is a comment at the top of the file, so that a later call can continue it.
 """
 
 import asyncio
@@ -40,10 +40,10 @@ async def write(
     for number, section in enumerate(outline[before:], before + 1):
         report(f"Section {number} of {len(outline)}: {section.heading}\n")
         try:
-            words = await ask(_wish(prompt, outline, section, text), purpose="generate")
+            words = await ask(_section_prompt(prompt, outline, section, text), purpose="generate")
         except ModelFailed as error:
             raise ToolError(
-                f"{number - 1} of {len(outline)} sections stand in {path}. The next one failed: {error} "
+                f"{number - 1} of {len(outline)} sections are in {path}. The next one failed: {error} "
                 "Call generate again with the same path to go on."
             ) from error
         text += f"## {section.heading}\n\n{_body(words, section)}\n\n"
@@ -62,11 +62,11 @@ def _existing(path: str, workspace: Workspace) -> str:
 
 
 async def _outlined(prompt: str, ask: AskModel) -> list[Section]:
-    wish = (
+    request = (
         "Make the outline of a document. Answer with one line for each section, at most "
-        f"{MOST_SECTIONS}, in the form 'Heading: what stands in it'. No other lines.\n\nThe document:\n{prompt}"
+        f"{MOST_SECTIONS}, in the form 'Heading: what it contains'. No other lines.\n\nThe document:\n{prompt}"
     )
-    outline = _sections(await ask(wish, purpose="generate"))
+    outline = _sections(await ask(request, purpose="generate"))
     if not outline:
         raise ModelFailed("The model gave no outline. Try again, or say more about the document.")
     return outline
@@ -90,7 +90,7 @@ def _written(text: str) -> int:
     return len(re.findall(r"^## ", text.partition(_END)[2], re.MULTILINE))
 
 
-def _wish(prompt: str, outline: Sequence[Section], section: Section, text: str) -> str:
+def _section_prompt(prompt: str, outline: Sequence[Section], section: Section, text: str) -> str:
     headings = "\n".join(f"- {each}" for each in outline)
     tail = text.partition(f"{_END}\n")[2][-_TAIL:]
     return (

@@ -1,4 +1,4 @@
-"""What all formats share: what a document is for us, and that it may be unreadable."""
+"""What all formats share."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """`lines` are made while they are read: what nobody reads costs nothing."""
+    """`lines` are produced lazily."""
 
     title: str
     lines: Iterator[str]

@@ -1,4 +1,4 @@
-"""What the tool `file` does to files. Each change says what it did, shows the difference and keeps what was there."""
+"""How the tool `file` changes files. Each change reports what it did, shows a diff and keeps the earlier content."""
 
 import difflib
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""What changed between two versions of a file, as a unified diff of bounded size and cost."""
+"""A unified diff of two versions of a file, bounded in size and cost."""
 
 import difflib
 import re

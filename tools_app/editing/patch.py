@@ -127,7 +127,7 @@ def created(hunks: Sequence[Hunk]) -> bytes:
 
 
 def _place(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int, what: str) -> int:
-    """The index of its first line: the one it names if it fits there, else the nearest that does."""
+    """The index of its first line: the line it names if it fits there, else the nearest line where it fits."""
     named = hunk.start - 1 + shift
     if not hunk.old:
         return _insertion(lines, hunk, shift, what)
@@ -137,14 +137,14 @@ def _place(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int, what: str)
     fitting = [n for n in range(cursor, most + 1) if lines[n] == old[0] and lines[n : n + len(old)] == old]
     if not fitting:
         shown = "\n".join(line for line in old[:_SHOWN])
-        raise ToolError(f"{what} does not fit: these lines do not stand there exactly so, in this order:\n{shown}")
+        raise ToolError(f"{what} does not fit: the file does not contain exactly these lines in this order:\n{shown}")
     if len(fitting) > 1 and not hunk.start:
         raise ToolError(f"{what} fits in {len(fitting)} places. Give more lines around it, or its line number.")
     return min(fitting, key=lambda n: abs(n - named))
 
 
 def _insertion(lines: Sequence[str], hunk: Hunk, shift: int, what: str) -> int:
-    """A change without old lines stands behind the line it names."""
+    """A change without old lines is inserted after the line it names."""
     if lines == [""]:
         return 0
     if not hunk.start:

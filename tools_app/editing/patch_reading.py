@@ -1,4 +1,4 @@
-"""The text of a unified diff → what it says of each file. Wrong line counts are forgiven; unclear ones are not."""
+"""Parses unified diffs. Wrong line counts are tolerated; ambiguous changes are not."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What lies in a folder, and how it is shown to a model."""
+"""The entries of a folder, and how they are shown to a model."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Who owns workspaces, and who the programs run as that tools start."""
+"""The user who owns workspaces and runs the programs that tools start."""
 
 import os
 

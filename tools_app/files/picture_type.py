@@ -1,4 +1,4 @@
-"""Which files are pictures, told by their first bytes."""
+"""Recognizes pictures by their first bytes."""
 
 from typing import BinaryIO
 

@@ -1,4 +1,4 @@
-"""How much a workspace holds on disk, and a watch over it while a command runs."""
+"""How much a workspace holds on disk, measured once or monitored while a command runs."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ def bytes_held(root: Path, enough: int | None = None) -> int:
 
 
 class _Count:
-    """Each level on the way down holds a descriptor. What lies deeper than a few is `left`, to be entered anew."""
+    """Each level on the way down holds a descriptor. Deeper folders are `left` and entered again from the root."""
 
     def __init__(self, enough: int | None) -> None:
         self.total, self._enough = 0, enough
@@ -64,7 +64,7 @@ def _enter(parent: int, name: str) -> int:
     except PermissionError:  # a command may close a folder of its own; what it hides counts all the same
         place = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent)
         try:
-            os.chmod(f"/proc/self/fd/{place}", 0o700)  # that very folder, also when a link stands in its place by now
+            os.chmod(f"/proc/self/fd/{place}", 0o700)  # this exact folder, even if a link has replaced it
         finally:
             os.close(place)
         return safe_open.open_folder(parent, name)

@@ -1,7 +1,7 @@
-"""The way from a folder down to what lies beneath it, one name at a time.
+"""Opens files below a folder, one name at a time.
 
-No symbolic link is ever followed, not even one that is made meanwhile: each step opens a name within the folder that
-is already open, so that whoever swaps a folder for a link finds the door closed, not another house.
+No symbolic link is ever followed, not even one that is created meanwhile: each step opens a name within the folder that
+is already open, so replacing a folder with a link leads nowhere.
 """
 
 import errno

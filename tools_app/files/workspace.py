@@ -1,4 +1,4 @@
-"""A session's folder: the one place where tools read and write files, and the one door to it."""
+"""A session's folder: the only place where tools read and write files, and the only access to it."""
 
 import errno
 import os
@@ -109,7 +109,7 @@ class Workspace:
             return sorted(read_entries(folder), key=lambda entry: entry.name)
 
     def listed(self, path: str = ".") -> list[Entry]:
-        """The same, without what the server itself keeps in the root: that is there for who names it."""
+        """The same, without what the server itself keeps in the root; that must be named."""
         return [entry for entry in self.entries(path) if parts(path) or entry.name != RESULTS]
 
     def move(self, source: str, target: str) -> None:

@@ -1,4 +1,4 @@
-"""The files of one workspace, as they are, in a new one. Nothing outside of either is read or written."""
+"""Copies the files of one workspace into another. Nothing outside the two is read or written."""
 
 import os
 import stat

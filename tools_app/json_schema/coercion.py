@@ -1,7 +1,7 @@
-"""What values mean by a JSON Schema, as far as it is beyond doubt. Child processes import it: no library is needed.
+"""Coerces values to a JSON Schema where that is unambiguous. Child processes import it, so it needs no library.
 
-Strict about meaning: a text that says a number becomes that number, but nothing is guessed. True is not 1, "1_000"
-is no number. What does not fit stays as it is; whoever validates it then says so.
+Nothing is guessed: a text that spells a number becomes that number, but True is not 1, and "1_000" is not a number.
+What does not fit stays as it is, and validation reports it.
 """
 
 import json
@@ -80,7 +80,7 @@ def _by_option(value: Any, options: Sequence[Any], root: Any) -> Any:
 
 
 def _fits(value: Any, schema: Any, root: Any) -> bool:
-    """As far as can be seen without looking into it."""
+    """Judged without looking inside the value."""
     if not isinstance(schema, Mapping):
         return schema is not False
     if isinstance(reference := schema.get("$ref"), str):
@@ -164,7 +164,7 @@ def _number(value: Any) -> Any:
 
 
 def _list(schema: Mapping[str, Any], key: str) -> Sequence[Any]:
-    """Of a reference that leads to what is no schema, anything may be there."""
+    """A reference may lead to something that is not a schema, so any type is possible."""
     value = schema.get(key)
     return value if isinstance(value, list) else ()
 

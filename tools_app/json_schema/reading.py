@@ -1,4 +1,4 @@
-"""A person's schema, as it comes in."""
+"""Accepts JSON Schemas from outside: of people for results, of MCP servers for arguments."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _REFUSED = ("$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", 
 
 
 def schema_text(schema: Any) -> str:
-    """The schema as JSON text. Raises InvalidSchema, with the reason, for one that nobody could check or show."""
+    """The schema as JSON text. Raises InvalidSchema, with the reason, for one that cannot be checked or shown."""
     if not isinstance(schema, dict):
         raise InvalidSchema("It must be a JSON Schema, which is an object.")
     try:

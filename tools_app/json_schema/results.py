@@ -1,4 +1,4 @@
-"""A person's schema inside of the schema of a tool's arguments, as a model sees it."""
+"""The schema that a task's result must fit: shown to the model as an argument, and checked at the end."""
 
 import json
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def with_data(parameters: Mapping[str, Any], schema: str) -> dict[str, Any]:
 
 
 def _moved(value: Any, *, shared: Mapping[str, Any]) -> Any:
-    """The same with references to where things stand now."""
+    """The same, with references updated to the new places."""
     if isinstance(value, list):
         return [_moved(item, shared=shared) for item in value]
     if not isinstance(value, dict):
@@ -60,7 +60,7 @@ async def fitted_data(data: Any, schema: str) -> Any:
     try:
         answer = await answer_of("tools_app.json_schema.child", request, limits=_LIMITS)
     except NoAnswer as error:
-        raise InvalidArguments("data could not be checked against its schema in the time that there is.") from error
+        raise InvalidArguments("data could not be checked against its schema in time.") from error
     if answer["faults"]:
         raise InvalidArguments("; ".join(answer["faults"]))
     return answer["value"]

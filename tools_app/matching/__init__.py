@@ -1,4 +1,4 @@
-"""Searching a tree of files in a process of its own, so that no pattern and no tree can hold up the server.
+"""Searches a tree of files in a separate process, so that no pattern and no tree can block the server.
 
-The child imports the standard library and this package only; `child` is the server's side of it.
+The child imports the standard library, this package and `files` only; the tool `match` starts it.
 """

@@ -1,4 +1,4 @@
-"""What is asked of the searching process, and what it answers. Both travel as JSON."""
+"""The request to the search process, and its answer. Both are sent as JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from typing import Literal
 class Query:
     """`root` is the workspace, `names` lead to the folder (or the file) below it; `owner` is whom to search as.
 
-    After `seconds` the answer is what was found so far. When more than twice that time is over the process ends itself:
-    a fuse, should the server die and leave it with a pattern that never ends.
+    After `seconds` the answer is what was found so far. After more than twice that time the process ends itself: the
+    server may have died and left it with a pattern that never finishes.
     """
 
     root: str
@@ -28,7 +28,7 @@ class Query:
 class Answer:
     """`shown` of `total` matches are in `lines`. `complete`: the time was enough. `error`: why nothing was searched.
 
-    `unsearched` names what was met and not searched, a line for each reason.
+    `unsearched` names what could not be searched, a line for each reason.
     """
 
     lines: list[str]

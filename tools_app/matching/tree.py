@@ -1,6 +1,6 @@
 """The files below a folder, without those that .gitignore files leave out. No link is followed.
 
-What the server itself keeps in a workspace is there only for who names it.
+What the server itself keeps in a workspace is searched only if it is named.
 """
 
 import codecs
@@ -49,21 +49,21 @@ class Unsearched:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundFile:
-    """A file that was met on the way. `folder` is open only until the next one is asked for."""
+    """A file in the tree. `folder` is open only until the next file is requested."""
 
     path: str
     name: str
     folder: int
 
     def modified(self) -> float:
-        """Seconds since the epoch; 0 for what is gone meanwhile."""
+        """Seconds since the epoch; 0 if the file has disappeared."""
         try:
             return os.lstat(self.name, dir_fd=self.folder).st_mtime
         except FileNotFoundError:
             return 0
 
     def text(self) -> str:
-        """Undecodable bytes are replaced; empty for what is gone meanwhile. Raises Unsearchable."""
+        """Undecodable bytes are replaced; empty if the file has disappeared. Raises Unsearchable."""
         try:
             data = _read(self.folder, self.name)
         except FileNotFoundError:
@@ -80,7 +80,7 @@ class FoundFile:
 def files(root: str, names: Sequence[str], unsearched: Unsearched) -> Iterator[FoundFile]:
     """All files at `names` below `root`, each folder's by name. The rules of the folders above hold, too.
 
-    `unsearched` is told of links and of folders that cannot be entered. Raises OSError if there is nothing at `names`.
+    `unsearched` collects links and folders that cannot be entered. Raises OSError if there is nothing at `names`.
     """
     rules: list[Rule] = []
     for depth in range(len(names)):

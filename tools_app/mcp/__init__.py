@@ -1,1 +1,1 @@
-"""Tools of MCP servers. A child process of ours speaks to each: what a server breaks is that child, not a worker."""
+"""Tools of MCP servers. A child process talks to each server: a faulty server can only break that child."""

@@ -1,4 +1,4 @@
-"""Whether the arguments of a call fit the schema that its server gave: only then are they sent."""
+"""Checks the arguments of a call against the server's schema; only arguments that fit are sent."""
 
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
@@ -61,7 +61,5 @@ async def _in_child(request: dict[str, Any]) -> dict[str, Any]:
     try:
         answer: dict[str, Any] = await answer_of("tools_app.json_schema.child", request, limits=_LIMITS)
     except NoAnswer:
-        return {
-            "faults": ["they could not be checked against the schema that the server gave in the time that there is"]
-        }
+        return {"faults": ["they could not be checked against the server's schema in time"]}
     return answer

@@ -1,4 +1,4 @@
-"""The child's side: it holds one connection to one server, and answers requests, a line of JSON each.
+"""The child's side: holds one connection to one server, and answers requests, a line of JSON each.
 
 `{"do": "list"}` and `{"do": "call", "name", "arguments"}` are answered by `{"tools"}`, `{"result"}` or `{"error"}`,
 with `"ended"` if no more answers will come. Large answers of a server stop here.
@@ -58,7 +58,7 @@ async def _answer(client: Client, request: Mapping[str, Any]) -> dict[str, Any]:
         return {"result": result.model_dump(mode="json", by_alias=True, exclude_none=True)}
     except MCPError as error:
         if error.code == CONNECTION_CLOSED:
-            raise  # the server has ended, and so does this process: the next request starts both anew
+            raise  # the server has ended, and so does this process: the next request starts both again
         return {"error": str(error)[:2000]}
 
 
@@ -102,5 +102,5 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return error
 
 
-_channel = os.dup(1)  # whatever else writes to stdout shall not be taken for an answer
+_channel = os.dup(1)  # other output on stdout must not be mistaken for an answer
 os.dup2(2, 1)

@@ -1,4 +1,4 @@
-"""A connection to an MCP server, held by a child process. It hangs, dies or floods alone."""
+"""A connection to an MCP server, held by a child process: if it hangs, dies or floods, nothing else is affected."""
 
 import asyncio
 import json
@@ -105,7 +105,7 @@ class Connection:
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
-            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"},  # noqa: S108  nobody's home
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"},  # noqa: S108  a home without files
             limit=_LONGEST,
             start_new_session=True,
         )

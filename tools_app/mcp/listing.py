@@ -1,4 +1,4 @@
-"""What a server says of its tools, as far as it can be used here."""
+"""The tools that a server lists, as far as they can be used here."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ _LONGEST_DESCRIPTION = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class ListedTool:
-    """`schema` is JSON. `digest` changes with everything that a model is told of the tool."""
+    """`schema` is JSON. `digest` changes with everything that a model reads about the tool."""
 
     name: str
     description: str

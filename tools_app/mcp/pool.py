@@ -1,4 +1,4 @@
-"""The connections of this process: one for each session and server, closed when it is idle."""
+"""The connections of this process: one for each session and server, closed when idle."""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -21,14 +21,14 @@ from tools_app.mcp.pool import pool
 
 
 class McpArguments(Arguments):
-    """Whatever the server's schema says; `checking` reads them by it."""
+    """Anything; `mcp.arguments` checks them against the server's schema."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
 
 @lru_cache(maxsize=1024)
 def mcp_tool(*, server: str, tool: str, description: str, schema: str, digest: str, danger: str) -> ToolDefinition:
-    """Made once as long as nothing of it changes: so the tool list stays the same object. `digest` was confirmed."""
+    """Cached while nothing changes, so that the tool list stays the same object. `digest` was confirmed."""
 
     async def handler(arguments: McpArguments, context: ToolContext) -> ToolResult:
         return await call(server, tool, digest, arguments.model_dump(mode="json"), context)
@@ -54,7 +54,7 @@ async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], c
         if connection.known.get(tool) != digest:
             raise ToolError(
                 f"The tool {tool} of {server} has changed since an administrator confirmed it, so it was not called. "
-                "Use another way, or say that it must be confirmed anew."
+                "Use another way, or say that it must be confirmed again."
             )
         answer = await connection.ask({"do": "call", "name": tool, "arguments": arguments})
     return result_of(answer["result"], context.workspace)

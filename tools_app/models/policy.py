@@ -1,4 +1,4 @@
-"""How a tool is run here."""
+"""How tools run here, who may use them, and which internal addresses they may reach."""
 
 from django.conf import settings
 from django.contrib.auth.models import Group

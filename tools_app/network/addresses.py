@@ -1,4 +1,4 @@
-"""Which IP addresses are internal, in whatever way they are spelled."""
+"""Which IP addresses are internal, in every spelling."""
 
 import socket
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network

@@ -1,4 +1,4 @@
-"""The HTTP client of tools: it connects to addresses that the policy permits, and to no others."""
+"""Connections that tools make: only to addresses that the policy permits."""
 
 import asyncio
 import socket
@@ -77,7 +77,7 @@ async def connect(url: URL, policy: NetworkPolicy, resolver: AbstractResolver) -
 
 
 async def _addresses(host: str, port: int, resolver: GuardedResolver) -> Sequence[str]:
-    """What `host` leads to, judged: connecting to these very addresses leaves no time for another answer."""
+    """The permitted addresses of `host`. Connecting to exactly these leaves no room for a second DNS answer."""
     if address := literal_address(host):
         return [str(address)]
     try:

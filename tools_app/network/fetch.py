@@ -1,4 +1,4 @@
-"""One request, guarded and bounded in every way: where it goes, how long it takes, how much it brings."""
+"""One request with checks and limits: on its destination, its duration and its size."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

@@ -1,4 +1,4 @@
-"""Where tools may send requests: to the public internet, and to what an administrator allows beside it."""
+"""Where tools may send requests: to the public internet, and to internal hosts that an administrator allows."""
 
 import re
 from dataclasses import dataclass, replace

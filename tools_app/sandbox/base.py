@@ -1,4 +1,4 @@
-"""Where programs run that a tool starts: one small interface, several backends."""
+"""Where the programs that tools start run: one small interface, several backends."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 from tools_app.files.owner import Owner, workspace_owner
 from tools_app.sandbox.outlet import Outlet
 
-# Where a command sees its workspace and what is gone after it, if the backend can arrange it.
+# Where a command sees its workspace, and its temporary files, if the backend can arrange it.
 WORKSPACE = "/workspace"
 TEMPORARY = "/tmp"  # noqa: S108  not the server's
 
@@ -19,9 +19,9 @@ class Limits:
     """Bounds of one command. Sizes in bytes, times in seconds.
 
     `cpu_s`, `open_files` and `file_size` hold for each process, `memory` for each and for all together,
-    `temporary` for what it may write outside of its workspace, `workspace` for what that may hold in all, with what is
-    there already; None bounds it by the disk alone. `output` is how much is kept, `shown` how much is shown while it
-    runs, as much as is kept by default.
+    `temporary` for what it may write outside its workspace, `workspace` for the total size of the workspace, with what
+    is there already; None leaves it to the disk. `output` is how much is kept, `shown` how much is shown while it runs;
+    by default as much as is kept.
     """
 
     wall_s: float = 120
@@ -80,7 +80,7 @@ class Sandbox(Protocol):
     weakness: ClassVar[str]
 
     def probe(self) -> str:
-        """Really runs a command; returns the reason why this backend does not work here, or an empty string."""
+        """Runs a command; returns why this backend does not work here, or an empty string."""
 
     async def run(
         self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]

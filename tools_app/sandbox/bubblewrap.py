@@ -1,4 +1,9 @@
-"""Commands in Linux namespaces, set up by bubblewrap: own files, processes, users, and no network."""
+"""Commands in Linux namespaces, set up by bubblewrap: their own files, processes and users, and no network.
+
+If the server is root, a first bubblewrap gives up root for good. Folders above a workspace, or above the program bwrap,
+may be open to root alone; that stage mounts them where everybody can reach them. From there on root and other users
+take the same path: the command's user namespace belongs to an ordinary uid, which is what stops a fork bomb.
+"""
 
 import os
 from collections.abc import Callable, Sequence
@@ -37,7 +42,7 @@ class Bubblewrap:
 
     name: ClassVar[str] = "bubblewrap"
     weakness: ClassVar[str] = (
-        "Commands share the kernel with the server, and what they hold in memory together is watched, not fenced."
+        "Commands share the kernel with the server, and their total memory is monitored, not limited by the kernel."
     )
 
     def __init__(self, binary: Path) -> None:
@@ -83,7 +88,7 @@ def _call(binary: Path, options: Sequence[str], files: MemoryFiles, words: Seque
 
 
 def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[[Path], Path]) -> list[str]:
-    """What the command sees. `place` says where a path of the server stands now."""
+    """What the command sees. `place` maps a path of the server to where it is mounted now."""
     options = [*_NAMESPACES, *view.system(command.workspace), *view.settings()]
     for name, content in view.accounts(*user).items():
         options += ["--ro-bind-data", str(files.add(content)), name]
@@ -101,7 +106,7 @@ def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[
 
 
 class RootStage:
-    """Shows `sources` to a process that is `owner`. The first that a path lies in says where it stands."""
+    """Shows `sources` to a process that is `owner`. The first that contains a path decides where it is mounted."""
 
     def __init__(self, owner: Owner, *sources: Path) -> None:
         self._owner = owner
@@ -114,7 +119,7 @@ class RootStage:
         return [*_OPTIONS, *(word for bind in binds for word in bind)]
 
     def place(self, path: Path) -> Path:
-        """Where `path` stands in this stage."""
+        """Where `path` is mounted in this stage."""
         for source, place in self._places.items():
             if path.is_relative_to(source):
                 return place / path.relative_to(source)

@@ -35,11 +35,11 @@ _found: dict[tuple[str, bool], Sandbox] = {}
 
 
 def strongest(name: str = "", *, allow_local: bool = False) -> Sandbox:
-    """The sandbox called `name`; without a name the strongest that works, found out once per process;
-    a failure is tried anew.
+    """The sandbox called `name`; without a name the strongest that works. Probed once per process;
+    a failure is not remembered.
 
-    `allow_local` says that a single person uses this server: only then is `local`, which isolates nothing, fallen
-    back on. It may always be named. Blocks until the probes are done. Where nothing works, a NoSandbox says why.
+    `allow_local` says that a single person uses this server: only then `local`, which isolates nothing, is a fallback.
+    It may always be named. Blocks until the probes are done. If nothing works, a NoSandbox says why.
     """
     if known := _found.get((name, allow_local)):
         return known
@@ -53,7 +53,7 @@ def strongest(name: str = "", *, allow_local: bool = False) -> Sandbox:
 
 
 def forget() -> None:
-    """The next question is answered by new probes."""
+    """The next call probes again."""
     _found.clear()
 
 

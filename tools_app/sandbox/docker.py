@@ -29,7 +29,7 @@ class Docker:
 
     name: ClassVar[str] = "docker"
     weakness: ClassVar[str] = (
-        "Containers share the kernel with the server, and one outlives a killed server until its time is over."
+        "Containers share the kernel with the server, and a container outlives a killed server until its time limit."
     )
 
     def __init__(self, image: str = IMAGE) -> None:
@@ -79,7 +79,9 @@ def _script(command: Command) -> str:
     """What the container's shell reads: neither the command nor a value of its environment shows in `ps`."""
     values = environment(command, home=TEMPORARY).items()
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values)
-    bound = f"timeout -s KILL {command.limits.wall_s + 5:.0f}"  # in case that nobody is left to remove the container
+    bound = (
+        f"timeout -s KILL {command.limits.wall_s + 5:.0f}"  # in case the server dies and cannot remove it
+    )
     return f"{exports}exec {bound} $(command -v bash || echo sh) -c {shlex.quote(command.text)} </dev/null\n"
 
 

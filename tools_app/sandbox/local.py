@@ -1,4 +1,4 @@
-"""Commands as plain processes of this machine: for a server that one person uses alone."""
+"""Commands as plain processes of this machine, for a server with a single user."""
 
 import os
 import tempfile
@@ -17,7 +17,7 @@ class Local:
 
     name: ClassVar[str] = "local"
     weakness: ClassVar[str] = (
-        "Commands reach the network and every file that their user may read or write, "
+        "Commands can use the network and every file that their user may read or write, "
         "and a process that leaves its group outlives its command."
     )
 
@@ -33,7 +33,7 @@ class Local:
             if owner:
                 os.chown(home, *owner)
             program = Program(
-                # The kernel counts processes by user: only a uid that has no others can be limited so.
+                # The kernel counts processes per user: this limit works only for a uid that has no other processes.
                 words=limited_shell(command, count_processes=owner is not None),
                 environment=environment(command, home=home),
                 directory=command.workspace,

@@ -1,4 +1,4 @@
-"""A watch over what all processes of a command hold in memory together: rlimits count each for itself."""
+"""Monitors the memory of all processes of a command together: rlimits count each process separately."""
 
 import asyncio
 import resource

@@ -1,4 +1,4 @@
-"""The one way from a command to the network: a socket in its sandbox, behind which the filtering proxy decides."""
+"""A command's only access to the network: a socket in its sandbox that leads to the filtering proxy."""
 
 import asyncio
 import atexit
@@ -48,7 +48,7 @@ _proxies = weakref.WeakKeyDictionary()
 
 @dataclass(frozen=True, kw_only=True)
 class Outlet:
-    """`socket` is the proxy's, on the server; the credential is worth as much as the passage behind it."""
+    """`socket` is the proxy's, on the server; the credential is valid as long as its passage is open."""
 
     socket: Path
     user: str
@@ -64,7 +64,7 @@ class Outlet:
 
 @asynccontextmanager
 async def open_outlet(policy: NetworkPolicy) -> AsyncIterator[Outlet]:
-    """A way out for one command; afterwards it is closed, also for what the command may have left behind."""
+    """Network access for one command; closed afterwards, also for processes that the command left behind."""
     proxy, socket = await asyncio.shield(_running())
     passage = proxy.open(policy)
     try:
@@ -74,7 +74,7 @@ async def open_outlet(policy: NetworkPolicy) -> AsyncIterator[Outlet]:
 
 
 def _running() -> "asyncio.Task[tuple[FilteringProxy, Path]]":
-    """Commands that come at once wait for the same start."""
+    """One proxy for each event loop: concurrent commands wait for the same start."""
     loop = asyncio.get_running_loop()
     task = _proxies.get(loop)
     if task is None or (task.done() and task.exception()):
@@ -87,5 +87,5 @@ async def _start() -> tuple[FilteringProxy, Path]:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     proxy = FilteringProxy()
     await proxy.start(folder / "socket")
-    (folder / "socket").chmod(0o666)  # the folder is closed; only who is given the socket gets to it
+    (folder / "socket").chmod(0o666)  # the folder is private; only programs that are given the socket can reach it
     return proxy, folder / "socket"

@@ -1,4 +1,4 @@
-"""Whether a sandbox works here, found out by using it."""
+"""Whether a sandbox works here, determined by using it."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ def reason_against(sandbox: Sandbox) -> str:
 
 
 def _run(sandbox: Sandbox, command: Command) -> Outcome:
-    """In a thread with a loop of its own: the caller may stand on an event loop or not."""
+    """In a thread with a loop of its own: the caller may or may not be on an event loop."""
 
     async def run() -> Outcome:
         return await sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)

@@ -22,7 +22,7 @@ def group_of(pid: int) -> Started:
 
 
 def signal_group(pid: int, number: signal.Signals) -> None:
-    """A signal to the whole group, if there is anybody left in it."""
+    """Sends a signal to the whole group, if any process is left in it."""
     with suppress(ProcessLookupError):
         os.killpg(pid, number)
 

@@ -1,4 +1,4 @@
-"""A program as the operating system starts it: in a process group of its own, with nothing of the server's."""
+"""A program, started in its own process group and without the server's environment or descriptors."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ class Program:
 
 
 class MemoryFiles(ExitStack):
-    """Open until the end of the `with` block."""
+    """Files without a name, for what a program must read but `ps` must not show. Open until the `with` block ends."""
 
     def __init__(self) -> None:
         super().__init__()

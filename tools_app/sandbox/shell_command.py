@@ -1,6 +1,6 @@
-"""A command as words: the shell that runs it, held to limits by the kernel.
+"""What every backend does with a command: checks it, sets its environment, and runs it in a shell with kernel limits.
 
-Set inside of a sandbox, so that they bind the command and not the sandbox's own set-up.
+The limits are set inside the sandbox, so that they apply to the command and not to the sandbox's own set-up.
 """
 
 import os
@@ -15,12 +15,12 @@ MAX_TEXT = 120_000  # bytes; Linux takes 128 KiB for one argument
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
-# Not LD_PRELOAD and its kin: they would run code in the very programs that set the limits.
+# Not LD_PRELOAD and the like: they would run code in the programs that set the limits.
 _NAME = re.compile(r"(?!LD_|GLIBC_|MALLOC_)[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def limited_shell(command: Command, *, count_processes: bool = True, forwarded: bool = False) -> list[str]:
-    """bash if there is one, else sh; the first to be ended by the kernel when the machine's memory is short.
+    """bash if there is one, else sh; the first process that the kernel ends when memory is short.
 
     `forwarded`: with a proxy on loopback before it, which leads to the socket of the command's outlet.
     Memory is RLIMIT_DATA, not the address space: Node.js and Java reserve far more addresses than they use.
@@ -45,7 +45,7 @@ def check(command: Command) -> None:
     try:
         text = os.fsencode(command.text)
     except UnicodeEncodeError as error:
-        raise InvalidArguments("The command contains half a character. Send it again.") from error
+        raise InvalidArguments("The command contains an incomplete character. Send it again.") from error
     if b"\0" in text:
         raise InvalidArguments("The command contains a NUL character. Write such bytes as an escape, like '\\0'.")
     if len(text) > MAX_TEXT:

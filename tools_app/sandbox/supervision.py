@@ -1,4 +1,4 @@
-"""A program from its start to its end: read while it runs, held to its limits, and gone with all of its group."""
+"""Supervises a program: reads its output while it runs, enforces its limits, and ends its whole process group."""
 
 import asyncio
 import codecs
@@ -17,7 +17,7 @@ from tools_app.sandbox.program import Program
 _GRACE_S = 0.5  # between the request to end and the kill
 
 _CHUNK = 64 * 1024
-_PAUSE_S = 0.001  # after the bound: a program that floods gets about 60 MB/s and leaves the event loop to others
+_PAUSE_S = 0.001  # past the limit: a flooding program gets about 60 MB/s and leaves the event loop to others
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
@@ -72,7 +72,7 @@ async def _overflow(workspace: Path | None, most: int | None) -> None:
 
 
 async def _exit_of(pid: int) -> None:
-    """Returns when the process has exited. It stays a zombie: until it is reaped, its pid means nobody else."""
+    """Returns when the process has exited. It stays a zombie: until it is reaped, its pid is not used again."""
     loop = asyncio.get_running_loop()
     exited = asyncio.Event()
     descriptor = os.pidfd_open(pid)
@@ -95,7 +95,7 @@ async def _end(process: "Popen[bytes]", exited: "asyncio.Task[None]", reading: "
     await exited
     process.wait()
     await asyncio.wait({reading}, timeout=_GRACE_S)
-    reading.cancel()  # somebody outside of the group holds the other end
+    reading.cancel()  # a process outside the group holds the other end
     await asyncio.wait({reading})
 
 

@@ -51,7 +51,7 @@ def accounts(uid: int, gid: int) -> Mapping[str, str]:
 
 
 def devices_and_temporary(limits: Limits) -> list[str]:
-    """Options for /proc, /dev and /tmp. What lies in memory is bounded."""
+    """Options for /proc, /dev and /tmp. File systems in memory are limited in size."""
     in_memory = ("--size", str(limits.temporary), "--perms", "1777", "--tmpfs")
     devices = ["--proc", "/proc", "--dev", "/dev", *in_memory, "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
     return [*devices, *in_memory, TEMPORARY, "--dir", HOME]

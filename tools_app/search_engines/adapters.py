@@ -1,4 +1,4 @@
-"""Tavily. docs.tavily.com, "Tavily Search"."""
+"""One adapter for each kind of search engine. Its documentation is named in its docstring."""
 
 from collections.abc import Iterator
 from typing import Any

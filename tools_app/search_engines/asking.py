@@ -1,4 +1,4 @@
-"""Asks the engines that are set up, one after the other, until one answers."""
+"""Asks the configured engines, one after the other, until one answers."""
 
 import logging
 from collections.abc import Sequence

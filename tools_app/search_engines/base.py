@@ -1,4 +1,4 @@
-"""What an engine's adapter must bring: its request, and the results in its answer. The HTTP between is the same."""
+"""What an adapter provides: the request to its engine, and the results in the answer. The HTTP is the same for all."""
 
 import json
 from collections.abc import Iterable

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-# The engines that are asked, and no others: their hosts stand in docs/security.md.
+# The engines that are asked, and no others: docs/security.md lists their hosts.
 _BACKENDS = {"text": "duckduckgo, brave, mojeek", "news": "duckduckgo, yahoo", "images": "duckduckgo, bing"}
 _TIMEOUT_S = 8  # for each round of engines
 

@@ -1,4 +1,4 @@
-"""What is searched for, and what was found, in no engine's words."""
+"""A search and its results, independent of any engine."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""The background commands of all sessions that this process holds."""
+"""Commands that keep running in a session after the call that started them."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ KEPT = 64 * 1024  # characters of output that nobody has read yet; older ones go
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """What is started: a command in a sandbox, with its way to the network, if it has one."""
+    """What is started: a command in a sandbox, with access to the network if it has any."""
 
     sandbox: Sandbox
     command: Command
@@ -55,7 +55,7 @@ class Job:
 
     @property
     def ending(self) -> str:
-        """How it stands, in words. Raises ToolError if it could not be started."""
+        """Its state, as a sentence. Raises ToolError if it could not be started."""
         if not self._task.done():
             return f"job {self.number} is running"
         if self._task.cancelled():
@@ -148,7 +148,7 @@ class Jobs:
             self._jobs.pop(session, None)
 
     def used(self, session: str) -> None:
-        """Begins the time anew after which the session's jobs are ended."""
+        """Restarts the timer that ends the session's jobs."""
         if timer := self._idle.pop(session, None):
             timer.cancel()
         self._idle[session] = asyncio.get_running_loop().call_later(IDLE_S, self._leave, session)

@@ -1,4 +1,4 @@
-"""How dangerous a shell command is, judged as a whole: what it runs, and what that runs in turn."""
+"""How dangerous a shell command is: everything that it runs is judged, directly or through other programs."""
 
 import posixpath
 import re

@@ -11,7 +11,7 @@ from typing import TypeVar
 from tools_app.contract.base import Arguments
 from tools_app.shell import syntax
 
-_EXPANSIONS = {  # by the token that a placeholder stands in; what each needs to be one word and nothing more
+_EXPANSIONS = {  # by the token that contains the placeholder; each yields exactly one word
     (syntax.WORD, "plain"): '"${%s}"',
     (syntax.WORD, "literal"): "'\"${%s}\"'",
     (syntax.WORD, "escaped"): "'\"${%s}\"$'",
@@ -40,7 +40,7 @@ def as_variables(command: str, secrets: Mapping[str, str]) -> tuple[str, dict[st
 
 
 class _Reader(syntax.Reader):
-    """Remembers how what stands at a place must be written to be expanded there."""
+    """Remembers for each position how a variable must be written to be expanded there."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -65,13 +65,13 @@ class _Reader(syntax.Reader):
 
 
 def with_secrets(arguments: A, secrets: Mapping[str, str], *names: str) -> A:
-    """The arguments with the values in the texts `names`. It is for this call only: never stored, never shown."""
+    """The arguments with the values in the texts `names`. For this call only: they are never stored or shown."""
     texts = {name: text for name in names if isinstance(text := getattr(arguments, name), str)}
     return arguments.model_copy(update={name: with_values(text, secrets) for name, text in texts.items()})
 
 
 def with_values(text: str, secrets: Mapping[str, str]) -> str:
-    """`secrets` are values by placeholder. A value is not looked into: what it says is no placeholder."""
+    """`secrets` are values by placeholder. Placeholders within a value are not replaced."""
     return placeholders(secrets).sub(lambda found: secrets[found[0]], text) if secrets else text
 
 

@@ -1,7 +1,7 @@
 """Shell text → its simple commands, also those in pipes, subshells, substitutions and after `&&`.
 
-Made to judge a command before it runs, not to run it: it never raises, and where it is in doubt it rather sees a
-command too many. The grammar is POSIX's (Shell Command Language, 2.10) with bash's redirections.
+It serves to judge a command before it runs, not to run it: it never raises, and in doubt it reports one command too
+many. The grammar is POSIX's (Shell Command Language, 2.10) with bash's redirections.
 """
 
 import re
@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, field
 
 END = sys.maxsize
-SUBSTITUTION = "$(…)"  # stands in a word for what another command prints
+SUBSTITUTION = "$(…)"  # in a word, in place of the output of another command
 _MAX_DEPTH = 40
 
 _BLANK = re.compile(r"(?:[ \t\r]|#[^\n]*)+")
@@ -139,7 +139,7 @@ class Reader:
         return self._closers[-1] == "`" and self._text[self._at : self._at + 1] == "`"
 
     def _meaning(self, token: re.Match[str]) -> str:
-        """What a token stands for; what it opens is read to its end."""
+        """The text that a token means; what it opens is read to its end."""
         match token.lastgroup:
             case "command":
                 self.script("`" if token[0] == "`" else ")")

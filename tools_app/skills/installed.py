@@ -1,4 +1,4 @@
-"""The skills that come with the installation: those we ship, and the folders below a place that operators may fill."""
+"""Skills of the installation: the ones that are shipped, and folders that operators add."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ class SkillFolder:
 
 
 def installed_skills(*places: Path) -> Mapping[str, SkillFolder]:
-    """By name; a later place hides an earlier one. Each SKILL.md is read anew when it changed."""
+    """By name; a later place hides an earlier one. A SKILL.md that has changed is read again."""
     found: dict[str, SkillFolder] = {}
     for path in _paths(*places):
         if not isinstance(head := _head(path), BadSkill):

@@ -1,4 +1,4 @@
-"""A SKILL.md: front matter with name and description, then the instructions."""
+"""Reads skills: a SKILL.md with front matter and instructions, alone or in a zip archive with its files."""
 
 import io
 import lzma
@@ -43,7 +43,7 @@ class SkillText:
 
     @property
     def shown(self) -> str:
-        """What a model reads of it."""
+        """What a model reads."""
         return f'<skill name="{self.name}">\n{self.body}\n</skill>'
 
 
@@ -71,16 +71,16 @@ def decode_skill(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise BadSkill(f"{FILE} is no UTF-8 text.") from error
+        raise BadSkill(f"{FILE} is not UTF-8 text.") from error
 
 
 def remark(description: str) -> str:
-    """What is worth knowing about a description that is taken; mostly nothing."""
+    """A remark about a description that is accepted but unusual; empty for most."""
     if len(description) <= USUAL_DESCRIPTION:
         return ""
     return (
         f"Its description has {len(description):,} characters. It is taken here; other programs take at most "
-        f"{USUAL_DESCRIPTION:,}, and all of it stands in each prompt."
+        f"{USUAL_DESCRIPTION:,}, and all of it is part of each prompt."
     )
 
 
@@ -88,7 +88,7 @@ def _front(text: str) -> Mapping[str, object]:
     try:
         front = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise BadSkill(f"The front matter of {FILE} is no YAML: {str(error).splitlines()[0]}.") from error
+        raise BadSkill(f"The front matter of {FILE} is not YAML: {str(error).splitlines()[0]}.") from error
     if not isinstance(front, dict):
         raise BadSkill(f"The front matter of {FILE} names no fields.")
     return front
@@ -102,7 +102,7 @@ def uploaded_skill(name: str, data: bytes) -> SkillText:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _from(archive)
     except _UNREADABLE as error:
-        raise BadSkill("This is no zip archive that can be read.") from error
+        raise BadSkill("This is not a readable zip archive.") from error
 
 
 def _from(archive: zipfile.ZipFile) -> SkillText:
@@ -125,7 +125,7 @@ def _is_inside(path: PurePosixPath) -> bool:
 
 
 def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """What the head of a member says of its size need not be true."""
+    """A member may be larger than its header says."""
     with archive.open(info) as file:
         data = file.read(LARGEST + 1)
     if len(data) > LARGEST:

@@ -46,8 +46,8 @@ def possible(schema: dict[str, Any], situation: ToolVisibility) -> dict[str, Any
 
 @tool(
     name="generate",
-    description="""Makes a file with a model. For a document that is too long for one reply: an unfinished one
-    is gone on with when you call it again with the same path.""",
+    description="""Makes a file with a model. Also for a document that is too long for one reply: call it again with
+    the same path to continue an unfinished one.""",
     arguments=GenerateArguments,
     danger=Danger.MODERATE,
     target=Target.ENGINE,

@@ -23,7 +23,7 @@ from tools_app.sandbox.base import Started
 TIMEOUT_S = 20.0
 _HOUSE = Path(__file__).resolve().parents[2]
 _START = "import sys; sys.path.append(sys.argv[1]); from tools_app.matching.worker import main; main()"
-# -I and -S: nothing but the standard library and the house itself; nothing of the server's environment
+# -I and -S: only the standard library and this project; nothing of the server's environment
 COMMAND = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(_HOUSE)]
 
 

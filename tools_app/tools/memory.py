@@ -23,8 +23,8 @@ class MemoryArguments(Arguments):
 @tool(
     name="memory",
     description="""Notes about the person and their work that last over sessions. Search it before you say that you do
-    not know something they may have told you; remember lasting facts, wishes and decisions, not what only this task
-    needs, and no secrets; forget what is no longer true. The person sees every note and may delete it.""",
+    not know something they may have told you; remember lasting facts, preferences and decisions, not what only this
+    task needs, and no secrets; forget what is no longer true. The person sees every note and may delete it.""",
     arguments=MemoryArguments,
     danger=Danger.MODERATE,
     target=Target.ENGINE,

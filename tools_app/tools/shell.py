@@ -38,7 +38,7 @@ class ShellArguments(Arguments):
     name="shell",
     description=f"""Runs a command with bash (sh where there is none) in the workspace, {WORKSPACE}, and returns what it
     prints and its exit code. There is no terminal and nobody to answer questions: pass -y and the like. The section
-    environment says whether there is a network. Each call begins anew: only files below the workspace stay, not
+    environment says whether there is a network. Each call starts from scratch: only files below the workspace stay, not
     variables, the current folder, /tmp, or processes that were not started with background. Use relative paths. To
     read, write, edit or search files, prefer the tools file and match.""",
     arguments=ShellArguments,
@@ -57,7 +57,7 @@ async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
 
 
 def _outlet(context: ToolContext) -> AbstractAsyncContextManager[Outlet | None]:
-    """To the hosts that an administrator allows for commands; without any, there is none."""
+    """Network access to the hosts that an administrator allows for commands; none without such hosts."""
     return outlet.open_outlet(context.network) if context.network.only else nullcontext()
 
 
@@ -80,7 +80,7 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
     job = jobs.start(context.session, start)
     try:
         text = await job.read(FIRST_WORDS_S)
-    except asyncio.CancelledError:  # its number would never be told
+    except asyncio.CancelledError:  # the model would never learn its number
         await job.end()
         jobs.forget(context.session, job.number)
         raise

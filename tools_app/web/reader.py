@@ -1,4 +1,4 @@
-"""A fetched body → text: HTML as Markdown, JSON indented, other text as it is."""
+"""Turns a fetched body into text: HTML into Markdown, documents into text, JSON indented, other text unchanged."""
 
 import asyncio
 import codecs
@@ -34,7 +34,7 @@ _MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr":
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _FLAW = "\ufffd"
 _FEW = 0.25  # of the characters beyond ASCII: a wrong charset spoils nearly all of them, a fault of the page some
-_HEAD = 1024  # bytes; readers allow rubbish before the mark
+_HEAD = 1024  # bytes; PDF readers allow other bytes before the signature
 _NOT = ("text/", "application/java-archive", "application/vnd.android")
 
 _LIMITS = ChildLimits(wall_s=60, cpu_s=30)
@@ -42,7 +42,7 @@ _LIMITS = ChildLimits(wall_s=60, cpu_s=30)
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """`by` says by which other way it was read, where its server's answer alone did not show it."""
+    """`by` says how it was read if the server's response alone did not contain the text."""
 
     title: str
     text: str
@@ -50,7 +50,7 @@ class Page:
 
 
 async def read_page(fetched: Fetched) -> Page:
-    """Raises FetchFailed, with the reason, for what is no text and no document, or cannot be read."""
+    """Raises FetchFailed, with the reason, for anything that is neither text nor a document, or cannot be read."""
     if is_document(fetched.body, fetched.content_type):
         return await _document(fetched)
     kind = _kind(fetched)
@@ -93,7 +93,7 @@ def _kind(fetched: Fetched) -> str:
 
 
 def _indented(text: str) -> str:
-    """As it is where it cannot be indented: cut off, no JSON at all, or so deep that the indents would fill memory."""
+    """Unchanged if it cannot be indented: truncated, not JSON, or nested so deeply that indents would fill memory."""
     pieces, size = [], 0
     try:
         for piece in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(json.loads(text)):
@@ -146,7 +146,7 @@ async def extract_page(html: str, url: str) -> dict[str, str]:
         page: dict[str, str] = await answer_of("tools_app.web.extraction", {"url": url}, html.encode(errors="replace"))
         return page
     except NoAnswer as error:
-        raise FetchFailed(f"The page at {url} is too large or too intricate to be read.") from error
+        raise FetchFailed(f"The page at {url} is too large or too complex to be read.") from error
 
 
 _PDF, _ZIP = b"%PDF-", b"PK\x03\x04"
@@ -164,14 +164,14 @@ async def read_document(body: bytes, name: str) -> tuple[str, str]:
     try:
         answer = await answer_of("tools_app.documents.child", {}, body, limits=_LIMITS)
     except NoAnswer as error:
-        raise FetchFailed(f"The document {name} is too large or too intricate to be read.") from error
+        raise FetchFailed(f"The document {name} is too large or too complex to be read.") from error
     if "error" in answer:
         raise FetchFailed(f"The document {name} cannot be read. {answer['error']}")
     return answer["title"], answer["text"]
 
 
 async def read_by_service(service: ReaderService, url: str, policy: NetworkPolicy) -> Page:
-    """The page as the service reads it. It is told public addresses only. Raises AddressRefused, FetchFailed."""
+    """The page as the service reads it. It learns public addresses only. Raises AddressRefused, FetchFailed."""
     if policy.allows_by_name(parse_url(url)):
         raise FetchFailed("An internal page is not shown to the reader service.")
     headers = {"Accept": "text/plain"} | ({"Authorization": f"Bearer {service.key}"} if service.key else {})

@@ -1,12 +1,12 @@
-"""Text from the web, marked as data: between two lines that it cannot write itself."""
+"""Untrusted text from the web: without invisible characters, and marked as data between tags that it cannot forge."""
 
 import re
 
 PAGE, RESULTS = "web_page", "search_results"
 _TAG = re.compile(rf"<(?=\s*/?\s*({PAGE}|{RESULTS}))", re.IGNORECASE)
 
-# What no reader sees and no database takes: control characters, lone surrogates, and invisible characters that can
-# carry hidden words (zero-width, direction marks, tags).
+# What readers do not see or databases do not store: control characters, lone surrogates, and invisible characters that
+# can carry hidden words (zero-width, direction marks, tags).
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
     "\ud800-\udfff\U000e0000-\U000e007f]"
@@ -14,7 +14,7 @@ _INVISIBLE = re.compile(
 
 
 def enclose(url: str, text: str) -> str:
-    """`text` between <web_page url="…"> and </web_page>; such tags inside of it lose their meaning."""
+    """`text` between <web_page url="…"> and </web_page>; such tags within it are escaped."""
     address = url.replace('"', "%22").replace("<", "%3C").replace(">", "%3E")
     return f'<{PAGE} url="{address}">\n{_without_tags(text)}\n</{PAGE}>'
 

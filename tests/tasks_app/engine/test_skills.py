@@ -45,7 +45,7 @@ def test_a_load_brings_text_and_files_and_is_remembered(play, folding):
 def test_a_second_load_of_a_text_in_view_answers_so(play, folding):
     run = play(call("skill", name="folding"), call("skill", name="folding"), result())
     run.advance()
-    assert run.results()[1][1] == "The skill folding is loaded already: its text stands above in full."
+    assert run.results()[1][1] == "The skill folding is loaded already: its full text is above."
 
 
 def test_its_programs_can_be_run(play, folding):
@@ -149,7 +149,7 @@ def test_what_is_no_skill_is_said(text, said):
 
 
 def test_what_is_no_archive_is_said():
-    with pytest.raises(BadSkill, match="no zip archive"):
+    with pytest.raises(BadSkill, match="not a readable zip archive"):
         uploaded_skill("x.zip", b"PK\x03\x04 nonsense")
     with pytest.raises(BadSkill, match=r"no SKILL.md"):
         uploaded_skill("x.zip", zipped(a="b"))

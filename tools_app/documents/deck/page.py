@@ -13,7 +13,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """A picture as it stands in the workspace; `data` is base64."""
+    """A picture of the workspace; `data` is base64."""
 
     name: str
     media_type: str

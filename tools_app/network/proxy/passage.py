@@ -1,4 +1,4 @@
-"""The right to go through the proxy: a credential, where it leads, and how much may come back."""
+"""The right to use the proxy: a credential, a policy, and a limit on what may come back."""
 
 import asyncio
 import secrets
@@ -10,7 +10,7 @@ MOST_BYTES = 200 * 1000**2  # that come back between two calls of `renew`
 
 
 class Passage:
-    """Made by the proxy. `fault` is why the newest request that failed did so, for who asked for it.
+    """Made by the proxy. `fault` is why the last failed request failed.
 
     `closed_hosts` are never reached, whatever the policy says.
     """
@@ -23,7 +23,7 @@ class Passage:
         self._connections: set[asyncio.Task[None]] = set()
 
     def renew(self, policy: NetworkPolicy) -> None:
-        """Before each piece of work: what an administrator changed meanwhile holds from here on."""
+        """Before each piece of work: applies what an administrator has changed."""
         if policy != self.policy:
             self.policy = policy
             self.cut()

@@ -56,7 +56,7 @@ async def send_response(
     target: asyncio.StreamWriter,
     passage: Passage,
 ) -> None:
-    """The response, written anew and marked as the last one on its connection: another request would bypass the check.
+    """The response, rewritten and marked as the last one on its connection: another request would bypass the check.
 
     What a server sends after it, and trailers of its chunks, are dropped. Raises MalformedMessage.
     """

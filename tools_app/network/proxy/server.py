@@ -1,4 +1,4 @@
-"""The proxy: one listener on loopback or on a socket, which only those pass who hold a credential of it."""
+"""The proxy: one listener on loopback or on a Unix socket, for clients with a credential."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ _WHO = (
 
 
 class FilteringProxy:
-    """It resolves names itself, and connects to the very addresses that it judged. `resolver` is asked for them."""
+    """Resolves names with `resolver`, and connects to exactly the addresses that it has checked."""
 
     def __init__(self, resolver: AbstractResolver | None = None) -> None:
         self._resolver = resolver or aiohttp.ThreadedResolver()
@@ -58,7 +58,7 @@ class FilteringProxy:
         return passage
 
     def close(self, passage: Passage) -> None:
-        """Its credential is worth nothing from here on, and its connections end."""
+        """Its credential becomes invalid, and its connections end."""
         self._passages.pop(passage.user, None)
         passage.cut()
 
@@ -122,7 +122,7 @@ class FilteringProxy:
 
 
 def _refusal(error: ToolError) -> bytes:
-    """What the client gets instead of an answer; the field tells it from a server's own (RFC 9209)."""
+    """What the client gets instead of a response; Proxy-Status marks it as the proxy's own (RFC 9209)."""
     status, kind = (
         ("403 Forbidden", "destination_ip_prohibited")
         if isinstance(error, AddressRefused)
