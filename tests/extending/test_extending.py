@@ -14,7 +14,7 @@ from tests.extending.reminder import LONG_TASK, long_task
 from tests.server import ROOT
 from tools_app.hooks import base
 from tools_app.hooks.loading import plugins
-from tools_app.skills.installed import installed, refused
+from tools_app.skills.installed import installed_skills, refused_skills
 
 FOLDER = Path(__file__).parent
 _EXAMPLE = re.compile(r"`(tests/extending/[\w/.-]+)`:\n\n```\w+\n(.*?)```\n", re.DOTALL)
@@ -56,5 +56,5 @@ def test_the_reminder_is_said_once_in_a_long_task(monkeypatch: pytest.MonkeyPatc
 
 def test_the_skill_is_found_in_its_folder() -> None:
     folder = FOLDER / "skills"
-    assert "release-notes" in installed(folder)
-    assert refused(folder) == {}
+    assert "release-notes" in installed_skills(folder)
+    assert refused_skills(folder) == {}

@@ -64,9 +64,7 @@ class Chromium:
                     env=_environment(folder),
                     args=_FLAGS,
                     chromium_sandbox=True,
-                    proxy={
-                        "server": self._proxy.address
-                    },  # no credential: requests of no page are refused
+                    proxy={"server": self._proxy.address},  # no credential: requests of no page are refused
                     handle_sigint=False,
                     handle_sigterm=False,
                     handle_sighup=False,

@@ -137,7 +137,7 @@ def test_an_archive_that_leads_out_leads_nowhere():
     ("text", "said"),
     [
         ("no front matter", "begins with front matter"),
-        ("---\nname: [\n---\nx", "no YAML"),
+        ("---\nname: [\n---\nx", "not YAML"),
         ("---\nname: Has Space\ndescription: x\n---\nx", "small letters"),
         ("---\nname: a\n---\nx", "description"),
         ("---\nname: a\ndescription: b\n---\n", "instructions"),
