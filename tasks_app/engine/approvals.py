@@ -5,9 +5,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models import Approval
-from tasks_app.models.approval import Decision, Scope
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import Approval, CallStatus, Decision, Scope
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import ApprovalNeeded
 from tools_app.contract.base import Danger

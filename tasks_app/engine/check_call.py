@@ -16,8 +16,7 @@ from tasks_app.engine.closing import UNKNOWN
 from tasks_app.engine.hooks import Opinion, consult
 from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models.task import FailureCode
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import CallStatus, FailureCode
 from tasks_app.record.draft import Draft
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Aborted, Interrupt, LoopDetected, Refused, ReplyNeeded

@@ -6,8 +6,7 @@ from tasks_app import reminders
 from tasks_app.engine import step_settings, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.memory import search
-from tasks_app.models import TaskState
-from tasks_app.models.task import FailureCode
+from tasks_app.models import FailureCode, TaskState
 from tasks_app.reminders.before_step import Moment, due
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import LimitExceeded, Stopped

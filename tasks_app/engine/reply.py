@@ -7,9 +7,7 @@ from llm_app.types import LLMTurnResult, ToolCall
 from tasks_app import reminders
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models import ContextType, ToolCallLog
-from tasks_app.models.task import FailureCode
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import CallStatus, ContextType, FailureCode, ToolCallLog
 from tasks_app.record.draft import Draft
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Failed, NoToolCall

@@ -10,8 +10,7 @@ from tasks_app.engine.capabilities.tool_context import tool_context
 from tasks_app.engine.check_call import ClearedCall, reminder_of_cycle
 from tasks_app.engine.hooks import consult
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.models import TaskState
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import CallStatus, TaskState
 from tasks_app.record import images
 from tasks_app.record.draft import Draft
 from tasks_app.record.tokens import within_budget

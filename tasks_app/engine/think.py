@@ -12,8 +12,7 @@ from tasks_app.engine.compaction.summary import SummaryDue
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.reply import first_call
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models.context_cut import Cause
-from tasks_app.models.task import FailureCode
+from tasks_app.models import Cause, FailureCode
 from tasks_app.record.draft import Draft
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Aborted, Failed, LimitExceeded

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from tasks_app.models import Approval, Session
-from tasks_app.models.approval import Decision
+from tasks_app.models import Approval, Decision, Session
 from tools_app.models import ToolSetting
 
 

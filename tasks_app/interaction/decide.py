@@ -7,10 +7,7 @@ from django.utils import timezone
 from tasks_app.errors import NothingToAnswer
 from tasks_app.interaction import open_call
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models import Approval, Task
-from tasks_app.models.approval import Decision, Scope
-from tasks_app.models.task import WaitingFor
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import Approval, CallStatus, Decision, Scope, Task, WaitingFor
 from tasks_app.record.append import append
 from tasks_app.record.draft import Draft
 

@@ -4,8 +4,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from tasks_app.models import Approval, Session, Task
-from tasks_app.models.task import WaitingFor
+from tasks_app.models import Approval, Session, Task, WaitingFor
 
 
 def tasks_waiting_for(user: Any) -> QuerySet[Task]:

@@ -12,8 +12,7 @@ from llm_app.types import ToolCall
 from tasks_app import reminders
 from tasks_app.errors import NothingToAnswer
 from tasks_app.events import broadcast
-from tasks_app.models import ContextEntry, Task, ToolCallLog
-from tasks_app.models.task import WaitingFor
+from tasks_app.models import ContextEntry, Task, ToolCallLog, WaitingFor
 from tasks_app.record.draft import Draft, result
 from tasks_app.record.entry_json import call_json
 from tasks_app.record.images import KeptPicture

@@ -1,23 +1,27 @@
 """The rows of sessions and tasks, and of all that happened in them."""
 
 from tasks_app.models.agent import Agent, PromptSection, Workflow, WorkflowStep
-from tasks_app.models.approval import Approval
-from tasks_app.models.context_cut import ContextCut
+from tasks_app.models.approval import Approval, Decision, Scope
+from tasks_app.models.context_cut import Cause, ContextCut
 from tasks_app.models.entry import ContextEntry, ContextType
-from tasks_app.models.inbox import InboxMessage
+from tasks_app.models.inbox import InboxMessage, Mode
 from tasks_app.models.memory_note import MemoryNote, NoteVector
 from tasks_app.models.operations import EngineProcess, IdempotencyKey, Limits
 from tasks_app.models.session import Session, SessionMember
-from tasks_app.models.task import Task, TaskState
-from tasks_app.models.tool_call import FileVersion, Loaded, LoadedKind, ToolCallLog
+from tasks_app.models.task import FailureCode, Task, TaskState, WaitingFor
+from tasks_app.models.tool_call import CallStatus, FileVersion, Loaded, LoadedKind, ToolCallLog
 
 __all__ = [
     "Agent",
     "Approval",
+    "CallStatus",
+    "Cause",
     "ContextCut",
     "ContextEntry",
     "ContextType",
+    "Decision",
     "EngineProcess",
+    "FailureCode",
     "FileVersion",
     "IdempotencyKey",
     "InboxMessage",
@@ -25,13 +29,16 @@ __all__ = [
     "Loaded",
     "LoadedKind",
     "MemoryNote",
+    "Mode",
     "NoteVector",
     "PromptSection",
+    "Scope",
     "Session",
     "SessionMember",
     "Task",
     "TaskState",
     "ToolCallLog",
+    "WaitingFor",
     "Workflow",
     "WorkflowStep",
 ]

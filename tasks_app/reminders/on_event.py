@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from tasks_app.models import ContextEntry, ContextType
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import CallStatus, ContextEntry, ContextType
 from tasks_app.record.draft import Draft, reminder
 
 LONGEST_INSTRUCTIONS = 8000  # characters of the workspace's AGENTS.md

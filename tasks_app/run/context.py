@@ -8,8 +8,7 @@ from llm_app.abilities import Abilities
 from llm_app.models import Blob
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.interaction.open_call import OpenCall, open_call_in
-from tasks_app.models import Agent, ContextEntry, InboxMessage, Limits, Session, Task, ToolCallLog
-from tasks_app.models.inbox import Mode
+from tasks_app.models import Agent, ContextEntry, InboxMessage, Limits, Mode, Session, Task, ToolCallLog
 from tasks_app.run.loop_detector import LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
 from tasks_app.run.usage import Calibration

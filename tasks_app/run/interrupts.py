@@ -6,8 +6,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tasks_app.models import TaskState
-from tasks_app.models.task import FailureCode, WaitingFor
+from tasks_app.models import FailureCode, TaskState, WaitingFor
 from tasks_app.record.draft import Draft, notice
 
 

@@ -10,8 +10,7 @@ from django.utils import timezone
 from llm_app.budgets.allowance import Allowance
 from tasks_app.events import broadcast
 from tasks_app.interaction import next_task
-from tasks_app.models import ContextEntry, InboxMessage, Session, Task, TaskState
-from tasks_app.models.inbox import Mode
+from tasks_app.models import ContextEntry, InboxMessage, Mode, Session, Task, TaskState
 from tasks_app.models.task import ENDED
 from tasks_app.record.append import append, lock
 from tasks_app.record.draft import Draft

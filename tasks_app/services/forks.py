@@ -15,9 +15,7 @@ from llm_app.models import LogicalModel
 from llm_app.types import ToolCall
 from tasks_app import reminders, services
 from tasks_app.errors import Refusal
-from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState
-from tasks_app.models.task import FailureCode
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import CallStatus, ContextEntry, ContextType, FailureCode, Session, Task, TaskState
 from tasks_app.record.append import append
 from tasks_app.record.draft import Draft, notice, result
 from tasks_app.record.images import KeptPicture

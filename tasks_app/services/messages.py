@@ -20,11 +20,7 @@ from tasks_app.errors import (
 from tasks_app.events import broadcast
 from tasks_app.interaction import approver, next_task, open_call
 from tasks_app.interaction.decide import settle
-from tasks_app.models import Approval, InboxMessage, Session, Task, Workflow
-from tasks_app.models.approval import Scope
-from tasks_app.models.inbox import Mode
-from tasks_app.models.task import WaitingFor
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import Approval, CallStatus, InboxMessage, Mode, Scope, Session, Task, WaitingFor, Workflow
 from tasks_app.record import images
 from tasks_app.record.append import append, lock, storable, storable_json
 from tasks_app.record.images import KeptPicture

@@ -10,8 +10,7 @@ from django.db import DatabaseError, OperationalError, connection
 from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
 from tasks_app.events import event_loop, stream_buffer
-from tasks_app.models import Task
-from tasks_app.models.task import FailureCode
+from tasks_app.models import FailureCode, Task
 from tasks_app.run import affinity
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Failed

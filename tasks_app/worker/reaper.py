@@ -14,9 +14,7 @@ from django.db.models.functions import Now
 from tasks_app.errors import NothingToAnswer
 from tasks_app.interaction import open_call
 from tasks_app.interaction.decide import settle
-from tasks_app.models import Approval, Task
-from tasks_app.models.approval import Decision
-from tasks_app.models.task import WaitingFor
+from tasks_app.models import Approval, Decision, Task, WaitingFor
 from tasks_app.record.append import lock
 from tasks_app.runtime import process
 from tasks_app.runtime.wakeup import enqueue

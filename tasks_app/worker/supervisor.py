@@ -9,8 +9,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Exists, OuterRef, Q
 
-from tasks_app.models import EngineProcess, InboxMessage, Task
-from tasks_app.models.inbox import Mode
+from tasks_app.models import EngineProcess, InboxMessage, Mode, Task
 from tasks_app.run import affinity
 from tasks_app.runtime import cancellation, lease, process
 from tasks_app.worker import jobs, mcp_refresh, reaper

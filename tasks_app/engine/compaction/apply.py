@@ -9,9 +9,7 @@ from tasks_app.engine.compaction import summary
 from tasks_app.engine.compaction.lines import line_of
 from tasks_app.engine.compaction.measure import Measured, measure
 from tasks_app.engine.compaction.plan import CutPlanner, Move, Strategies
-from tasks_app.models import ContextCut, ContextEntry
-from tasks_app.models.context_cut import Cause
-from tasks_app.models.task import FailureCode
+from tasks_app.models import Cause, ContextCut, ContextEntry, FailureCode
 from tasks_app.record import tokens
 from tasks_app.record.cut import Cut
 from tasks_app.record.draft import Draft, notice

@@ -5,9 +5,7 @@ from functools import partial
 
 from tasks_app.engine import workflow
 from tasks_app.engine.effects.registry import Changes, handles
-from tasks_app.models import Loaded, LoadedKind, MemoryNote, TaskState
-from tasks_app.models.task import FailureCode
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import CallStatus, FailureCode, Loaded, LoadedKind, MemoryNote, TaskState
 from tasks_app.record.append import storable_json
 from tasks_app.run.interrupts import Failed, ReplyNeeded
 from tools_app.contract.effects import (
