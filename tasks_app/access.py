@@ -90,7 +90,7 @@ def may_write(user: Any, session: Session) -> bool:
 
 def _require_writable(user: Any, session: Session) -> None:
     if not may_write(user, session):
-        raise PermissionDenied("This session is shared with you for reading only.")
+        raise PermissionDenied("You have read-only access to this session.")
 
 
 class SignedOut(Exception):

@@ -12,17 +12,17 @@ class Refusal(Exception):
 
 
 class NothingToAnswer(Refusal):
-    """The task does not wait for this answer: it was given already, or the task went on."""
+    """The task is not waiting for this answer: it was already given, or the task has moved on."""
 
 
 class MayNotDecide(Refusal):
-    """This call waits for the word of somebody else."""
+    """This call is waiting for someone else's decision."""
 
     status = 403
 
 
 class OnlyThisCall(Refusal):
-    """This tool needs four eyes: each of its calls is approved by itself. Approve with the scope “once”."""
+    """This tool needs a second person: each of its calls is approved separately. Approve with the scope “once”."""
 
     status = 422
 
@@ -32,11 +32,11 @@ class TaskRunning(Refusal):
 
 
 class SchemaTooLate(Refusal):
-    """The task that runs has its schema, or none. Send this with the mode “queue”, or when the task has ended."""
+    """The schema of a running task cannot change. Send this with the mode “queue”, or after the task has ended."""
 
 
 class WorkflowTooLate(Refusal):
-    """A workflow starts with a task of its own. Send this message with the mode “queue”, or when the task has ended."""
+    """A workflow needs a task of its own. Send this message with the mode “queue”, or after the task has ended."""
 
 
 class InvalidMessage(Refusal):
@@ -58,4 +58,4 @@ class SecretRefused(Refusal):
 
 
 class SecretNameTaken(Refusal):
-    """There is a secret of this name already. Delete it first."""
+    """A secret with this name already exists. Delete it first."""

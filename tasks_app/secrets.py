@@ -67,8 +67,8 @@ class Kept:
         count = len(self.found)
         times = "in an entry" if count == 1 else f"in {count} entries"
         return (
-            f"{self.secret.name} is saved. Its value stands {times} of the record already: it is redacted there from "
-            "now on, but models and people may have seen it. Change it where it comes from."
+            f"{self.secret.name} is saved. Its value already appears {times} of the record: it is redacted there from "
+            "now on, but models and people may have seen it. Change it at its source."
         )
 
 

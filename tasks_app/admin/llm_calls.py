@@ -31,7 +31,7 @@ class ShowsRequest:
         return [*own, *urls]
 
     def _download(self, request: HttpRequest, call_id: UUID) -> HttpResponse:
-        """The very bytes, for those who may look at calls."""
+        """The exact bytes, for those who may view calls."""
         if not self.has_view_permission(request):  # type: ignore[attr-defined]
             raise PermissionDenied
         try:

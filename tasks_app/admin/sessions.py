@@ -183,4 +183,4 @@ class TaskAdmin(ReadOnlyAdmin):
         for task in active:
             services.stop(task)
             self.log_change(request, task, "Stopped.")
-        messages.success(request, f"{len(active)} told to stop." if active else "They had ended already.")
+        messages.success(request, f"{len(active)} asked to stop." if active else "They had already ended.")

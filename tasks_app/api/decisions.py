@@ -40,7 +40,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
 def require_may_approve(request: Request) -> None:
     """A token that an agent or its programs may hold says neither yes nor no. Raises PermissionDenied."""
     if request.auth is not None and not may_approve(request.auth):
-        raise PermissionDenied("This token may not approve. Sign in, or use a token of yours that may.")
+        raise PermissionDenied("This token may not approve calls. Sign in, or use one of your tokens that may.")
 
 
 class Stop(GenericAPIView[Task]):

@@ -115,7 +115,7 @@ def _uploaded(request: Request) -> bytes:
 
 
 def _too_large() -> TooLarge:
-    return TooLarge(f"A file has at most {LARGEST // 1024**2} MiB.")
+    return TooLarge(f"A file may have at most {LARGEST // 1024**2} MiB.")
 
 
 def files_after(workspace: Workspace, after: Place, folder: Place = ()) -> Iterator[tuple[str, int]]:

@@ -23,7 +23,7 @@ _SAID: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
     ((django.RequestDataTooBig,), (413, "The request is too large.")),
     ((django.BadRequest, django.SuspiciousOperation, UnreadablePostError), (400, "The request cannot be read.")),
 )
-_FAULT = (500, "The server made a mistake; an administrator finds it in the log.")
+_FAULT = (500, "The server failed; an administrator can find the details in the log.")
 
 
 PROBLEM = {
@@ -112,7 +112,7 @@ def _invalid(error: ValidationError) -> Problem:
 
 def _sentence(error: APIException) -> str:
     if isinstance(error, MethodNotAllowed):
-        return "This address does not answer to this method."
+        return "This method is not allowed here."
     return str(error.detail)
 
 

@@ -61,7 +61,7 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
 
     def validate_off_record(self, value: bool) -> bool:
         if self.instance is not None and value != self.instance.off_record:
-            raise serializers.ValidationError("This is chosen when a session is created. Create another one.")
+            raise serializers.ValidationError("This is set when a session is created. Create another session.")
         return value
 
     @extend_schema_field(TaskBriefSerializer(allow_null=True))

@@ -119,7 +119,7 @@ class LLMCallList(ListAPIView[LLMLog]):
 
 
 class LLMCallRequest(GenericAPIView[Any]):
-    """The very bytes that were sent, rebuilt from the record: redacted as they were then, and by what is secret now.
+    """The exact bytes that were sent, rebuilt from the record: redacted as they were then, and by what is secret now.
 
     `X-Request-Redacted: true` says that something has become secret since; else their SHA-256 is the call's.
     """

@@ -16,13 +16,13 @@ class EmptyNote(Refusal):
 
 
 class NoteTooLong(Refusal):
-    """A note has at most 1,000 characters. Make two of it, or a file."""
+    """A note may have at most 1,000 characters. Split it, or use a file."""
 
     status = 422
 
 
 class MemoryFull(Refusal):
-    """There are a thousand notes already. Delete some that are no longer true."""
+    """There are already 1,000 notes. Delete some that are no longer true."""
 
 
 class NotesOfTheTeam(Refusal):

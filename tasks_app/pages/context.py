@@ -172,7 +172,7 @@ def show_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse
 @signed_in
 @require_GET
 def download_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse:
-    """The very bytes."""
+    """The exact bytes that were sent."""
     session = visible_session(request.user, session_id)
     try:
         body = sent.sent_request(_call(session_id, call_id)).body

@@ -31,7 +31,7 @@ def add(request: Request) -> HttpResponse:
         edit.add(request.user, posted(request, "text"), for_team=bool(posted(request, "team")))
     except Refusal as error:
         return refused(request, "memory", error)
-    return done(request, "memory", "Remembered. Tasks are told from their next start on, where it fits.")
+    return done(request, "memory", "Saved. New tasks get this note when it matches their message.")
 
 
 @signed_in
@@ -58,7 +58,7 @@ def undo(request: Request, session_id: UUID) -> HttpResponse:
     session = visible_session(request.user, session_id)
     notes = MemoryNote.objects.of_user(request.user).filter(task__session=session, call_id=posted(request, "call"))
     deleted, _ = notes.delete()
-    return done(request, session, "The note is deleted." if deleted else "There is no such note any more.")
+    return done(request, session, "The note is deleted." if deleted else "This note no longer exists.")
 
 
 def _editable(request: Request, note_id: int) -> MemoryNote:

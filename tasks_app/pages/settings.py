@@ -28,7 +28,7 @@ class ProfileForm(forms.Form):
         max_length=4000,
         required=False,
         label="What should the agent know about you?",
-        help_text="Language, tone, format, standing wishes. It stands in the prompt of every task that you start.",
+        help_text="Language, tone, format, preferences. It is part of the prompt of every task that you start.",
         widget=forms.Textarea(attrs={"rows": 4, "placeholder": _EXAMPLE}),
     )
 
@@ -63,7 +63,7 @@ def profile(request: Request) -> HttpResponse:
     redactor = active_secrets.of_people([request.user.pk]).redactor
     request.user.preferences = redactor.redacted(form.cleaned_data["preferences"])
     request.user.save(update_fields=["preferences"])
-    return done(request, "settings", "Saved. It holds from your next task on.")
+    return done(request, "settings", "Saved. It applies from your next task on.")
 
 
 @signed_in

@@ -12,7 +12,7 @@ from tasks_app.replay.requests import NotRebuilt, SessionRequests, is_as_sent
 
 
 class RequestGone(Refusal):
-    """The record does not give back what was sent in this call. An administrator can look with manage.py replay."""
+    """This request can no longer be rebuilt from the record. An administrator can look into it with manage.py replay."""
 
 
 @dataclass(frozen=True, kw_only=True)

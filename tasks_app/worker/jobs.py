@@ -84,7 +84,7 @@ def _run(context: TaskContext) -> None:
         raise
     except Exception:
         logger.exception("task %s failed by a fault of the server", context.task.id)
-        _fail(context, FailureCode.INTERNAL, "The server made a mistake; an administrator finds it in the log.")
+        _fail(context, FailureCode.INTERNAL, "The server failed; an administrator can find the details in the log.")
 
 
 def _fail(context: TaskContext, code: FailureCode, detail: str) -> None:

@@ -38,7 +38,7 @@ def test_alt_and_enter_queue_a_message_for_the_next_task(chat: Chat):
     chat.start(script(call("shell", {"command": WAIT}), result("First.")))
     expect(chat.tool("shell")).to_contain_text("Running")
     chat.say(script(result("Second.")), key="Alt+Enter")
-    waiting = chat.page.get_by_role("list", name="Messages that wait")
+    waiting = chat.page.get_by_role("list", name="Waiting messages")
     expect(waiting).to_contain_text("waiting for the next task")
     chat.let_go()
     expect(chat.result("First.")).to_be_visible()

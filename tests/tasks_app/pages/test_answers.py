@@ -115,9 +115,9 @@ def test_the_inbox_collects_what_waits_and_counts_it(alices, asking):
 
 def test_the_inbox_is_empty_for_who_may_not_answer(browser, bob, charlie, asking):
     for somebody in (bob, charlie):
-        assert "Nothing waits for you." in browser(somebody).page("/inbox/")
+        assert "Nothing is waiting for you." in browser(somebody).page("/inbox/")
 
 
 def test_what_is_answered_is_no_longer_in_the_inbox(alices, asking, reply):
     reply(alices, "red")
-    assert "Nothing waits for you." in alices.page("/inbox/")
+    assert "Nothing is waiting for you." in alices.page("/inbox/")

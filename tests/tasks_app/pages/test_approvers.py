@@ -42,7 +42,7 @@ def test_the_word_counts_once(way, charlies, charlie, approving):
     approval = Approval.objects.get()
     assert (approval.decision, approval.decided_by) == ("approved", charlie)
     assert getattr(charlies, way)(address(), {"decision": "rejected"}).status_code == 404
-    assert "Nothing waits for you." in charlies.page("/inbox/")
+    assert "Nothing is waiting for you." in charlies.page("/inbox/")
 
 
 def test_the_owner_sees_for_whom_it_waits_and_may_only_reject(charlies, alices, approving):
@@ -50,7 +50,7 @@ def test_the_owner_sees_for_whom_it_waits_and_may_only_reject(charlies, alices, 
     assert "It waits for somebody who has the role reviewers." in page
     assert 'value="approved"' not in page
     assert 'value="rejected"' in page
-    assert "Nothing waits for you." in alices.page("/inbox/")
+    assert "Nothing is waiting for you." in alices.page("/inbox/")
     refused = alices.htmx(
         f"{approving.session.get_absolute_url()}approval/", {"decision": "approved", "call": "call_1"}
     )
@@ -61,7 +61,7 @@ def test_the_owner_sees_for_whom_it_waits_and_may_only_reject(charlies, alices, 
 @pytest.mark.parametrize("name", ["bob", "carol"])
 def test_nobody_without_the_role_finds_it(name, charlies, browser, request, approving):
     somebody = browser(request.getfixturevalue(name))
-    assert "Nothing waits for you." in somebody.page("/inbox/")
+    assert "Nothing is waiting for you." in somebody.page("/inbox/")
     assert somebody.post(address(), {"decision": "approved"}).status_code == 404
 
 
@@ -93,4 +93,4 @@ def test_a_form_that_we_did_not_make_is_refused(charlies, approving):
 def test_a_token_is_made_with_or_without_the_right_to_approve(may_approve, alices):
     alices.post("/settings/tokens/", {"name": "script"} | ({"may_approve": "on"} if may_approve else {}))
     assert ApiToken.objects.get().may_approve == may_approve
-    assert ("approves nothing" in alices.page("/settings/")) == (not may_approve)
+    assert ("cannot approve calls" in alices.page("/settings/")) == (not may_approve)

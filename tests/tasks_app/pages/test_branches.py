@@ -76,7 +76,7 @@ def test_htmx_is_led_to_the_fork(ran: Task, alices: Any, session: Any) -> None:
 
 
 def test_an_edited_message_starts_anew_in_a_fork(ran: Task, alices: Any, session: Any) -> None:
-    assert "Send it changed" in alices.page(session.get_absolute_url())
+    assert "Send the edited message" in alices.page(session.get_absolute_url())
     alices.post(f"{session.get_absolute_url()}fork/", {"seq": "1", "again": "yes", "content": "Else."})
     fork = Session.objects.get(parent=session)
     assert ContextEntry.objects.of(fork).first().content == "Else."

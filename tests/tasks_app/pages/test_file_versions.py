@@ -39,7 +39,7 @@ def test_each_content_that_was_replaced_or_deleted_is_kept(changed):
 
 def test_the_page_lists_them_and_puts_one_back(changed, alices):
     page = alices.get(f"{changed.get_absolute_url()}versions/").content.decode()
-    assert page.count("Put back") == 3
+    assert page.count("Restore") == 3
     oldest = FileVersion.objects.last()
     alices.post(f"{changed.get_absolute_url()}versions/{oldest.pk}/restore/")
     assert workspace_of(changed).read_bytes("a.txt") == b"one"

@@ -25,7 +25,7 @@ def test_a_fault_of_the_server_has_a_page_that_needs_nothing(alices, monkeypatch
     alices.raise_request_exception = False
     response = alices.get("/")
     assert response.status_code == 500
-    assert "The server made a mistake" in response.content.decode()
+    assert "The server had an internal error" in response.content.decode()
 
 
 def test_nobody_makes_an_account_for_themselves(browser):
