@@ -19,7 +19,7 @@ from tasks_app.models import Session, Task
 
 
 class Request(HttpRequest):
-    """What our middleware makes of a request of somebody who is signed in."""
+    """A request of a signed-in user, with what our middleware adds."""
 
     user: Any
     htmx: Any
@@ -62,7 +62,7 @@ def writable_session(user: Any, session_id: UUID) -> Session:
 
 
 def owned_session(user: Any, session_id: UUID) -> Session:
-    """Raises Http404, and PermissionDenied where it is somebody else's."""
+    """Raises Http404, and PermissionDenied where it belongs to someone else."""
     session = visible_session(user, session_id)
     if session.owner_id != user.pk:
         raise PermissionDenied("Only its owner can delete a session.")

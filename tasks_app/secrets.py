@@ -1,4 +1,4 @@
-"""Keeping a secret: the one way for page, REST, admin and programs. A value goes in and never comes out.
+"""Keeping a secret: the one way for page, REST, admin and programs. A value is never shown again.
 
 What was stored before it was secret: the record is redacted on reading, its copies in other tables are rewritten.
 """
@@ -83,7 +83,7 @@ def keep(owner: Any, name: str, value: str) -> Kept:
 
 
 def after_saving(secret: Secret) -> Kept:
-    """What follows when a value is saved: its copies are redacted, and it is said where in the record it stands."""
+    """After a value is saved: redacts its copies, and finds the entries of the record that contain it."""
     redactor = Redactor([(secret.name, secret.value)])
     everyone = get_user_model().objects.all()
     if secret.owner is None:
@@ -107,7 +107,7 @@ def why_not_kept(owner: Any, name: str, value: str) -> SecretRefused | None:
 
 
 def _why_not_redactable(owner: Any, name: str, value: str) -> str:
-    """What stands in a placeholder is never redacted."""
+    """The text of a placeholder is never redacted."""
     names = [name, *(name for name, _, _ in active_secrets.of_people([owner.pk] if owner else []).secrets)]
     if any(value in placeholder(name) for name in names):
         return "The value is the name of a secret, and names are shown. Choose another name."

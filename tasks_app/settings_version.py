@@ -1,4 +1,4 @@
-"""One number that every change of a setting raises, whoever makes it and how: triggers in the database do it.
+"""One number that every change of a setting increases, however it is made: triggers in the database do it.
 
 So a running task learns from one row whether anything that an administrator may change is still as it was. The table
 and the triggers are made after each `migrate`, where they are missing.

@@ -11,11 +11,11 @@ from tools_app.sandbox.choice import strongest
 
 
 def workspace_of(session: Session) -> Workspace:
-    """Its programs run as the owner of the folder: for a folder that `run_agent` was given, whoever that is."""
+    """Its programs run as the owner of the folder, also of a folder that `run_agent` was given."""
     path = session.workspace_path
     if session.workdir and workspace_owner():
         return Workspace(path, owner=(path.stat().st_uid, path.stat().st_gid))
-    most = None if session.workdir else Limits.current().workspace_bytes  # a folder that somebody named is theirs
+    most = None if session.workdir else Limits.current().workspace_bytes  # a folder that a user chose has no quota
     return Workspace(path, owner=workspace_owner(), most=most)
 
 

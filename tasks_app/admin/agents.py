@@ -109,7 +109,7 @@ class AgentAdmin(ModelAdmin):
         return [address, *super().get_urls()]
 
     def show_prompt(self, request: HttpRequest, agent_id: int) -> HttpResponse:
-        """The whole prompt, as a task of whoever looks would have it; `?mode=` for another way of calling tools."""
+        """The whole prompt, as in a task of the user who views it; `?mode=` for another way of calling tools."""
         agent = self.get_object(request, str(agent_id))
         if agent is None or not self.has_view_permission(request, agent):
             raise Http404()
@@ -155,7 +155,7 @@ class WorkflowStepInline(StackedInline):
     extra = 0
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """A new step stands below the others; dragging counts from 0."""
+        """A new step goes below the others; dragging counts from 0."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if db_field.name == "position":
             field.initial = _LAST

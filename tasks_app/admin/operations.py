@@ -55,7 +55,7 @@ class SecretAdmin(WriteOnlyAdmin):
         return str(secret.owner or ", ".join(role.name for role in secret.roles.all()) or "administrators")
 
     def save_model(self, request: HttpRequest, obj: Secret, form: Any, change: bool) -> None:
-        """A new value, or another owner's record: it is said where the value stands already."""
+        """The value or its owner may have changed: a message names the entries that already contain it."""
         super().save_model(request, obj, form, change)
         kept = secrets.after_saving(obj)
         if kept.found:

@@ -1,4 +1,4 @@
-"""Who calls: bearer tokens, and whether whoever came in may still stay."""
+"""Bearer tokens, and whether a client that was let in is still allowed."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class BearerTokenScheme(KnoxTokenScheme):  # type: ignore[no-untyped-call]  # re
 
 
 def may_approve(token: Any) -> bool:
-    """Whether this token's word counts. What is kept as a secret here is in the hands of agents, whoever made it."""
+    """Whether this token may approve calls: never if it is kept as a secret here, because agents can use it then."""
     kept = (secret.value for secret in Secret.objects.all())
     return token.may_approve and all(hash_token(value) != token.digest for value in kept)
 

@@ -122,7 +122,7 @@ class ApprovalList(ListAPIView[Approval]):
 
 
 class ApprovalDetail(GenericAPIView[Approval]):
-    """One of them, and the word on it, once. Whoever may not decide finds nothing here."""
+    """One of them, and the decision on it, once. For those who may not decide it is 404."""
 
     serializer_class = WaitingCallSerializer
 

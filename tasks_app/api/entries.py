@@ -45,7 +45,7 @@ class ToolCallSerializer(serializers.Serializer[Any]):
 
 
 class PictureSerializer(serializers.Serializer[Any]):
-    """A picture as models were given it: scaled down, in pixels. `path` is where its file stood in the workspace."""
+    """A picture as models got it: scaled down, in pixels. `path` is where its file was in the workspace."""
 
     sha256 = serializers.CharField()
     media_type = serializers.CharField()

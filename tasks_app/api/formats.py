@@ -64,7 +64,7 @@ class Text(serializers.CharField):
 
 
 class Seq(serializers.IntegerField):
-    """The number of an entry; 0 stands before the first."""
+    """The number of an entry; 0 means before the first."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"required": False, "default": 0, "min_value": 0, "max_value": MOST_ROWS, **options})

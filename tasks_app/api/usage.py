@@ -47,7 +47,7 @@ class UsedOnDaySerializer(UsedSerializer):
 class BudgetSerializer(serializers.Serializer[Standing]):
     """One limit. `limit` is `spent`, `reserved` by calls under way, and `left` together; all in `unit`.
 
-    `name` is that of the user or the role. A limit per task is shown as it stands before a task begins.
+    `name` is that of the user or the role. A limit per task is shown as it is before a task begins.
     """
 
     scope = serializers.ChoiceField([each.value for each in Scope], source="limit.scope")

@@ -1,4 +1,4 @@
-"""What happens in a session, told to whoever follows it. A message is a hint: the rows are the truth."""
+"""Tells followers of a session what happens in it. A message is only a hint: the rows are the truth."""
 
 import logging
 from concurrent.futures import Future

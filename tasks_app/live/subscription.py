@@ -92,7 +92,7 @@ class Follower:
             yield entry
 
     async def _current(self) -> AsyncIterator[dict[str, Any]]:
-        """Where things stand: the newest task's state, and the text that streams at this moment."""
+        """The current state: that of the newest task, and the text that is streaming now."""
         task = await self._newest_task()
         if task is None:
             return
@@ -140,11 +140,11 @@ class Follower:
 
     @_in_thread
     def _is_recorded(self, task: Task, stream: str) -> bool:
-        """Whether what streamed stands in an entry by now: a page that begins behind it must not show it twice."""
+        """Whether the streamed text is in an entry by now: a page that starts after it must not show it twice."""
         return ContextEntry.objects.filter(task=task, metadata__stream=stream).exists()
 
     def _visible(self) -> Session:
-        """Asked anew each time: rights may be taken while somebody follows."""
+        """Queried each time: access may be revoked while a client follows."""
         session = Session.objects.visible_to(self._user).filter(pk=self._session_id).first()
         if session is None:
             raise SessionGone()

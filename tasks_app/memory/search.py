@@ -25,7 +25,7 @@ _ASIDE = frozenset(
 
 
 def is_shared(context: TaskContext) -> bool:
-    """Whether others than the task's person read what stands in its session."""
+    """Whether anyone but the task's own user can read its session."""
     members = SessionMember.objects.filter(session=context.session.pk)
     return context.session.owner_id != context.task.started_by_id or members.exists()
 

@@ -27,7 +27,7 @@ class Scope(models.TextChoices):
 
 class ApprovalQuerySet(models.QuerySet["Approval"]):
     def waiting(self) -> "ApprovalQuerySet":
-        """Those that somebody may still decide; an expired one is a no already."""
+        """Those that can still be decided; an expired one counts as rejected."""
         waits = self.filter(decision=Decision.PENDING, tool_call__task__waiting_for=WaitingFor.APPROVAL)
         return waits.filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
 
@@ -35,10 +35,10 @@ class ApprovalQuerySet(models.QuerySet["Approval"]):
         return self.filter(decision=Decision.PENDING, expires_at__lte=Now())
 
     def decidable_by(self, user: Any) -> "ApprovalQuerySet":
-        """Those on which this person's word counts, as the tools are set up at this moment.
+        """Those that this person may decide, with the tools' settings of this moment.
 
-        A tool's approvers are the members of the role that its setting names; without one, whoever may write in the
-        session. With four eyes, never whoever started the task.
+        A tool's approvers are the members of the role that its setting names; without one, all who may write in the
+        session. With four eyes, never the person who started the task.
         """
         setting = ToolSetting.objects.filter(name=OuterRef("tool_call__name"))
         by_role = Exists(setting.filter(approvers__user=user))

@@ -19,7 +19,7 @@ class ContextCutQuerySet(models.QuerySet["ContextCut"]):
 
 
 class ContextCut(models.Model):
-    """`blob` is the address of what stands for all entries up to `seq`, as `Cut.text` writes it.
+    """`blob` is the address of what replaces all entries up to `seq`, as `Cut.text` writes it.
 
     Models with another window have cuts of their own. `masked_with` is the version of the secrets redacted in the blob;
     `summary_seq` the entry in which a model summed up what was cut, where an agent wants that.

@@ -76,7 +76,7 @@ class MemoryNote(models.Model):
 
 
 class NoteVector(models.Model):
-    """`values` are float32, as a vector of length 1. It stands for the text of the digest: another text needs another.
+    """`values` are float32, as a vector of length 1. It belongs to the text of the digest: other text needs another.
 
     `model` is the provider's name of it: vectors of two models have nothing in common.
     """

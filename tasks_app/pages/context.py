@@ -55,7 +55,7 @@ class Gauge:
 
 @dataclass(frozen=True, kw_only=True)
 class OutlineLine:
-    """`seq` is where it stands in the record; `last`, of several turns, where they end. 0 where it stands nowhere."""
+    """`seq` is its entry in the record; `last` that in which several turns end. 0 where there is none."""
 
     label: str
     text: str
@@ -87,7 +87,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_GET
 def entry(request: Request, session_id: UUID, seq: int) -> HttpResponse:
-    """Leads to where an entry stands in the conversation."""
+    """Redirects to an entry's place in the conversation."""
     session = visible_session(request.user, session_id)
     found = ContextEntry.objects.of(session).filter(seq=seq).first()
     if found is None:
@@ -126,7 +126,7 @@ def _readable(session: Session, row: ContextCut) -> Cut:
 def lines_of(block: str) -> Iterator[OutlineLine]:
     """All that the model is given in the place of old turns. Inside of a line no tag of ours can end.
 
-    What has no line, such as the text of a skill, stands between them.
+    Text without a line of its own, such as that of a skill, comes between them.
     """
     inside = block.removeprefix("<compacted_history>\n").removesuffix("\n</compacted_history>")
     place = 0

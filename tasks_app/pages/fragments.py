@@ -20,7 +20,7 @@ def viewing(session: Session, viewer: Any) -> dict[str, Any]:
 
 
 def now(session: Session, viewer: Any) -> dict[str, Any]:
-    """What the live pieces are rendered from, as things stand."""
+    """What the live pieces are rendered from, at this moment."""
     waiting = InboxMessage.objects.waiting_in(session).select_related("author")
     return {**viewing(session, viewer), "task": session.tasks.first(), "waiting": waiting}
 

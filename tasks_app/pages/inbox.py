@@ -1,4 +1,4 @@
-"""What waits for me: questions of my sessions, and the calls that I may approve, also in sessions of others."""
+"""What is waiting for me: questions of my sessions, and calls that I may approve, also in other people's sessions."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
@@ -32,7 +32,7 @@ def show(request: Request) -> HttpResponse:
 @signed_in
 @require_POST
 def decide(request: Request, approval_id: int) -> HttpResponse:
-    """The word of somebody who may approve this call, and may not see more of its session."""
+    """The decision of a user who may approve this call, but may not see the rest of its session."""
     approval = Approval.objects.decidable_by(request.user).select_related("tool_call__task__session")
     if (found := approval.filter(pk=approval_id).first()) is None:
         raise Http404()

@@ -1,4 +1,4 @@
-"""My memory: every note that my tasks may be told, and those of the team."""
+"""My memory: the notes that my tasks may get, and those of the team."""
 
 from uuid import UUID
 

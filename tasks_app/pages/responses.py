@@ -21,7 +21,7 @@ def done(request: Request, to: Any, said: str = "") -> HttpResponse:
 
 
 def refused(request: Request, to: Any, error: Refusal | ToolError, *, also: str = "") -> HttpResponse:
-    """Why it was not done, in a sentence. `also` are fragments that show how things stand instead."""
+    """Why it was not done, in a sentence. `also` are fragments that show the current state instead."""
     if request.htmx:
         status = error.status if isinstance(error, Refusal) else 409
         return render(request, "_toast.html", {"text": str(error), "level": "error", "also": also}, status=status)

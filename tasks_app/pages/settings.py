@@ -87,7 +87,7 @@ def delete_token(request: Request) -> HttpResponse:
 @signed_in
 @require_POST
 def save_secret(request: Request) -> HttpResponse:
-    """A value goes in and never comes out; the answer says where it stands already."""
+    """The value is never shown again; the answer says which entries already contain it."""
     form = SecretForm(request.POST)
     if not form.is_valid():
         return _page(request, secret=form)

@@ -15,7 +15,7 @@ from tasks_app.record.session_secrets import redactor_of
 
 
 def lock(session: Session) -> Session:
-    """Locks the session's row until the end of the transaction: whoever writes in a session takes this first."""
+    """Locks the session's row until the end of the transaction: every writer of a session takes this lock first."""
     return Session.objects.select_for_update().only("last_seq", "chain_head").get(pk=session.pk)
 
 

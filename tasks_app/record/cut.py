@@ -1,4 +1,4 @@
-"""What stands in requests for the beginning of a session, and all messages that follow it. Pure.
+"""What replaces the beginning of a session in requests, and the messages that follow it. Pure.
 
 A cut's text is kept as a blob, from which replay reads it again.
 """
@@ -20,7 +20,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """`block` stands for all entries up to `seq`; `views` says by seq what is sent as the content of some behind it.
+    """`block` replaces all entries up to `seq`; `views` maps the seq of some later ones to what is sent instead.
 
     `masked_with` is the version of the secrets that were redacted in both.
     """

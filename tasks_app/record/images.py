@@ -33,7 +33,7 @@ class UnreadablePicture(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class KeptPicture:
-    """`sha256` is the address of the blob, whose content is base64; `path` is where the file stood."""
+    """`sha256` is the address of the blob, whose content is base64; `path` is where the file was."""
 
     sha256: str
     media_type: str

@@ -8,13 +8,13 @@ from typing import Any
 from tools_app.editing import diff
 
 LONGEST = 200_000  # characters of one text; the download has all
-_DATA = 2_000  # characters without white space: a picture, which nobody reads
+_DATA = 2_000  # characters without white space: a picture, which is not for reading
 _HEAD = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A field of the request, such as its messages; small ones stand together under "parameters"."""
+    """A field of the request, such as its messages; small ones are together under "parameters"."""
 
     name: str
     text: str

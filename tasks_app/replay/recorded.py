@@ -15,7 +15,7 @@ from tasks_app.record.serialize import thinking_of
 _ASIDE = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)
 _FROM_OUTSIDE = (CallStatus.REJECTED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
 
-_SHOWN, _BEFORE = 120, 20  # characters of what differs, and of what stands before it
+_SHOWN, _BEFORE = 120, 20  # characters of what differs, and of what comes before it
 
 
 class Divergence(Exception):

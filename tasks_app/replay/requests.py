@@ -73,11 +73,11 @@ class SessionRequests:
             raise NotRebuilt(f"{log.adapter} in version {log.adapter_version} is not known here") from None
         try:
             return adapter.body(self.prompt(log), RouteParameters.from_json(log.parameters))
-        except (ValueError, KeyError, TypeError) as error:  # somebody has changed what it is made of
+        except (ValueError, KeyError, TypeError) as error:  # its parts were changed by hand
             raise NotRebuilt(f"what it refers to cannot be read ({type(error).__name__})") from error
 
     def prompt(self, log: LLMLog) -> Prompt:
-        """As it was sent: with placeholders where the door redacted something. Raises NotRebuilt."""
+        """As it was sent: with placeholders where the LLM client redacted something. Raises NotRebuilt."""
         if not log.system_blob:
             raise NotRebuilt("its prompt was not kept")
         return Prompt(

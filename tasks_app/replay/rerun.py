@@ -2,7 +2,7 @@
 
 What is compared: each request (system prompt, tool list, bytes) with the one that the engine would send now, and each
 entry that the engine makes of an answer: the call, a refusal, a reminder. What people wrote, what tools gave, and where
-the cut stood is taken from the record. Nothing is written.
+the cut was is taken from the record. Nothing is written.
 """
 
 import difflib

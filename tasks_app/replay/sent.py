@@ -12,12 +12,12 @@ from tasks_app.replay.requests import NotRebuilt, SessionRequests, is_as_sent
 
 
 class RequestGone(Refusal):
-    """This request can no longer be rebuilt from the record. An administrator can look into it with manage.py replay."""
+    """This request can no longer be rebuilt from the record. An administrator can check it with manage.py replay."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """`body` are the very bytes, unless what has become secret since had to be redacted in them (`is_redacted`)."""
+    """`body` is exactly what was sent, except for later secrets, which are redacted (`is_redacted`)."""
 
     body: bytes
     is_redacted: bool

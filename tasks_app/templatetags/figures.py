@@ -93,7 +93,7 @@ def left_label(limit: Limit) -> str:
 
 @register.simple_tag
 def standings(task: Task, viewer: Any) -> list[Standing]:
-    """The limits that bind a task, for the person who started it; how others' budgets stand is not for everybody."""
+    """The limits that bind a task, for the person who started it; other people's budgets are not shown."""
     if viewer.pk != task.started_by_id:
         return []
     return counters.standings(limits.binding_limits(task.started_by_id, task.pk))

@@ -37,7 +37,7 @@ def test_its_bytes_can_be_downloaded_by_those_who_may_see_calls(call: Any, brows
 
 def test_a_call_without_its_prompt_says_so(db: None, browser: Client) -> None:
     page = browser.get(f"{CALLS}{factories.log().pk}/change/").content.decode()
-    assert "does not give back what was sent" in page
+    assert "can no longer be rebuilt" in page
 
 
 def test_a_session_s_record_is_checked_on_demand(call: Any, browser: Client) -> None:

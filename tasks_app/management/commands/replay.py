@@ -1,4 +1,4 @@
-"""Rebuilds LLM requests from the record: one a line, in the very bytes that were sent. --verify proves that they are.
+"""Rebuilds LLM requests from the record: one a line, as the exact bytes that were sent. --verify proves that they are.
 
 The exit status is 1 if a request or a chain is not what it was, or a re-run goes another way.
 """

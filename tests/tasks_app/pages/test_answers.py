@@ -38,7 +38,7 @@ def test_a_second_answer_is_refused_and_shows_the_first(alices, browser, carol, 
     second = reply(browser(carol), "blue")
     assert second.status_code == 409
     page = second.content.decode()
-    assert "was given already" in page
+    assert "was already given" in page
     assert 'hx-swap-oob="true"' in page
     assert ">red<" in page
     assert ContextEntry.objects.filter(context_type="tool_result").count() == 1

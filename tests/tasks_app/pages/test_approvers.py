@@ -27,7 +27,7 @@ def test_the_call_stands_in_the_inbox_and_nothing_else(charlies, session, approv
     page = charlies.page("/inbox/")
     assert "rm -rf build" in page
     assert "Deletes a folder" in page
-    assert "alice has started the task" in page
+    assert "alice started the task" in page
     assert "waiting for you" in page
     assert "A private matter" not in page
     assert "Please." not in page

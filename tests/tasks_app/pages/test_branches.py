@@ -54,7 +54,7 @@ def test_what_became_secret_is_redacted_on_the_page_too(ran: Task, alices: Any, 
     log = LLMLog.objects.latest("created_at")
     page = alices.page(f"{session.get_absolute_url()}calls/{log.id}/")
     assert SECRET not in page
-    assert "has become a secret since" in page
+    assert "has since become a secret" in page
 
 
 def test_others_see_no_call(ran: Task, browser: Any, charlie: Any, session: Any) -> None:

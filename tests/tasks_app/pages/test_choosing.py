@@ -48,7 +48,7 @@ def test_the_agent_of_a_session_can_be_changed(alices, session):
 def test_a_workflow_for_a_task_that_runs_is_refused_in_a_sentence(alices, session, task, release):
     answer = alices.htmx(f"{session.get_absolute_url()}messages/", {"content": "Now.", "workflow": "Release"})
     assert answer.status_code == 409
-    assert "A workflow starts with a task of its own." in answer.content.decode()
+    assert "A workflow needs a task of its own." in answer.content.decode()
 
 
 def test_a_blocked_step_asks_on_the_page(alices, session, called):

@@ -49,7 +49,7 @@ def entries(task, called):
 
 def test_it_is_kind_where_nothing_is_cut_and_nobody_has_answered(alices, address):
     page = alices.page(address)
-    assert "Nothing is cut" in page
+    assert "Nothing has been cut" in page
     assert "The model has not answered in this session yet." in page
 
 

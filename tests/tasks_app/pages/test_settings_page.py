@@ -9,7 +9,7 @@ from llm_app.models import Secret
 
 def test_preferences_are_saved(alices, alice):
     response = alices.post("/settings/profile/", {"preferences": "Speak German."}, follow=True)
-    assert "It holds from your next task on." in response.content.decode()
+    assert "It applies from your next task on." in response.content.decode()
     alice.refresh_from_db()
     assert alice.preferences == "Speak German."
 
