@@ -135,7 +135,7 @@ def _repeated_routes(data: Any) -> Iterator[Wrong]:
         for location, route in _items(data, (*model, "providers")):
             target = (str(route.get("provider")), str(route.get("model")))
             if target in seen:
-                yield location, f"the same provider and model stand twice in {words(model)}"
+                yield location, f"the same provider and model appear twice in {words(model)}"
             seen.add(target)
 
 

@@ -60,7 +60,7 @@ MISTAKES = {
         "providers: [{name: p, protocol: scripted}]\nmodels:\n  - name: m\n    providers:\n"
         "      - {provider: p, model: x}\n      - {provider: p, model: x}\n",
         6,
-        "the same provider and model stand twice in models[0]",
+        "the same provider and model appear twice in models[0]",
     ),
     "a provider that nobody set up": (
         "models:\n  - name: m\n    providers:\n      - provider: mian\n        model: x\n",

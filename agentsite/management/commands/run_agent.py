@@ -18,8 +18,8 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("instruction", help="What the agent shall do.")
-        parser.add_argument("--user", help="Whose task it is; the administrator's by default.")
+        parser.add_argument("instruction", help="What the agent should do.")
+        parser.add_argument("--user", help="The owner of the task; the administrator by default.")
         parser.add_argument("--model", help="A logical model; the default one by default.")
         parser.add_argument("--workdir", type=Path, help="A folder to work in, instead of a new workspace.")
         parser.add_argument("--jsonl", action="store_true", help="JSON lines instead of text.")
@@ -40,9 +40,9 @@ class Command(BaseCommand):
         session = services.create_session(
             user, model=self._model(options["model"], user), workdir=self._folder(options["workdir"])
         )
-        wishes = {"max_iterations": options["max_iterations"], "output_schema": self._schema(options["output_schema"])}
+        chosen = {"max_iterations": options["max_iterations"], "output_schema": self._schema(options["output_schema"])}
         try:
-            task = services.post_message(session, user, instruction, **wishes, terminal=process.name()).task
+            task = services.post_message(session, user, instruction, **chosen, terminal=process.name()).task
         except Refusal as refusal:
             raise CommandError(str(refusal), returncode=USAGE) from refusal
         assert task is not None
