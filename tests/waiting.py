@@ -10,13 +10,13 @@ from typing import TypeVar
 
 T = TypeVar("T")
 SLOWNESS = "AGENTSITE_TESTS_SLOWNESS"  # in the environment: what the run has measured at its start, for its workers
-_QUIET = 0.06  # seconds: `_work` takes less on a quiet machine
+_QUIET = 0.35  # seconds: `_work` takes less on a quiet machine, and needs to be as long to feel what others do
 _MOST = 10.0
 
 
 def until(condition: Callable[[], T], seconds: float = 30, every: float = 0.01) -> T:
     """The condition's first true value. Fails after `seconds`: many, for a machine that has much else to do."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * slowness_at_start()
     while True:
         value = condition()
         if value:
@@ -60,13 +60,13 @@ def _work() -> None:
     asked, answered = threading.Semaphore(0), threading.Semaphore(0)
 
     def answer() -> None:
-        for _ in range(300):
+        for _ in range(3000):
             asked.acquire()
             answered.release()
 
     thread = threading.Thread(target=answer)
     thread.start()
-    for _ in range(300):
+    for _ in range(3000):
         sha256(bytes(100_000)).digest()
         asked.release()
         answered.acquire()
