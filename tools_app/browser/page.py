@@ -6,7 +6,8 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Literal
 
-from playwright.async_api import BrowserContext, Error, Locator, Page, Response, Route, TimeoutError
+from playwright.async_api import BrowserContext, Error, Locator, Page, Response, Route
+from playwright.async_api import TimeoutError as PlaywrightTimeout
 from yarl import URL
 
 from tools_app.browser.chromium import Chromium
@@ -183,7 +184,7 @@ def _is_from_proxy(response: Response) -> bool:
 
 
 def not_loaded(error: Error, seconds: float) -> FetchFailed:
-    if isinstance(error, TimeoutError):
+    if isinstance(error, PlaywrightTimeout):
         return FetchFailed(f"The page did not load within {seconds:.0f} seconds. Try again, or another source.")
     if "Download is starting" in error.message or "ERR_ABORTED" in error.message:
         return FetchFailed("This address is a download, not a page. The tool fetch_url reads documents.")
@@ -193,7 +194,7 @@ def not_loaded(error: Error, seconds: float) -> FetchFailed:
 def not_done(error: Error) -> ToolError:
     if "crashed" in error.message:
         return PageLost("The page crashed; it may have needed too much memory. It is closed.")
-    if isinstance(error, TimeoutError):
+    if isinstance(error, PlaywrightTimeout):
         return ToolError("That was not possible within a few seconds: the element may be hidden, covered or disabled.")
     return ToolError(f"The browser could not do this: {_first_line(error)}")
 
