@@ -24,7 +24,7 @@ from llm_app.redaction.refusal import why_refused
 from tasks_app.errors import SecretNameTaken, SecretRefused
 from tasks_app.memory import edit
 from tasks_app.models import Approval, ContextEntry, IdempotencyKey, InboxMessage, Session, Task, ToolCallLog
-from tasks_app.record.append import lock
+from tasks_app.record import lock
 from tools_app.contract import registry
 from tools_app.models import CachedSearch
 

@@ -16,8 +16,8 @@ from llm_app.models import LLMLog, LogicalModel, Provider, Route
 from llm_app.protocols import adapter_of
 from llm_app.types import Message, Prompt
 from tasks_app.models import ContextEntry, Session, SessionMember, Task
+from tasks_app.record import Draft
 from tasks_app.record import append as writer
-from tasks_app.record.draft import Draft
 
 
 class UserFactory(DjangoModelFactory[Any]):

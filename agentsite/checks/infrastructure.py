@@ -15,8 +15,7 @@ from agentsite.checks.messages import broken, note, ok
 from agentsite.environment import EMBEDDED
 from agentsite.serving import server_lock
 from tasks_app.events import event_loop
-from tasks_app.models import EngineProcess
-from tasks_app.models.operations import ALIVE_SECONDS
+from tasks_app.models import ALIVE_SECONDS, EngineProcess
 from tasks_app.runtime import process
 
 _CONNECT_SECONDS = 2

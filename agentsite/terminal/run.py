@@ -16,11 +16,8 @@ from llm_app.transport import wire
 from tasks_app import services
 from tasks_app.errors import MayNotDecide, NothingToAnswer
 from tasks_app.events import event_loop
-from tasks_app.models import ContextEntry, Task
-from tasks_app.models.approval import Decision
-from tasks_app.models.task import WaitingFor
-from tasks_app.record.redacted import redact_entries, redact_entry
-from tasks_app.record.session_secrets import redactor_of
+from tasks_app.models import ContextEntry, Decision, Task, WaitingFor
+from tasks_app.record import redact_entries, redact_entry, redactor_of
 from tasks_app.worker import jobs
 from tasks_app.worker.supervisor import Supervisor
 

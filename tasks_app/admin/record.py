@@ -10,8 +10,17 @@ from unfold.decorators import display
 from llm_app import active_secrets
 from llm_app.redaction import seen_values
 from tasks_app.admin.base import ReadOnlyAdmin, ReadOnlyInline, link_to_row
-from tasks_app.models import Approval, ContextEntry, FileVersion, InboxMessage, Loaded, Session, Task, ToolCallLog
-from tasks_app.models.approval import Decision
+from tasks_app.models import (
+    Approval,
+    ContextEntry,
+    Decision,
+    FileVersion,
+    InboxMessage,
+    Loaded,
+    Session,
+    Task,
+    ToolCallLog,
+)
 
 _BEGINNING = 120  # characters
 _LONG = ("content", "thinking", "tool_call", "metadata")

@@ -15,8 +15,7 @@ from llm_app.models import LLMLog
 from tasks_app import services
 from tasks_app.admin.base import ReadOnlyAdmin, link_to_row, link_to_rows
 from tasks_app.admin.record import EntryInline, ToolCallInline
-from tasks_app.models import ContextEntry, Session, SessionMember, Task
-from tasks_app.models.task import TaskState
+from tasks_app.models import ContextEntry, Session, SessionMember, Task, TaskState
 from tasks_app.replay import verification
 from tools_app.admin.tool_names import ToolNamesField
 

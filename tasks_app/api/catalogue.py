@@ -13,8 +13,7 @@ from llm_app.models import LogicalModel
 from llm_app.models.provider import LogicalModelQuerySet
 from tasks_app.api.pagination import Whole
 from tasks_app.models import Agent, Workflow
-from tools_app.contract import registry
-from tools_app.contract.base import ToolDefinition
+from tools_app.contract import ToolDefinition, registry
 from tools_app.models import DangerLevel
 from tools_app.policy import Policy, policy_for
 

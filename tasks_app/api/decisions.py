@@ -18,8 +18,7 @@ from tasks_app.api.authentication import may_approve
 from tasks_app.api.formats import Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.api.tasks import TaskSerializer
-from tasks_app.models import Approval, Task
-from tasks_app.models.approval import Decision, Scope
+from tasks_app.models import Approval, Decision, Scope, Task
 
 
 class ReplySerializer(serializers.Serializer[Any]):

@@ -27,8 +27,8 @@ from tasks_app.api.formats import AsItIs, Seq
 from tasks_app.api.pagination import BySeq
 from tasks_app.live.subscription import Event, Follower, SessionGone
 from tasks_app.models import ContextEntry, ContextType
+from tasks_app.record import redact_entries
 from tasks_app.record.entry_json import entry_json
-from tasks_app.record.redacted import redact_entries
 
 QUIET_SECONDS = 15.0  # then a comment: proxies end connections that say nothing
 CHECK_SECONDS = 5.0  # how long a revoked token still hears; that the session is visible, the follower checks

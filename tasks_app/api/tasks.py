@@ -17,9 +17,7 @@ from tasks_app.api.entries import ToolCallSerializer
 from tasks_app.api.formats import Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.interaction.open_call import pending_json
-from tasks_app.models import Session, Task, TaskState, Workflow
-from tasks_app.models.inbox import Mode
-from tasks_app.models.task import FailureCode, WaitingFor
+from tasks_app.models import FailureCode, Mode, Session, Task, TaskState, WaitingFor, Workflow
 from tasks_app.workspaces import workspace_of
 
 

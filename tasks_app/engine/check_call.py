@@ -17,13 +17,12 @@ from tasks_app.engine.hooks import Opinion, consult
 from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, FailureCode
-from tasks_app.record.draft import Draft
+from tasks_app.record import Draft
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Aborted, Interrupt, LoopDetected, Refused, ReplyNeeded
 from tasks_app.run.loop_detector import CYCLE_REPEATS, fingerprint
 from tasks_app.runtime.cancellation import WorkAborted
-from tools_app.contract import coerce
-from tools_app.contract.base import Arguments, Danger, Judgement, ToolDefinition
+from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, coerce
 from tools_app.errors import ToolError, UnknownTool
 from tools_app.hooks.base import Call
 from tools_app.mcp.arguments import fitted_arguments

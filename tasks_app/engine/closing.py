@@ -4,7 +4,7 @@ from django.db.models import Model
 
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, Decision
-from tasks_app.record.draft import Draft
+from tasks_app.record import Draft
 from tasks_app.run.context import TaskContext
 
 UNKNOWN = (

@@ -7,7 +7,7 @@ from llm_app.models import LLMLog
 from llm_app.types import Delta, DeltaKind, Thinking
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import ContextType
-from tasks_app.record.draft import Draft, notice
+from tasks_app.record import Draft, notice
 from tasks_app.run.context import TaskContext
 
 _GOES_ON = (Action.RETRY, Action.NEXT_ROUTE)

@@ -8,7 +8,7 @@ from tasks_app import reminders
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, ContextType, FailureCode, ToolCallLog
-from tasks_app.record.draft import Draft
+from tasks_app.record import Draft
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Failed, NoToolCall
 

@@ -11,13 +11,12 @@ from tasks_app.engine.check_call import ClearedCall, reminder_of_cycle
 from tasks_app.engine.hooks import consult
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import CallStatus, TaskState
-from tasks_app.record import images
-from tasks_app.record.draft import Draft
+from tasks_app.record import Draft, images
 from tasks_app.record.tokens import within_budget
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Aborted
 from tasks_app.runtime.cancellation import WorkAborted
-from tools_app.contract.base import ToolResult
+from tools_app.contract import ToolResult
 from tools_app.errors import ToolError
 from tools_app.hooks.base import Outcome
 

@@ -13,7 +13,7 @@ from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.reply import first_call
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Cause, FailureCode
-from tasks_app.record.draft import Draft
+from tasks_app.record import Draft
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Aborted, Failed, LimitExceeded
 from tasks_app.runtime.cancellation import WorkAborted

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tasks_app.models import Task
-from tasks_app.record.draft import Draft
+from tasks_app.record import Draft
 from tasks_app.reminders.before_step import current_place, workflow_step
 
 

@@ -8,8 +8,8 @@ from tasks_app.errors import NothingToAnswer
 from tasks_app.interaction import open_call
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Approval, CallStatus, Decision, Scope, Task, WaitingFor
+from tasks_app.record import Draft
 from tasks_app.record.append import append
-from tasks_app.record.draft import Draft
 
 
 def settle(

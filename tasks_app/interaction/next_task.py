@@ -7,9 +7,8 @@ from django.db import transaction
 
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
+from tasks_app.record import Draft, KeptPicture
 from tasks_app.record.append import append
-from tasks_app.record.draft import Draft
-from tasks_app.record.images import KeptPicture
 from tasks_app.runtime.wakeup import wake
 
 

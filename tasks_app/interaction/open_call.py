@@ -13,11 +13,9 @@ from tasks_app import reminders
 from tasks_app.errors import NothingToAnswer
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, Task, ToolCallLog, WaitingFor
-from tasks_app.record.draft import Draft, result
+from tasks_app.record import Draft, KeptPicture, redact_entry, redactor_of
+from tasks_app.record.draft import result
 from tasks_app.record.entry_json import call_json
-from tasks_app.record.images import KeptPicture
-from tasks_app.record.redacted import redact_entry
-from tasks_app.record.session_secrets import redactor_of
 from tasks_app.runtime import wakeup
 
 ASKED = "The agent asks, and goes on when you answer."

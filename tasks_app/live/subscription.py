@@ -14,7 +14,7 @@ from channels.layers import get_channel_layer
 
 from tasks_app.events import broadcast, stream_buffer
 from tasks_app.models import ContextEntry, Session, Task
-from tasks_app.record.redacted import redact_entries
+from tasks_app.record import redact_entries
 
 _in_thread = partial(database_sync_to_async, thread_sensitive=False)  # many follow: none holds a thread of its own
 CHECK_SECONDS = 3.0  # how long a lost broadcast can cost

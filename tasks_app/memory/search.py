@@ -5,8 +5,7 @@ from functools import lru_cache
 
 from llm_app.call.llm_call import Runner
 from tasks_app.memory import vectors
-from tasks_app.models import ContextType, MemoryNote, SessionMember
-from tasks_app.models.memory_note import MemoryNoteQuerySet
+from tasks_app.models import ContextType, MemoryNote, MemoryNoteQuerySet, SessionMember
 from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS
 from tasks_app.run.context import TaskContext
 from tasks_app.text.languages import STOP_WORDS

@@ -17,8 +17,8 @@ from llm_app.adapters.openai_embeddings import vectors
 from llm_app.call.llm_call import Completion, Runner
 from llm_app.redaction.redactor import Redactor
 from llm_app.types import Message, Purpose
-from tasks_app.models import MemoryNote, NoteVector
-from tasks_app.models.memory_note import MemoryNoteQuerySet, digest_of
+from tasks_app.models import MemoryNote, MemoryNoteQuerySet, NoteVector
+from tasks_app.models.memory_note import digest_of
 from tasks_app.run.aside import ask_aside
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime.cancellation import WorkAborted

@@ -5,13 +5,15 @@ from tasks_app.models.approval import Approval, Decision, Scope
 from tasks_app.models.context_cut import Cause, ContextCut
 from tasks_app.models.entry import ContextEntry, ContextType
 from tasks_app.models.inbox import InboxMessage, Mode
-from tasks_app.models.memory_note import MemoryNote, NoteVector
-from tasks_app.models.operations import EngineProcess, IdempotencyKey, Limits
+from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
+from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits
 from tasks_app.models.session import Session, SessionMember
-from tasks_app.models.task import FailureCode, Task, TaskState, WaitingFor
+from tasks_app.models.task import ENDED, FailureCode, Task, TaskState, WaitingFor
 from tasks_app.models.tool_call import CallStatus, FileVersion, Loaded, LoadedKind, ToolCallLog
 
 __all__ = [
+    "ALIVE_SECONDS",
+    "ENDED",
     "Agent",
     "Approval",
     "CallStatus",
@@ -29,6 +31,7 @@ __all__ = [
     "Loaded",
     "LoadedKind",
     "MemoryNote",
+    "MemoryNoteQuerySet",
     "Mode",
     "NoteVector",
     "PromptSection",

@@ -13,9 +13,7 @@ from tasks_app import services
 from tasks_app.access import Request, owned_session, posted, signed_in, visible_session, writable_session
 from tasks_app.errors import NothingToAnswer, Refusal
 from tasks_app.interaction import uploads
-from tasks_app.models import Approval, Session, Task
-from tasks_app.models.approval import Decision, Scope
-from tasks_app.models.inbox import Mode
+from tasks_app.models import Approval, Decision, Mode, Scope, Session, Task
 from tasks_app.pages import choices, file_tree, fragments
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import forks

@@ -18,8 +18,7 @@ from tasks_app.access import Request, signed_in, visible_session
 from tasks_app.errors import Refusal
 from tasks_app.models import ContextCut, ContextEntry, Session
 from tasks_app.pages.responses import refused
-from tasks_app.record.cut import Cut
-from tasks_app.record.session_secrets import redactor_of
+from tasks_app.record import Cut, redactor_of
 from tasks_app.replay import sent
 from tasks_app.replay.readable import difference, parts_of
 from tasks_app.transcript import transcript

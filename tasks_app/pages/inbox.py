@@ -8,8 +8,7 @@ from tasks_app import services
 from tasks_app.access import Request, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.interaction.inbox import tasks_waiting_for
-from tasks_app.models import Approval, Session
-from tasks_app.models.approval import Decision
+from tasks_app.models import Approval, Decision, Session
 from tasks_app.pages.chat import DecisionForm
 from tasks_app.pages.responses import done, refused
 from tasks_app.transcript import transcript

@@ -11,7 +11,7 @@ from typing import Any
 
 from llm_app.budgets.standing import Standing
 from tasks_app.models import ContextEntry, ContextType, Limits, Task
-from tasks_app.record.draft import Draft, reminder
+from tasks_app.record import Draft, reminder
 from tasks_app.text.languages import language_of
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tasks_app.models import ToolCallLog
-from tasks_app.record.draft import Draft, reminder
+from tasks_app.record import Draft, reminder
 
 
 def missing_call(left: int) -> Draft:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from tasks_app.models import CallStatus, ContextEntry, ContextType
-from tasks_app.record.draft import Draft, reminder
+from tasks_app.record import Draft, reminder
 
 LONGEST_INSTRUCTIONS = 8000  # characters of the workspace's AGENTS.md
 _OWN_END = re.compile(r"</(?=\s*workspace_instructions)", re.IGNORECASE)

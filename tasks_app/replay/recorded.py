@@ -6,10 +6,8 @@ from itertools import takewhile
 from llm_app.redaction.redactor import Redactor
 from llm_app.types import LLMTurnResult, ToolCall
 from tasks_app import reminders
-from tasks_app.models import ContextEntry, ContextType
-from tasks_app.models.tool_call import CallStatus
-from tasks_app.record.draft import Draft
-from tasks_app.record.redacted import redact_entry
+from tasks_app.models import CallStatus, ContextEntry, ContextType
+from tasks_app.record import Draft, redact_entry
 from tasks_app.record.serialize import thinking_of
 
 _ASIDE = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)

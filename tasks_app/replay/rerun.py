@@ -23,8 +23,7 @@ from tasks_app.engine.check_call import before_execution
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.prompt import build
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models import ContextEntry, ContextType, Task
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import CallStatus, ContextEntry, ContextType, Task
 from tasks_app.replay.recorded import Divergence, turn_of
 from tasks_app.replay.requests import NotRebuilt, SessionRequests, is_as_sent
 from tasks_app.replay.rerun_context import RerunContext

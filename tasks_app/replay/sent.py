@@ -7,7 +7,7 @@ from llm_app.models import LLMLog
 from llm_app.redaction.redactor import Redactor
 from tasks_app.errors import Refusal
 from tasks_app.models import Session
-from tasks_app.record.session_secrets import redactor_of
+from tasks_app.record import redactor_of
 from tasks_app.replay.requests import NotRebuilt, SessionRequests, is_as_sent
 
 

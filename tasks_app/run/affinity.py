@@ -7,7 +7,7 @@ from uuid import UUID
 
 from tasks_app.events import event_loop
 from tasks_app.models import ContextType, EngineProcess, Session
-from tasks_app.record.draft import Draft
+from tasks_app.record import Draft
 from tasks_app.runtime import process
 from tools_app import held_resources, release_session
 

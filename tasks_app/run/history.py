@@ -6,8 +6,8 @@ from llm_app.models import Blob
 from llm_app.types import Message
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Session
 from tasks_app.models.entry import EntryQuerySet
-from tasks_app.record import images
-from tasks_app.record.cut import Conversation, Cut
+from tasks_app.record import Cut, images
+from tasks_app.record.cut import Conversation
 from tasks_app.record.serialize import message_of
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tasks_app.models import FailureCode, TaskState, WaitingFor
-from tasks_app.record.draft import Draft, notice
+from tasks_app.record import Draft, notice
 
 
 class Interrupt(Exception):

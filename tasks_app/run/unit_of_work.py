@@ -10,10 +10,9 @@ from django.utils import timezone
 from llm_app.budgets.allowance import Allowance
 from tasks_app.events import broadcast
 from tasks_app.interaction import next_task
-from tasks_app.models import ContextEntry, InboxMessage, Mode, Session, Task, TaskState
-from tasks_app.models.task import ENDED
-from tasks_app.record.append import append, lock
-from tasks_app.record.draft import Draft
+from tasks_app.models import ENDED, ContextEntry, InboxMessage, Mode, Session, Task, TaskState
+from tasks_app.record import Draft, lock
+from tasks_app.record.append import append
 from tasks_app.record.session_secrets import SessionSecrets
 from tasks_app.run.affinity import SessionAffinity
 from tasks_app.run.history import History

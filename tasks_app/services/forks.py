@@ -16,12 +16,10 @@ from llm_app.types import ToolCall
 from tasks_app import reminders, services
 from tasks_app.errors import Refusal
 from tasks_app.models import CallStatus, ContextEntry, ContextType, FailureCode, Session, Task, TaskState
+from tasks_app.record import Draft, KeptPicture, notice, redact_entries, redactor_of
 from tasks_app.record.append import append
-from tasks_app.record.draft import Draft, notice, result
-from tasks_app.record.images import KeptPicture
-from tasks_app.record.redacted import redact_entries
+from tasks_app.record.draft import result
 from tasks_app.record.serialize import thinking_of
-from tasks_app.record.session_secrets import redactor_of
 from tasks_app.transcript.item import Item
 from tasks_app.workspaces import workspace_of
 from tools_app.files import workspace_copy

@@ -21,10 +21,8 @@ from tasks_app.events import broadcast
 from tasks_app.interaction import approver, next_task, open_call
 from tasks_app.interaction.decide import settle
 from tasks_app.models import Approval, CallStatus, InboxMessage, Mode, Scope, Session, Task, WaitingFor, Workflow
-from tasks_app.record import images
-from tasks_app.record.append import append, lock, storable, storable_json
-from tasks_app.record.images import KeptPicture
-from tasks_app.record.session_secrets import redactor_of
+from tasks_app.record import KeptPicture, images, lock, redactor_of
+from tasks_app.record.append import append, storable, storable_json
 from tasks_app.runtime import wakeup
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import InvalidSchema

@@ -12,8 +12,7 @@ from tasks_app.errors import (
     TaskRunning,
 )
 from tasks_app.models import Agent, Session, tool_call
-from tasks_app.record.append import lock
-from tasks_app.record.session_secrets import redactor_of
+from tasks_app.record import lock, redactor_of
 from tasks_app.run import affinity
 
 

@@ -14,9 +14,7 @@ from django.utils.safestring import SafeString
 
 from tasks_app.interaction import approver
 from tasks_app.interaction.inbox import tasks_waiting_for
-from tasks_app.models import Approval, ContextCut, Session, Task, TaskState
-from tasks_app.models.task import ENDED, WaitingFor
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import ENDED, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
 from tasks_app.pages import markdown
 from tasks_app.pages.context import Gauge, gauge_of
 

@@ -7,9 +7,7 @@ from typing import Any
 
 import orjson
 
-from tasks_app.models import Approval, ContextEntry, ContextType, ToolCallLog
-from tasks_app.models.approval import Decision
-from tasks_app.models.tool_call import CallStatus
+from tasks_app.models import Approval, CallStatus, ContextEntry, ContextType, Decision, ToolCallLog
 from tasks_app.record.entry_json import call_json
 
 LONGEST_LINE = 160  # characters

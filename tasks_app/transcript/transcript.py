@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog
-from tasks_app.record.redacted import redact_entries
+from tasks_app.record import redact_entries
 from tasks_app.transcript.item import Item
 
 PAGE = 200  # entries

@@ -15,7 +15,7 @@ from tasks_app.errors import NothingToAnswer
 from tasks_app.interaction import open_call
 from tasks_app.interaction.decide import settle
 from tasks_app.models import Approval, Decision, Task, WaitingFor
-from tasks_app.record.append import lock
+from tasks_app.record import lock
 from tasks_app.runtime import process
 from tasks_app.runtime.wakeup import enqueue
 

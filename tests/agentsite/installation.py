@@ -23,7 +23,7 @@ from tasks_app.models import (
     ToolCallLog,
     Workflow,
 )
-from tasks_app.record.draft import Draft
+from tasks_app.record import Draft
 from tests import factories
 from tools_app.models import AllowedAddress, McpServer, McpTool, RolePolicy, SearchEngine, Skill, SkillFile, ToolSetting
 

@@ -1,4 +1,4 @@
-from tasks_app.record.draft import Draft, reminder
+from tasks_app.record import Draft, reminder
 from tasks_app.reminders.before_step import Moment
 
 LONG_TASK = 30  # iterations

@@ -10,8 +10,8 @@ from llm_app.models import Secret
 from tasks_app import secrets, services
 from tasks_app.errors import SecretNameTaken
 from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
+from tasks_app.record import Draft
 from tasks_app.record.append import append
-from tasks_app.record.draft import Draft
 from tests import factories
 
 VALUE = "hunter2-hunter2"

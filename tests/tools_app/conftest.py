@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tools_app.contract import coerce, registry
-from tools_app.contract.base import ToolContext, ToolResult
+from tools_app.contract import ToolContext, ToolResult, coerce, registry
 from tools_app.files.workspace import Workspace
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Command, Outcome

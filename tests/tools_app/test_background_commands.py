@@ -9,7 +9,7 @@ import pytest
 
 from tests.tools_app.conftest import Call
 from tools_app import held_resources
-from tools_app.contract.base import ToolContext
+from tools_app.contract import ToolContext
 from tools_app.errors import ToolError
 from tools_app.files.owner import workspace_owner
 from tools_app.files.workspace import Workspace

@@ -19,9 +19,7 @@ from tests.waiting import takes_less_than, until
 from tools_app import held_resources
 from tools_app.browser import page
 from tools_app.browser.program import chromium_path
-from tools_app.contract import coerce, registry
-from tools_app.contract.base import Danger, Target, ToolContext, ToolResult
-from tools_app.contract.visibility import ToolVisibility
+from tools_app.contract import Danger, Target, ToolContext, ToolResult, ToolVisibility, coerce, registry
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, PageLost, ToolError
 from tools_app.files.workspace import Workspace
 from tools_app.network.policy import NetworkPolicy

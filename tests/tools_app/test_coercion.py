@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from tools_app.contract import coerce
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult, coerce
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema.coercion import coerced
 

@@ -11,8 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.waiting import takes_less_than
-from tools_app.contract import registry
-from tools_app.contract.base import Danger, ToolContext, ToolResult
+from tools_app.contract import Danger, ToolContext, ToolResult, registry
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments
 from tools_app.network.policy import NetworkPolicy
 

@@ -6,8 +6,7 @@ import re
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app.contract import coerce, registry
-from tools_app.contract.base import Danger
+from tools_app.contract import Danger, coerce, registry
 from tools_app.contract.registry import compact_line
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files.workspace import Workspace

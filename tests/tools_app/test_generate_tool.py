@@ -6,10 +6,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tests.pictures import picture
-from tools_app.contract import registry
-from tools_app.contract.base import Danger, ToolContext, ToolResult
+from tools_app.contract import Danger, ToolContext, ToolResult, ToolVisibility, registry
 from tools_app.contract.capabilities import MediaKind, Picture
-from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import ModelFailed, ToolError
 from tools_app.files.workspace import Workspace
 

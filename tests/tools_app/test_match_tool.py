@@ -14,8 +14,7 @@ import pytest
 
 from tests.tools_app.conftest import Call
 from tests.waiting import takes_less_than, until
-from tools_app.contract import coerce, registry
-from tools_app.contract.base import ToolContext
+from tools_app.contract import ToolContext, coerce, registry
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files.workspace import Workspace
 from tools_app.matching.query import Query

@@ -13,8 +13,7 @@ from referencing import Registry
 from llm_app.adapters.json_schema import reply_schema
 from llm_app.adapters.strict_schema import strict_form
 from llm_app.types import ToolSpec
-from tools_app.contract import coerce
-from tools_app.contract.base import ToolDefinition
+from tools_app.contract import ToolDefinition, coerce
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema import child
 from tools_app.mcp.arguments import fitted_arguments

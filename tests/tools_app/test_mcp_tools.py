@@ -14,8 +14,7 @@ import pytest_asyncio
 from tests import waiting
 from tests.tools_app import mcp_servers
 from tests.tools_app.conftest import NoSandbox
-from tools_app.contract.base import ToolContext, ToolResult
-from tools_app.contract.capabilities import McpEndpoint
+from tools_app.contract import McpEndpoint, ToolContext, ToolResult
 from tools_app.errors import ToolError
 from tools_app.files.workspace import Workspace
 from tools_app.mcp.connection import Connection

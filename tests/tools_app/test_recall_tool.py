@@ -5,10 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app.contract import registry
-from tools_app.contract.base import ToolContext
+from tools_app.contract import ToolContext, ToolVisibility, registry
 from tools_app.contract.registry import compact_line
-from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import NothingStored, ToolError
 
 STORED = {3: "short", 4: "".join(f"{number:07}\n" for number in range(2_000)), 5: "ü" * 5_000}

@@ -12,7 +12,7 @@ import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tools_app.contract.capabilities import Engine
+from tools_app.contract import Engine
 from tools_app.errors import FetchFailed
 from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines.asking import ADAPTERS

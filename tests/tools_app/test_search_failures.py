@@ -10,7 +10,7 @@ import pytest_asyncio
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tools_app.contract.capabilities import Engine
+from tools_app.contract import Engine
 from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines import adapters, asking, base
 from tools_app.search_engines.base import SearchFailed

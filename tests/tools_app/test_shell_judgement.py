@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.waiting import takes_less_than
-from tools_app.contract.base import Danger
+from tools_app.contract import Danger
 from tools_app.shell.danger import judgement
 
 FOLDER = "deletes a folder with everything in it"

@@ -9,8 +9,7 @@ import pytest
 
 from tests.tools_app.conftest import Call
 from tests.waiting import takes_less_than
-from tools_app.contract import coerce, registry
-from tools_app.contract.base import Danger, ToolContext
+from tools_app.contract import Danger, ToolContext, coerce, registry
 from tools_app.errors import InvalidArguments, SandboxUnavailable
 from tools_app.files.owner import workspace_owner
 from tools_app.files.workspace import Workspace

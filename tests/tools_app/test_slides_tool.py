@@ -10,8 +10,7 @@ import pytest
 from pptx import Presentation
 
 from tests.pictures import picture, with_wrong_checksums
-from tools_app.contract import registry
-from tools_app.contract.base import Danger, ToolResult
+from tools_app.contract import Danger, ToolResult, registry
 from tools_app.errors import InvalidArguments, ToolError
 from tools_app.files.workspace import Workspace
 

@@ -8,10 +8,8 @@ from aiohttp import web
 
 from tests.pictures import picture
 from tests.tools_app.test_fetch_url_tool import serving
-from tools_app.contract import registry
-from tools_app.contract.base import Danger, ToolContext, ToolResult
+from tools_app.contract import Danger, ToolContext, ToolResult, ToolVisibility, registry
 from tools_app.contract.capabilities import Picture
-from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, ToolError
 from tools_app.files.workspace import Workspace
 from tools_app.network.policy import NetworkPolicy

@@ -1,0 +1,23 @@
+"""?"""
+
+from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolDefinition, ToolResult
+from tools_app.contract.capabilities import Engine, McpEndpoint, ReaderService
+from tools_app.contract.effects import WaitForReply
+from tools_app.contract.registry import tool
+from tools_app.contract.visibility import ToolVisibility
+
+__all__ = [
+    "Arguments",
+    "Danger",
+    "Engine",
+    "Judgement",
+    "McpEndpoint",
+    "ReaderService",
+    "Target",
+    "ToolContext",
+    "ToolDefinition",
+    "ToolResult",
+    "ToolVisibility",
+    "WaitForReply",
+    "tool",
+]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from tools_app.contract.base import ToolResult
+from tools_app.contract import ToolResult
 from tools_app.contract.effects import KeepVersion
 from tools_app.editing import diff
 from tools_app.errors import ToolError

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools_app.contract.base import ToolResult
+from tools_app.contract import ToolResult
 from tools_app.editing import patch_reading
 from tools_app.editing.changes import difference, kept_versions
 from tools_app.editing.patch_reading import FilePatch, Hunk

@@ -4,8 +4,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
-from tools_app.contract import coerce
-from tools_app.contract.base import Arguments, ToolDefinition
+from tools_app.contract import Arguments, ToolDefinition, coerce
 from tools_app.errors import InvalidArguments
 
 _LIMITS = ChildLimits(wall_s=20, cpu_s=10)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tools_app.contract.capabilities import McpEndpoint
+from tools_app.contract import McpEndpoint
 from tools_app.errors import ToolError
 from tools_app.sandbox import process_groups
 from tools_app.sandbox.base import Started

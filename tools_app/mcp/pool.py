@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tools_app.contract.capabilities import McpEndpoint
+from tools_app.contract import McpEndpoint
 from tools_app.errors import ToolError
 from tools_app.mcp.connection import Connection
 from tools_app.sandbox.base import Started

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
 from tools_app.errors import ToolError
 from tools_app.files.paths import RESULTS
 from tools_app.files.workspace import Workspace

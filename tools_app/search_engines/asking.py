@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools_app.contract.capabilities import Engine
+from tools_app.contract import Engine
 from tools_app.errors import ToolError
 from tools_app.network.policy import NetworkPolicy
 from tools_app.search_engines.adapters import Bocha, Brave, Ddgs, Exa, SearXNG, Serper, Tavily

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from tools_app.contract.capabilities import Engine
+from tools_app.contract import Engine
 from tools_app.errors import ToolError
 from tools_app.network.fetch import Fetched, Outgoing, send
 from tools_app.network.policy import NetworkPolicy

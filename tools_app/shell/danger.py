@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tools_app.contract.base import Danger, Judgement
+from tools_app.contract import Danger, Judgement
 from tools_app.shell.rules import rules_of
 from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand, parse_script
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
-from tools_app.contract.base import Arguments
+from tools_app.contract import Arguments
 from tools_app.shell import syntax
 
 _EXPANSIONS = {  # by the token that contains the placeholder; each yields exactly one word

@@ -8,9 +8,7 @@ from pydantic import Field, model_validator
 
 from tools_app.browser.page import OpenPage
 from tools_app.browser.program import chromium_path
-from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
-from tools_app.contract.registry import tool
-from tools_app.contract.visibility import ToolVisibility
+from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, ToolVisibility, tool
 from tools_app.errors import PageLost
 from tools_app.files.workspace import Workspace
 from tools_app.network.policy import check_url

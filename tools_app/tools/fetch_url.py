@@ -9,9 +9,7 @@ from importlib import import_module
 from pydantic import Field
 
 from tools_app.browser.program import chromium_path
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.contract.capabilities import ReaderService
-from tools_app.contract.registry import tool
+from tools_app.contract import Arguments, Danger, ReaderService, Target, ToolContext, ToolResult, tool
 from tools_app.errors import ToolError
 from tools_app.network.fetch import Fetched, fetch
 from tools_app.network.policy import NetworkPolicy

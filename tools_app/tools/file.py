@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolResult
-from tools_app.contract.registry import tool
+from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, tool
 from tools_app.editing import changes, patch
 from tools_app.errors import ToolError
 from tools_app.files import text_page

@@ -7,9 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.contract.registry import tool
-from tools_app.contract.visibility import ToolVisibility
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, ToolVisibility, tool
 from tools_app.documents import long_document
 from tools_app.errors import ModelFailed, ToolError
 from tools_app.files.listing import in_units

@@ -2,9 +2,8 @@
 
 from pydantic import Field
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import LoadGroup
-from tools_app.contract.registry import tool
 from tools_app.errors import ToolError
 
 

@@ -12,8 +12,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.contract.registry import tool
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.errors import ToolError
 from tools_app.files.paths import parts
 from tools_app.matching.query import Answer, Query

@@ -4,9 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import ForgetNote, KeepNote
-from tools_app.contract.registry import tool
 from tools_app.notes import rendered
 
 

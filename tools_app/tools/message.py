@@ -4,10 +4,8 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.contract.effects import Finish, MisfitData, WaitForReply
-from tools_app.contract.registry import tool
-from tools_app.contract.visibility import ToolVisibility
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, ToolVisibility, WaitForReply, tool
+from tools_app.contract.effects import Finish, MisfitData
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema.results import fitted_data, with_data
 

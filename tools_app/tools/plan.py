@@ -5,9 +5,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import PlanStep, SetPlan, StepStatus
-from tools_app.contract.registry import tool
 
 
 class Step(Arguments):

@@ -2,8 +2,7 @@
 
 from pydantic import Field
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.contract.registry import tool
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.errors import ToolError
 
 PAGE = 6_000  # bytes: what a result may have by default, with room for what is said beside it

@@ -7,9 +7,8 @@ from datetime import date, timedelta
 
 from pydantic import Field, field_validator
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import KeepSearch
-from tools_app.contract.registry import tool
 from tools_app.search_engines.asking import search as ask
 from tools_app.search_engines.query import Query, SearchResult, SearchType, today
 from tools_app.web.untrusted import enclose_results

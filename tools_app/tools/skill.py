@@ -4,9 +4,8 @@ import asyncio
 
 from pydantic import Field
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import LoadSkill
-from tools_app.contract.registry import tool
 from tools_app.files.workspace import Workspace
 from tools_app.skills.reading import SkillText
 

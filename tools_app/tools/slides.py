@@ -8,8 +8,7 @@ from io import BytesIO
 from pydantic import Field
 
 from tools_app.child_process.parent import NoAnswer, answer_of
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.contract.registry import tool
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.documents.deck.page import Deck, Image, Slide, page
 from tools_app.errors import ToolError
 from tools_app.files.listing import in_units

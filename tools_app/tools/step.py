@@ -4,9 +4,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.contract.effects import EndStep, WaitForReply
-from tools_app.contract.registry import tool
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, WaitForReply, tool
+from tools_app.contract.effects import EndStep
 
 
 class StepArguments(Arguments):

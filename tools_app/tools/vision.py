@@ -5,9 +5,8 @@ from io import BytesIO
 
 from pydantic import Field, model_validator
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.capabilities import Picture
-from tools_app.contract.registry import tool
 from tools_app.errors import FetchFailed, ToolError
 from tools_app.files.picture_type import picture_type
 from tools_app.network.fetch import fetch

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
-from tools_app.contract.capabilities import ReaderService
+from tools_app.contract import ReaderService
 from tools_app.errors import FetchFailed
 from tools_app.network.fetch import Fetched, fetch
 from tools_app.network.policy import NetworkPolicy, parse_url

@@ -2,7 +2,7 @@
 
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import threads
-from tools_app.contract.capabilities import McpEndpoint
+from tools_app.contract import McpEndpoint
 from tools_app.errors import ToolError
 from tools_app.models import McpServer, Transport
 

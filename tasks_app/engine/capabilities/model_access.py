@@ -8,9 +8,9 @@ from llm_app.call.llm_call import Completion, Runner
 from llm_app.redaction.redactor import Redactor
 from llm_app.types import Message, Picture, Purpose
 from tasks_app.events import event_loop
+from tasks_app.record import redactor_of
 from tasks_app.record.append import storable
 from tasks_app.record.images import UnreadablePicture, encoded
-from tasks_app.record.session_secrets import redactor_of
 from tasks_app.run.aside import ask_aside
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import threads

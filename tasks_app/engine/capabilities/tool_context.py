@@ -14,12 +14,10 @@ from tasks_app.engine.capabilities.skills import StoredSkills
 from tasks_app.engine.check_call import ClearedCall
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.memory import search
-from tasks_app.models import ContextEntry, MemoryNote
-from tasks_app.models.memory_note import MemoryNoteQuerySet
+from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import process, threads
-from tools_app.contract.base import Target, ToolContext, ToolDefinition
-from tools_app.contract.capabilities import Engine, ReaderService
+from tools_app.contract import Engine, ReaderService, Target, ToolContext, ToolDefinition
 from tools_app.contract.effects import PlanStep
 from tools_app.errors import NothingStored, ToolError
 from tools_app.models import AllowedAddress, CachedSearch, SearchEngine

@@ -10,10 +10,7 @@ from tasks_app.engine.compaction.lines import line_of
 from tasks_app.engine.compaction.measure import Measured, measure
 from tasks_app.engine.compaction.plan import CutPlanner, Move, Strategies
 from tasks_app.models import Cause, ContextCut, ContextEntry, FailureCode
-from tasks_app.record import tokens
-from tasks_app.record.cut import Cut
-from tasks_app.record.draft import Draft, notice
-from tasks_app.record.redacted import redact_entry
+from tasks_app.record import Cut, Draft, notice, redact_entry, tokens
 from tasks_app.run.context import TaskContext
 from tasks_app.run.interrupts import Failed
 from tools_app.contract.registry import compact_line

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from tasks_app.engine.compaction.lines import Line, Template, line_of, merged
 from tasks_app.models import ContextEntry
-from tasks_app.record.turns import Turn
+from tasks_app.record import Turn
 
 Size = Callable[[str], int]
 ABOUT = (

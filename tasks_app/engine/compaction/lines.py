@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks_app.models import ContextEntry, ContextType
-from tasks_app.record.turns import Turn, TurnKind
+from tasks_app.record import Turn
+from tasks_app.record.turns import TurnKind
 
 LONGEST_STEP = 160  # characters of what a step did, and again of what came of it
 LONGEST_SKILL = 12_000  # characters of a skill's text that stays whole as long as it fits

@@ -15,9 +15,8 @@ from tasks_app.engine.compaction.fit import Compacted, compact
 from tasks_app.engine.compaction.lines import Template
 from tasks_app.engine.compaction.window import Window
 from tasks_app.models import ContextEntry, ContextType
-from tasks_app.record import tokens
-from tasks_app.record.cut import Cut
-from tasks_app.record.turns import Turn, group
+from tasks_app.record import Cut, Turn, tokens
+from tasks_app.record.turns import group
 
 _BEFORE = 10**12  # tokens: no turn from before the cut comes back
 

@@ -14,7 +14,7 @@ from tasks_app import reminders
 from tasks_app.engine.compaction.lines import safe, shortened
 from tasks_app.memory import search
 from tasks_app.models import ContextEntry, ContextType, MemoryNote
-from tasks_app.record.draft import Draft, notice
+from tasks_app.record import Draft, notice
 from tasks_app.run.aside import ask_aside
 from tasks_app.run.context import TaskContext
 

@@ -8,6 +8,7 @@ from tasks_app.engine.effects.registry import Changes, handles
 from tasks_app.models import CallStatus, FailureCode, Loaded, LoadedKind, MemoryNote, TaskState
 from tasks_app.record.append import storable_json
 from tasks_app.run.interrupts import Failed, ReplyNeeded
+from tools_app.contract import WaitForReply
 from tools_app.contract.effects import (
     EndStep,
     Finish,
@@ -18,7 +19,6 @@ from tools_app.contract.effects import (
     LoadSkill,
     MisfitData,
     SetPlan,
-    WaitForReply,
 )
 from tools_app.models import CachedSearch
 

@@ -17,8 +17,7 @@ from tasks_app.engine.prompt.sections import DYNAMIC, STABLE, PromptInputs, sect
 from tasks_app.models import Agent, PromptSection
 from tasks_app.run.context import TaskContext
 from tasks_app.workspaces import sandbox
-from tools_app.contract.base import ToolDefinition
-from tools_app.contract.visibility import ToolVisibility
+from tools_app.contract import ToolDefinition, ToolVisibility
 from tools_app.policy import Policy, policy_for
 
 CLI_TOOLS = ("python3", "git", "node", "curl", "jq", "rg", "sed", "awk", "tar", "zip", "ffmpeg", "pandoc", "pdftotext")

@@ -4,8 +4,7 @@ import asyncio
 
 from pydantic import Field
 
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
-from tools_app.contract.registry import tool
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 
 
 class WordCountArguments(Arguments):

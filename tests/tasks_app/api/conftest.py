@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from agentsite.accounts.models import ApiToken
 from llm_app.types import ToolCall
 from tasks_app.models import Approval, ContextType, Task, ToolCallLog
-from tasks_app.record.draft import Draft
+from tasks_app.record import Draft
 from tests import factories
 
 

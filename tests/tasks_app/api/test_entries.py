@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from llm_app.types import Thinking, ToolCall
 from tasks_app.api.entries import EntrySerializer
 from tasks_app.models import ContextType
-from tasks_app.record.draft import Draft, notice, result
+from tasks_app.record import Draft, notice
+from tasks_app.record.draft import result
 from tasks_app.record.entry_json import _arguments
 from tests import factories
 

@@ -18,7 +18,7 @@ from tasks_app.api import entries
 from tasks_app.events import broadcast, event_loop, stream_buffer
 from tasks_app.live import subscription
 from tasks_app.models import ContextType, Session
-from tasks_app.record.draft import Draft, notice
+from tasks_app.record import Draft, notice
 from tests import factories
 from tests.waiting import takes_less_than
 

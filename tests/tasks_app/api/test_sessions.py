@@ -4,7 +4,8 @@ import pytest
 
 from llm_app.types import Thinking
 from tasks_app.models import ContextType, Session
-from tasks_app.record.draft import Draft, result
+from tasks_app.record import Draft
+from tasks_app.record.draft import result
 from tasks_app.workspaces import workspace_of
 from tests import factories
 

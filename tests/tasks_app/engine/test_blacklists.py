@@ -11,8 +11,7 @@ from tasks_app.models import Agent, ContextEntry, Session
 from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.waiting import until
-from tools_app.contract import registry
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, registry
 from tools_app.models import RolePolicy, ToolSetting, UserPolicy
 
 LIST = call("file", action="list", path=".")

@@ -7,7 +7,8 @@ from django.db import connection
 
 from llm_app.types import Thinking, ToolCall
 from tasks_app.models import ContextEntry, ContextType, Session, Task
-from tasks_app.record.draft import Draft, notice, result
+from tasks_app.record import Draft, notice
+from tasks_app.record.draft import result
 from tasks_app.replay.verification import fault_in
 from tests import factories
 

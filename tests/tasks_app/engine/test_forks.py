@@ -11,7 +11,7 @@ from llm_app.models import LLMLog, Secret
 from llm_app.types import Thinking, ToolCall
 from tasks_app import services
 from tasks_app.models import ContextEntry, ContextType, Session, Task
-from tasks_app.record.draft import Draft
+from tasks_app.record import Draft
 from tasks_app.replay.verification import of_everything, of_session
 from tasks_app.services import forks
 from tasks_app.workspaces import workspace_of

@@ -18,8 +18,8 @@ from llm_app.types import Message, Prompt
 from tasks_app.engine.compaction.plan import CutPlanner, Strategies
 from tasks_app.engine.compaction.window import Window
 from tasks_app.models import ContextEntry
-from tasks_app.record import tokens
-from tasks_app.record.cut import Conversation, Cut, messages_of
+from tasks_app.record import Cut, tokens
+from tasks_app.record.cut import Conversation, messages_of
 from tasks_app.record.serialize import message_of
 from tasks_app.record.turns import group
 from tests.tasks_app.engine.test_compaction import History, template

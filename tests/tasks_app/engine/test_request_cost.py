@@ -12,7 +12,8 @@ from llm_app.call.llm_call import Recipient
 from llm_app.types import ToolCall, ToolMode
 from tasks_app.engine.think import Requests
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Task
-from tasks_app.record.draft import Draft, result
+from tasks_app.record import Draft
+from tasks_app.record.draft import result
 from tasks_app.run.context import TaskContext
 from tasks_app.runtime import process
 from tasks_app.workspaces import sandbox, workspace_of

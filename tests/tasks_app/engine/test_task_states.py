@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from tasks_app.models import Task, TaskState
-from tasks_app.models.task import ENDED, SUCCESSORS, IllegalTransition, check_successors
+from tasks_app.models import ENDED, Task, TaskState
+from tasks_app.models.task import SUCCESSORS, IllegalTransition, check_successors
 from tasks_app.runtime import lease
 from tests.tasks_app.engine.conftest import result
 

@@ -13,8 +13,7 @@ from tasks_app import services
 from tests import factories
 from tests.provider import openai_call, openai_result, openai_text
 from tests.waiting import takes_less_than, until
-from tools_app.contract import registry
-from tools_app.contract.base import Arguments, Danger, Target, ToolContext, ToolResult
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, registry
 from tools_app.contract.capabilities import Picture
 
 

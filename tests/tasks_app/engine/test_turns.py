@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks_app.record.turns import Turn, TurnKind, group
+from tasks_app.record import Turn
+from tasks_app.record.turns import TurnKind, group
 
 
 @dataclass(frozen=True)

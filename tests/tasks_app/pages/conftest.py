@@ -8,7 +8,8 @@ from django.test import Client
 
 from llm_app.types import Thinking, ToolCall
 from tasks_app.models import ContextEntry, ContextType, Task, ToolCallLog
-from tasks_app.record.draft import Draft, result
+from tasks_app.record import Draft
+from tasks_app.record.draft import result
 from tests import factories
 from tests.tasks_app.api.conftest import approving, asking, task
 

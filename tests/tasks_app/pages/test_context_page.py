@@ -6,7 +6,7 @@ from llm_app.models import Blob, LogicalModel, Secret
 from tasks_app.engine.compaction.fit import ABOUT
 from tasks_app.models import ContextCut
 from tasks_app.pages.context import lines_of
-from tasks_app.record.cut import Cut
+from tasks_app.record import Cut, notice
 from tests import factories
 
 BLOCK = f"""<compacted_history>
@@ -72,7 +72,6 @@ def test_a_dropped_turn_is_one_click_away(alices, address, entries, cut):
 
 
 def test_an_old_entry_of_a_long_session_is_on_the_page_that_it_leads_to(alices, address, task):
-    from tasks_app.record.draft import notice
 
     factories.append(task, *[notice(f"note {number}") for number in range(500)])
     answer = alices.get(f"{address}7/")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tasks_app.pages import chat
-from tasks_app.record.images import KeptPicture
+from tasks_app.record import KeptPicture
 from tests import factories
 
 SAY = json.dumps

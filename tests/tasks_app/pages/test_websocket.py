@@ -16,7 +16,7 @@ from tasks_app.events import broadcast, event_loop, stream_buffer
 from tasks_app.events.stream_buffer import Chunk
 from tasks_app.live import consumer
 from tasks_app.models import Session, SessionMember
-from tasks_app.record.draft import notice
+from tasks_app.record import notice
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
