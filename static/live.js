@@ -107,8 +107,26 @@ on("htmx:wsAfterMessage", () => {
   follow();
 });
 
-// A piece that is replaced keeps what was typed into it, and the focus.
-on("htmx:oobBeforeSwap", ({ detail: { target, fragment } }) => {
+// Without what differs between two renderings of the same: forms in a pushed piece have no token, htmx marks what it has put in.
+function bare(piece) {
+  const copy = piece.cloneNode(true);
+  for (const token of all("[name=csrfmiddlewaretoken]", copy)) token.remove();
+  for (const element of [copy, ...all("[class]", copy)]) {
+    element.classList.remove("htmx-added", "htmx-settling");
+    if (!element.className) element.removeAttribute("class");
+  }
+  return copy;
+}
+
+// After a reconnect everything comes again. A piece that looks the same stays, or a click on it would be lost; one that is
+// replaced keeps what was typed into it, and the focus.
+on("htmx:oobBeforeSwap", ({ detail }) => {
+  const { target, fragment } = detail;
+  const twins = fragment.nodeType === Node.DOCUMENT_FRAGMENT_NODE && fragment.childElementCount === 1;
+  if (twins && bare(target).isEqualNode(bare(fragment.firstElementChild))) {
+    detail.shouldSwap = false;
+    return;
+  }
   const focused = target.contains(document.activeElement) && document.activeElement.id;
   for (const field of all("input[id]", target)) {
     const twin = one(`#${CSS.escape(field.id)}`, fragment);

@@ -1,7 +1,7 @@
 """The checks as Django knows them: `manage.py check`, `doctor` and the admin's first page show the same messages.
 
-Plain `manage.py check`, which runs before most commands, only asks whether hooks can be loaded. What looks at the
-machine or calls another server needs `--deploy`; what reads the database needs `--database default` as well.
+None of them runs before other commands, which an error would stop: plugins, this machine and the broker need
+`--deploy`, what reads the database or calls a provider needs `--database default` as well.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from agentsite.environment import EMBEDDED
 TAG = "agentsite"
 
 
-@register(TAG, "hooks")
+@register(TAG, "hooks", deploy=True)
 def check_hooks(**kwargs: Any) -> list[CheckMessage]:
     return list(operation.hooks_are_loaded())
 
@@ -28,7 +28,6 @@ def check_protocols(**kwargs: Any) -> list[CheckMessage]:
 
 @register(TAG, "tools", deploy=True)
 def check_tools(**kwargs: Any) -> list[CheckMessage]:
-    """Not among the plain checks: an error there would stop commands, and a missing tool stops nothing else."""
     return list(operation.tool_plugins_are_loaded())
 
 

@@ -4,6 +4,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import Chat, call, result, script
 from tests.e2e.speaker import WORDS
+from tests.waiting import until
 
 
 def test_a_killed_server_comes_back_and_the_page_goes_on_where_it_was(open_page, mortal_server):
@@ -52,3 +53,18 @@ def test_a_page_whose_login_ended_says_so(chat: Chat):
     chat.page.context.clear_cookies()
     chat.page.evaluate("window.dispatchEvent(new Event('online'))")
     expect(chat.page.locator("#connection")).to_contain_text("You are signed out")
+
+
+def test_a_card_that_looks_the_same_after_a_reconnect_is_not_replaced_under_a_click(chat: Chat):
+    chat.start(script(call("message", {"type": "ask", "text": "Shall I go on?", "options": ["Go on"]})))
+    expect(chat.page.get_by_role("button", name="Go on")).to_be_visible()
+    chat.page.evaluate(
+        """() => {
+            window.card = document.querySelector(".ask-card");
+            window.heard = 0;
+            document.body.addEventListener("htmx:wsAfterMessage", () => (window.heard += 1));
+            window.dispatchEvent(new Event("online"));
+        }"""
+    )
+    until(lambda: chat.page.evaluate("window.heard"))
+    assert chat.page.evaluate("window.card.isConnected")

@@ -79,7 +79,8 @@ def test_a_frame_is_reached_and_scrolled_by_keyboard(frames: Locator, width: int
 
 @pytest.mark.parametrize("width", [1440])
 def test_columns_are_set_as_they_are_written(frames: Locator, width: int) -> None:
+    alignment = "cells => cells.slice(0, 3).map(c => getComputedStyle(c).textAlign)"
     for role in ("columnheader", "cell"):
-        found = frames.nth(1).get_by_role(role).all()[:3]
-        assert [cell.evaluate("c => getComputedStyle(c).textAlign") for cell in found] == ["left", "center", "right"]
+        cells = frames.nth(1).get_by_role(role)
+        until(lambda cells=cells: cells.evaluate_all(alignment) == ["left", "center", "right"])
     assert frames.nth(0).get_by_role("cell").first.evaluate("c => getComputedStyle(c).textAlign") == "start"
