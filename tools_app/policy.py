@@ -54,21 +54,21 @@ class Policy:
             return False
         return not self.roles or any(not role.allow or name in role.allow for role in self.roles)
 
-    def shows(self, definition: ToolDefinition, situation: ToolVisibility) -> bool:
+    def shows(self, definition: ToolDefinition, visibility: ToolVisibility) -> bool:
         """Whether a tool is there for this user now; one that is not is refused also when it is called by name."""
         if definition.target is Target.MCP and definition.name not in self.extra:
             return False  # its server or its confirmation is gone
         if self.safe_only and self.level(definition) > Danger.SAFE:
             return False
-        if situation.answers_only and definition.name != "message":
+        if visibility.answers_only and definition.name != "message":
             return False
-        if definition.group in self.on_demand and definition.group not in situation.loaded:
+        if definition.group in self.on_demand and definition.group not in visibility.loaded:
             return False
-        return self.allows(definition.name) and definition.visible(situation)
+        return self.allows(definition.name) and definition.visible(visibility)
 
-    def visible(self, situation: ToolVisibility) -> list[ToolDefinition]:
+    def visible(self, visibility: ToolVisibility) -> list[ToolDefinition]:
         every = [*registry.all_tools(), *self.extra.values()]
-        return [definition for definition in every if self.shows(definition, situation)]
+        return [definition for definition in every if self.shows(definition, visibility)]
 
     @cached_property
     def on_demand(self) -> Mapping[str, Sequence[str]]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from llm_app.breaker import changes
 from llm_app.breaker.rules import Entrance, Thresholds, entrance, is_fault, why_it_opens
-from llm_app.errors import AuthenticationFailed, CircuitOpen, LLMError
+from llm_app.errors import AuthenticationFailed, CircuitOpen, LLMError, ProtocolUnavailable
 from llm_app.models import BreakerState, CallStatus, LLMLog, Route
 from llm_app.types import Purpose
 
@@ -35,18 +35,24 @@ class Gate:
             raise CircuitOpen(key_refused=self._breaker.key_refused)
         try:
             yield
+        except ProtocolUnavailable:
+            self._give_probe_back()  # nobody was asked
+            raise
         except LLMError as error:
             self._failed(error)
             raise
         except BaseException:
-            if self._is_probe:
-                changes.give_probe_back(self._breaker)
+            self._give_probe_back()
             raise
         self._answered()
 
     @property
     def _is_probe(self) -> bool:
         return self._entrance is Entrance.PROBE
+
+    def _give_probe_back(self) -> None:
+        if self._is_probe:
+            changes.give_probe_back(self._breaker)
 
     def _answered(self) -> None:
         if self._is_probe:

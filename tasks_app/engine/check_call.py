@@ -76,7 +76,7 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
 
 def _judgement(context: TaskContext, call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Judgement:
     """How dangerous the call is, by the policy. Raises Refused where the tool is not there."""
-    if not context.settings.policy.shows(definition, context.situation):
+    if not context.settings.policy.shows(definition, context.visibility):
         raise _refusal(context, call, CallStatus.BLOCKED, _unavailable(context, definition))
     judgement = context.settings.policy.judge(definition, arguments, context.workspace)
     call.log.danger = judgement.danger.word
@@ -147,7 +147,7 @@ def _aborted(context: TaskContext, call: OpenCall) -> Aborted:
 def _with_names(context: TaskContext, error: ToolError) -> str:
     if not isinstance(error, UnknownTool):
         return str(error)
-    visible = context.settings.policy.visible(context.situation)
+    visible = context.settings.policy.visible(context.visibility)
     return f"{error} The tools are: {', '.join(tool.name for tool in visible)}."
 
 

@@ -62,7 +62,7 @@ def consult(context: TaskContext, method: str, call: Call, *about: Any) -> Opini
     asked = [hook for hook in context.settings.hooks if answers(hook, method)]
     if not asked:
         return Opinion()
-    opinion = context.interruption.unless_aborted(_asked(asked, method, call, *about, surroundings(context)))
+    opinion = context.interruption.unless_aborted(_asked(asked, method, call, *about, hook_context(context)))
     context.stage(*(notice(f"The hook “{name}” failed and was skipped.") for name in opinion.skipped))
     return opinion
 
@@ -89,7 +89,7 @@ async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
     return opinion
 
 
-def surroundings(context: TaskContext) -> HookContext:
+def hook_context(context: TaskContext) -> HookContext:
     reviewer = context.settings.agent.review_model if context.settings.agent else None
     ask = ModelAccess(context, lambda words: None, model=reviewer.name if reviewer else "").ask
     return HookContext(

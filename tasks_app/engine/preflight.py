@@ -65,7 +65,7 @@ def _remind(context: TaskContext) -> None:
     """Appends the reminders that are due, in one commit; none between a call and its result."""
     if context.open_call() is not None:
         return
-    task, tools = context.task, sorted(tool.name for tool in context.settings.policy.visible(context.situation))
+    task, tools = context.task, sorted(tool.name for tool in context.settings.policy.visible(context.visibility))
     moment = Moment(
         task=task,
         limits=context.settings.limits,

@@ -126,7 +126,7 @@ class Comparison:
             raise Divergence(f"{where} has other bytes now: {log.adapter} writes it differently")
 
     def _head(self, log: LLMLog) -> Prompt:
-        """System prompt and tools, in the surroundings that fit what was recorded, or else its tools."""
+        """System prompt and tools, with the visibility that fits what was recorded, or else its tools."""
         mode, address, heads = adapter_for(log.adapter).tool_mode, self._context.blob, []
         for self._context.has_open_page, self._context.has_cut in product((False, True), repeat=2):
             heads.append(head := build.build(self._context, mode))

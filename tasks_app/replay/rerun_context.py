@@ -53,9 +53,9 @@ class RerunContext(TaskContext):
         return entry
 
     @property
-    def situation(self) -> ToolVisibility:
+    def visibility(self) -> ToolVisibility:
         """What was around then is not in the record: the caller tries what it can have been."""
-        return replace(super().situation, has_open_page=self.has_open_page, has_cut=self.has_cut)
+        return replace(super().visibility, has_open_page=self.has_open_page, has_cut=self.has_cut)
 
     def blob(self, text: str) -> str:
         return hashlib.sha256(text.encode()).hexdigest()

@@ -84,7 +84,7 @@ class TaskContext(UnitOfWork):
         return model_name(self.session, self.settings.agent)
 
     @property
-    def situation(self) -> ToolVisibility:
+    def visibility(self) -> ToolVisibility:
         """What decides, beside the policy, which tools the model sees in this step."""
         return ToolVisibility(
             makes_images=bool(self.settings.abilities.makes_images),

@@ -193,6 +193,19 @@ def test_a_probe_that_a_person_ends_is_given_back(opened, server):
     assert state() == "closed"
 
 
+def test_a_probe_by_a_protocol_that_is_not_installed_asked_nobody_and_is_given_back(opened, server):
+    cooldown_is_over()
+    protocol = Provider.objects.get().protocol
+    Provider.objects.update(protocol="gone")
+    with pytest.raises(errors.ProtocolUnavailable):
+        complete(opened)
+    assert state() == "open"
+    Provider.objects.update(protocol=protocol)
+    server.replies = [FINE]
+    assert complete(opened) == "fine"
+    assert state() == "closed"
+
+
 def test_a_probe_whose_worker_died_is_taken_over_when_its_time_is_over(opened, server):
     cooldown_is_over()
     dead = CircuitBreaker.objects.select_related("provider").get()

@@ -115,7 +115,7 @@ class ToolContext:
 Handler = Callable[[Any, ToolContext], Coroutine[Any, Any, ToolResult]]
 
 
-def always(situation: ToolVisibility) -> bool:
+def always(visibility: ToolVisibility) -> bool:
     return True
 
 
@@ -124,8 +124,8 @@ class ToolDefinition:
     """`judge` may only raise `danger`, never lower it; it sees the arguments, and what they name in the workspace.
     `compact_template` is the line that replaces an old call in the context.
 
-    `visible` says whether models see the tool in a situation; `shown` which of its arguments they see then, as a model
-    of fewer actions or kinds, and `extended` what a situation adds to their schema. Calls are validated by `arguments`
+    `visible` says whether models see the tool at a step; `shown` which of its arguments they see then, as a model
+    of fewer actions or kinds, and `extended` what the step adds to their schema. Calls are validated by `arguments`
     in any case: the handler explains what is not possible now. A tool that `takes_secrets` finds
     the values of placeholders in its context and substitutes them itself, where that is safe. `own_schema` is the
     schema, as JSON, of a tool whose arguments are no model of ours; `group` the name by which it is loaded on demand.
@@ -157,10 +157,10 @@ class ToolDefinition:
         """The JSON Schema of all its arguments."""
         return json.loads(self.own_schema) if self.own_schema else schema_of(self.arguments)
 
-    def parameters_in(self, situation: ToolVisibility) -> dict[str, Any]:
+    def parameters_in(self, visibility: ToolVisibility) -> dict[str, Any]:
         """The JSON Schema that models see."""
-        schema = schema_of(self.shown(situation)) if self.shown else self.parameters
-        return self.extended(schema, situation) if self.extended else schema
+        schema = schema_of(self.shown(visibility)) if self.shown else self.parameters
+        return self.extended(schema, visibility) if self.extended else schema
 
 
 @cache

@@ -63,8 +63,8 @@ def judge(arguments: BrowserArguments, workspace: Workspace) -> Judgement:
     return Judgement(danger=Danger.SAFE)
 
 
-def shown(situation: ToolVisibility) -> type[Arguments]:
-    return BrowserArguments if situation.has_open_page else VisitArguments
+def shown(visibility: ToolVisibility) -> type[Arguments]:
+    return BrowserArguments if visibility.has_open_page else VisitArguments
 
 
 @tool(
@@ -79,7 +79,7 @@ def shown(situation: ToolVisibility) -> type[Arguments]:
     compact_template="browser {action} {url}{ref}",
     loop_exempt=True,
     takes_secrets=True,
-    visible=lambda situation: bool(chromium_path()),
+    visible=lambda visibility: bool(chromium_path()),
     shown=shown,
 )
 async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResult:

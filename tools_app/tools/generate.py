@@ -35,9 +35,9 @@ class GenerateArguments(Arguments):
     path: str = Field(min_length=1, description="The file to make, such as drawings/tree.png, intro.mp3 or report.md.")
 
 
-def possible(schema: dict[str, Any], situation: ToolVisibility) -> dict[str, Any]:
+def possible(schema: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
     """The schema with the kinds that a model of the person can make; any of them can write."""
-    kinds = [*(["image"] * situation.makes_images), *(["audio"] * situation.makes_audio), "document"]
+    kinds = [*(["image"] * visibility.makes_images), *(["audio"] * visibility.makes_audio), "document"]
     properties = schema["properties"]
     return schema | {"properties": properties | {"kind": properties["kind"] | {"enum": kinds}}}
 

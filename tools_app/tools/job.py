@@ -43,7 +43,7 @@ def judge(arguments: JobArguments, workspace: Workspace) -> Judgement:
     compact_template="job {action} {number}",
     loop_exempt=True,  # reading again and again is how one waits
     takes_secrets=True,
-    visible=lambda situation: situation.has_jobs,
+    visible=lambda visibility: visibility.has_jobs,
 )
 async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
     running = jobs.job(context.session, arguments.number)

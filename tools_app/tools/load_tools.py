@@ -19,7 +19,7 @@ class LoadToolsArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="load_tools {group}",
-    visible=lambda situation: situation.has_groups,
+    visible=lambda visibility: visibility.has_groups,
 )
 async def load_tools(arguments: LoadToolsArguments, context: ToolContext) -> ToolResult:
     names = context.groups.get(arguments.group)

@@ -34,8 +34,8 @@ class MessageArguments(Words):
     data: Any = None  # shown to models only where a schema is asked for, and then with it
 
 
-def _with_data(parameters: dict[str, Any], situation: ToolVisibility) -> dict[str, Any]:
-    return with_data(parameters, situation.output_schema) if situation.output_schema else parameters
+def _with_data(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
+    return with_data(parameters, visibility.output_schema) if visibility.output_schema else parameters
 
 
 @tool(
@@ -47,7 +47,7 @@ def _with_data(parameters: dict[str, Any], situation: ToolVisibility) -> dict[st
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="message ({type}): {text}",
-    shown=lambda situation: Words,
+    shown=lambda visibility: Words,
     extended=_with_data,
 )
 async def message(arguments: MessageArguments, context: ToolContext) -> ToolResult:

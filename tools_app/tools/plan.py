@@ -35,7 +35,7 @@ class PlanArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="plan ({action})",
-    visible=lambda situation: not situation.in_workflow,
+    visible=lambda visibility: not visibility.in_workflow,
 )
 async def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:
     if arguments.steps:

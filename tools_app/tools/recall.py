@@ -21,7 +21,7 @@ class RecallArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="recall {number}[ from {offset}]",
-    visible=lambda situation: situation.has_cut,
+    visible=lambda visibility: visibility.has_cut,
 )
 async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult:
     stored = await context.stored_result(arguments.number)

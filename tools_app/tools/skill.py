@@ -24,7 +24,7 @@ class SkillArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="skill {name}",
-    visible=lambda situation: bool(situation.skills),
+    visible=lambda visibility: bool(visibility.skills),
 )
 async def skill(arguments: SkillArguments, context: ToolContext) -> ToolResult:
     loaded = await context.skills.get(arguments.name)

@@ -35,7 +35,7 @@ class StepArguments(Arguments):
     target=Target.ENGINE,
     compact_template="step ({action}): {note}",
     loop_exempt=True,
-    visible=lambda situation: situation.in_workflow,
+    visible=lambda visibility: visibility.in_workflow,
 )
 async def step(arguments: StepArguments, context: ToolContext) -> ToolResult:
     if arguments.action == "blocked":

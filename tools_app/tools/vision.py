@@ -41,7 +41,7 @@ class VisionArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.NETWORK,
     compact_template="vision {path}{url}: {question}",
-    visible=lambda situation: situation.sees_pictures,
+    visible=lambda visibility: visibility.sees_pictures,
 )
 async def vision(arguments: VisionArguments, context: ToolContext) -> ToolResult:
     name = arguments.path or arguments.url or ""

@@ -69,7 +69,7 @@ def capture(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) 
 def _may_keep(context: TaskContext) -> bool:
     """Where the agent could remember it by a call of its own."""
     policy = context.settings.policy
-    may_call = policy.shows(policy.find("memory"), context.situation)
+    may_call = policy.shows(policy.find("memory"), context.visibility)
     return may_call and not context.session.off_record and not search.is_shared(context)
 
 

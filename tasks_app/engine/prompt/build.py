@@ -25,25 +25,25 @@ CLI_TOOLS = ("python3", "git", "node", "curl", "jq", "rg", "sed", "awk", "tar", 
 
 def build(context: TaskContext, mode: ToolMode) -> Prompt:
     """What the model sees in the next turn beside the conversation, in a tool mode."""
-    situation = context.situation
-    visible = tuple(context.settings.policy.visible(situation))
+    visibility = context.visibility
+    visible = tuple(context.settings.policy.visible(visibility))
     redactor = context.secrets.redactor
     inputs = replace(
-        inputs_of(context.task.started_by, context.settings.policy, situation, context.sandbox.name),
+        inputs_of(context.task.started_by, context.settings.policy, visibility, context.sandbox.name),
         mode=mode,
-        functions="" if mode is ToolMode.NATIVE else _functions(visible, situation, redactor),
+        functions="" if mode is ToolMode.NATIVE else _functions(visible, visibility, redactor),
         **_secrets(context, visible),
         own=context.settings.own_sections,
         off_record=context.session.off_record,
         remaining=", ".join(f"`{tool.name}`" for tool in visible) if context.session.off_record else "",
     )
     system = redacted_system(system_prompt(inputs), redactor)
-    return Prompt(system=system, tools=_specs(visible, situation, redactor), messages=())
+    return Prompt(system=system, tools=_specs(visible, visibility, redactor), messages=())
 
 
-def inputs_of(person: Any, policy: Policy, situation: ToolVisibility, sandbox: str) -> PromptInputs:
-    """What the prompt depends on for any task of a person in a situation."""
-    names = {tool.name for tool in policy.visible(situation)}
+def inputs_of(person: Any, policy: Policy, visibility: ToolVisibility, sandbox: str) -> PromptInputs:
+    """What the prompt depends on for any task of a person, where these tools are visible."""
+    names = {tool.name for tool in policy.visible(visibility)}
     return PromptInputs(
         person=person.get_username(),
         preferences=person.preferences,
@@ -52,9 +52,9 @@ def inputs_of(person: Any, policy: Policy, situation: ToolVisibility, sandbox: s
         sandbox=sandbox,
         cli_tools=", ".join(installed_tools()),
         command_hosts=", ".join(sorted(policy.hosts("shell"))),
-        wants_data=bool(situation.output_schema),
+        wants_data=bool(visibility.output_schema),
         groups=_groups(policy),
-        skills=situation.skills if "skill" in names else (),
+        skills=visibility.skills if "skill" in names else (),
     )
 
 
@@ -76,18 +76,18 @@ def _secrets(context: TaskContext, visible: Iterable[ToolDefinition]) -> dict[st
 
 
 @lru_cache(maxsize=64)
-def _specs(tools: tuple[ToolDefinition, ...], situation: ToolVisibility, redactor: Redactor) -> tuple[ToolSpec, ...]:
+def _specs(tools: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor) -> tuple[ToolSpec, ...]:
     """The tool list is rebuilt only when what is visible changes, or what is secret."""
-    specs = (ToolSpec(name=t.name, description=t.description, parameters=t.parameters_in(situation)) for t in tools)
+    specs = (ToolSpec(name=t.name, description=t.description, parameters=t.parameters_in(visibility)) for t in tools)
     return redacted_tools(specs, redactor)
 
 
 @lru_cache(maxsize=64)
-def _functions(tools: tuple[ToolDefinition, ...], situation: ToolVisibility, redactor: Redactor) -> str:
+def _functions(tools: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor) -> str:
     """The tools as a model reads them in its prompt, one a line; nothing in a description can end the section."""
     rows = (
         {"name": t.name, "description": t.description, "parameters": t.parameters}
-        for t in _specs(tools, situation, redactor)
+        for t in _specs(tools, visibility, redactor)
     )
     lines = (orjson.dumps(row).decode().replace("</", "<\\/") for row in rows)
     return "\n".join(f"<function>{line}</function>" for line in lines)
