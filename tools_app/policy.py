@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolDefinition, ToolVisibility, registry
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.mcp.tool import mcp_tool
 from tools_app.models import Approval, McpTool, RolePolicy, ToolSetting, UserPolicy
 

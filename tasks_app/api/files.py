@@ -24,8 +24,7 @@ from tasks_app.downloads import download
 from tasks_app.models import FileVersion
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
-from tools_app.files.listing import Entry
-from tools_app.files.workspace import Workspace
+from tools_app.files import Entry, Workspace
 
 LARGEST = 50 * 1024**2  # bytes of an upload
 AROUND = 64 * 1024  # bytes that a multipart form may add

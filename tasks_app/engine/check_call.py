@@ -18,8 +18,8 @@ from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, FailureCode
 from tasks_app.record import Draft
-from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import Aborted, Interrupt, LoopDetected, Refused, ReplyNeeded
+from tasks_app.run import Aborted, Interrupt, ReplyNeeded, TaskContext
+from tasks_app.run.interrupts import LoopDetected, Refused
 from tasks_app.run.loop_detector import CYCLE_REPEATS, fingerprint
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, coerce

@@ -5,7 +5,7 @@ from django.db.models import Model
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, Decision
 from tasks_app.record import Draft
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 
 UNKNOWN = (
     "The server stopped while this call was running. Whether it took effect is unknown: check before you repeat it."

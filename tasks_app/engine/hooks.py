@@ -11,7 +11,7 @@ from django.conf import settings
 from tasks_app.engine.capabilities.model_access import ModelAccess
 from tasks_app.models import Agent, ContextEntry, ContextType
 from tasks_app.record import notice
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, HookContext, PastCall, Refuse, answers, ask
 from tools_app.hooks.builtin import SAFE_MODE, HookSettings
 from tools_app.hooks.loading import hooks_for

@@ -11,8 +11,7 @@ from llm_app.redaction.redactor import Redactor
 from tasks_app.engine import preflight, run_tool, think
 from tasks_app.engine.check_call import before_execution
 from tasks_app.models import ContextEntry, ContextType, Session, TaskState
-from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import Interrupt
+from tasks_app.run import Interrupt, TaskContext
 
 TIME_SLICE = 30.0  # seconds; then another task of this worker has its turn
 

@@ -8,7 +8,7 @@ from llm_app.types import Delta, DeltaKind, Thinking
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import ContextType
 from tasks_app.record import Draft, notice
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 
 _GOES_ON = (Action.RETRY, Action.NEXT_ROUTE)
 

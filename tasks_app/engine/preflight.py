@@ -8,8 +8,8 @@ from tasks_app.engine.closing import close_open_call
 from tasks_app.memory import search
 from tasks_app.models import FailureCode, TaskState
 from tasks_app.reminders.before_step import Moment, due
-from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import LimitExceeded, Stopped
+from tasks_app.run import LimitExceeded, TaskContext
+from tasks_app.run.interrupts import Stopped
 from tasks_app.runtime import process
 
 TERMINAL_GONE = "The terminal that ran this task has ended."

@@ -9,8 +9,8 @@ from tasks_app.engine.observer import LLMObserver
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, ContextType, FailureCode, ToolCallLog
 from tasks_app.record import Draft
-from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import Failed, NoToolCall
+from tasks_app.run import Failed, TaskContext
+from tasks_app.run.interrupts import NoToolCall
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 

@@ -13,8 +13,7 @@ from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import CallStatus, TaskState
 from tasks_app.record import Draft, images
 from tasks_app.record.tokens import within_budget
-from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import Aborted
+from tasks_app.run import Aborted, TaskContext
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import ToolResult
 from tools_app.errors import ToolError

@@ -7,7 +7,8 @@ from tasks_app import settings_version
 from tasks_app.engine.capabilities import skills
 from tasks_app.engine.hooks import hooks_of
 from tasks_app.models import Agent, Limits, Loaded, LoadedKind, PromptSection, Session
-from tasks_app.run.context import StepSettings, TaskContext, model_name
+from tasks_app.run import TaskContext
+from tasks_app.run.context import StepSettings, model_name
 from tools_app.policy import Policy, policy_for
 
 

@@ -14,8 +14,7 @@ from tasks_app.engine.reply import first_call
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Cause, FailureCode
 from tasks_app.record import Draft
-from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import Aborted, Failed, LimitExceeded
+from tasks_app.run import Aborted, Failed, LimitExceeded, TaskContext
 from tasks_app.runtime.cancellation import WorkAborted
 
 _CODES: list[tuple[type[errors.LLMError], FailureCode]] = [

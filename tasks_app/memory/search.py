@@ -7,7 +7,7 @@ from llm_app.call.llm_call import Runner
 from tasks_app.memory import vectors
 from tasks_app.models import ContextType, MemoryNote, MemoryNoteQuerySet, SessionMember
 from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 from tasks_app.text.languages import STOP_WORDS
 from tasks_app.text.retrieval import bm25, reciprocal_rank_fusion, terms_of
 from tools_app.errors import ToolError

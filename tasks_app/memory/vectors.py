@@ -19,8 +19,7 @@ from llm_app.redaction.redactor import Redactor
 from llm_app.types import Message, Purpose
 from tasks_app.models import MemoryNote, MemoryNoteQuerySet, NoteVector
 from tasks_app.models.memory_note import digest_of
-from tasks_app.run.aside import ask_aside
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext, ask_aside
 from tasks_app.runtime.cancellation import WorkAborted
 
 if TYPE_CHECKING:  # imported on first use: it takes 0.1 s, and most servers have no model of embeddings

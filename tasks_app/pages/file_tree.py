@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from tasks_app.models import Session
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
-from tools_app.files.listing import Entry, printable
-from tools_app.files.workspace import Workspace
+from tools_app.files import Entry, Workspace, printable
 
 MOST_ENTRIES = 300  # shown of one workspace
 MOST_FOLDERS = 60  # opened

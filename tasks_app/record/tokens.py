@@ -3,8 +3,7 @@
 from llm_app.types import ToolCall
 from tasks_app.models import ContextEntry
 from tools_app.errors import ToolError
-from tools_app.files.paths import RESULTS
-from tools_app.files.workspace import Workspace
+from tools_app.files import RESULTS, Workspace
 
 BYTES = 3  # of a token, in UTF-8
 PICTURE = 1_600  # tokens: what the largest that we send costs, at those who say so

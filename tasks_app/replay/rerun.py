@@ -27,7 +27,7 @@ from tasks_app.models import CallStatus, ContextEntry, ContextType, Task
 from tasks_app.replay.recorded import Divergence, turn_of
 from tasks_app.replay.requests import NotRebuilt, SessionRequests, is_as_sent
 from tasks_app.replay.rerun_context import RerunContext
-from tasks_app.run.interrupts import ApprovalNeeded, Interrupt, ReplyNeeded
+from tasks_app.run import ApprovalNeeded, Interrupt, ReplyNeeded
 
 
 @dataclass(kw_only=True)

@@ -10,7 +10,7 @@ from tasks_app.engine import step_settings
 from tasks_app.models import ContextEntry, Task, TaskState
 from tasks_app.record import Draft
 from tasks_app.replay.recorded import Recorded
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 from tasks_app.run.history import History
 from tasks_app.run.usage import Calls
 from tasks_app.workspaces import sandbox, workspace_of

@@ -14,7 +14,7 @@ from tasks_app.run.unit_of_work import UnitOfWork
 from tasks_app.run.usage import Calibration
 from tasks_app.runtime.cancellation import Interruption
 from tools_app.contract import ToolVisibility
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.held_resources import PAGE
 from tools_app.hooks.base import Hook
 from tools_app.policy import Policy

@@ -13,7 +13,7 @@ from llm_app.budgets.amounts import Unit
 from llm_app.budgets.limits import Limit, Scope
 from llm_app.budgets.standing import Standing
 from tasks_app.models import Task
-from tools_app.files.listing import in_units
+from tools_app.files import in_units
 
 register = template.Library()
 

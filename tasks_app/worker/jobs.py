@@ -11,9 +11,7 @@ from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
 from tasks_app.events import event_loop, stream_buffer
 from tasks_app.models import FailureCode, Task
-from tasks_app.run import affinity
-from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import Failed
+from tasks_app.run import Failed, TaskContext, affinity
 from tasks_app.runtime import cancellation, lease
 from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, hand_on
 from tasks_app.workspaces import sandbox, workspace_of

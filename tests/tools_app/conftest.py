@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from tools_app.contract import ToolContext, ToolResult, coerce, registry
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Command, Outcome
 

@@ -11,8 +11,7 @@ from tests.tools_app.conftest import Call
 from tools_app import held_resources
 from tools_app.contract import ToolContext
 from tools_app.errors import ToolError
-from tools_app.files.owner import workspace_owner
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace, workspace_owner
 from tools_app.sandbox.base import Started
 from tools_app.sandbox.choice import strongest
 from tools_app.shell import background_jobs as room

@@ -10,7 +10,7 @@ from tests.tools_app.conftest import Call
 from tools_app.editing.patch import apply
 from tools_app.editing.patch_reading import parse_patch
 from tools_app.errors import ToolError
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 
 TWO_FILES = """\
 --- a/one.py

@@ -9,7 +9,7 @@ from tests.tools_app.conftest import Call
 from tools_app.contract import Danger, coerce, registry
 from tools_app.contract.registry import compact_line
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 
 
 async def test_it_writes_a_file_and_reads_it_back_numbered(call: Call) -> None:

@@ -9,7 +9,7 @@ from tests.pictures import picture
 from tools_app.contract import Danger, ToolContext, ToolResult, ToolVisibility, registry
 from tools_app.contract.capabilities import MediaKind, Picture
 from tools_app.errors import ModelFailed, ToolError
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 
 Call = Callable[..., Awaitable[ToolResult]]
 OUTLINE = "1. Origins: where they come from\n2. **Life**: how they live\n- Death"

@@ -16,7 +16,7 @@ from tests.tools_app.conftest import Call
 from tests.waiting import takes_less_than, until
 from tools_app.contract import ToolContext, coerce, registry
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.matching.query import Query
 from tools_app.sandbox.base import Started
 from tools_app.tools import match

@@ -16,7 +16,7 @@ from tests.tools_app import mcp_servers
 from tests.tools_app.conftest import NoSandbox
 from tools_app.contract import McpEndpoint, ToolContext, ToolResult
 from tools_app.errors import ToolError
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.mcp.connection import Connection
 from tools_app.mcp.listing import ListedTool, tools_of
 from tools_app.mcp.pool import pool

@@ -12,7 +12,7 @@ from pptx import Presentation
 from tests.pictures import picture, with_wrong_checksums
 from tools_app.contract import Danger, ToolResult, registry
 from tools_app.errors import InvalidArguments, ToolError
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 
 Call = Callable[..., Awaitable[ToolResult]]
 DECK = [

@@ -11,7 +11,7 @@ from tests.tools_app.test_fetch_url_tool import serving
 from tools_app.contract import Danger, ToolContext, ToolResult, ToolVisibility, registry
 from tools_app.contract.capabilities import Picture
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, ToolError
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.network.policy import NetworkPolicy
 
 Call = Callable[..., Awaitable[ToolResult]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.files.workspace_copy import copy
 
 

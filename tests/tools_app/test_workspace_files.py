@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools_app.errors import ToolError
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tools_app.errors import OutsideWorkspace, ToolError
+from tools_app.files import Workspace
 from tools_app.files.paths import parts
-from tools_app.files.workspace import Workspace
 
 REFUSED = "refused"
 

@@ -28,7 +28,7 @@ from tools_app.contract.capabilities import (
 )
 from tools_app.contract.effects import Effect, PlanStep
 from tools_app.contract.visibility import ToolVisibility
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.base import Sandbox, Started
 

@@ -8,7 +8,7 @@ from typing import Any
 from tools_app.contract.base import Arguments, Danger, Handler, Judgement, Target, ToolDefinition, always
 from tools_app.contract.visibility import ToolVisibility
 from tools_app.errors import UnknownTool
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 
 _tools: dict[str, ToolDefinition] = {}
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9_-]{1,64}")  # server__tool is a name of an MCP server's tool

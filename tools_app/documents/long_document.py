@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tools_app.contract.capabilities import AskModel
 from tools_app.errors import ModelFailed, ToolError
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 
 MOST_SECTIONS = 30
 _TAIL = 2_000  # characters of what was written last, for the next section to join on

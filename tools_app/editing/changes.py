@@ -9,9 +9,7 @@ from tools_app.contract import ToolResult
 from tools_app.contract.effects import KeepVersion
 from tools_app.editing import diff
 from tools_app.errors import ToolError
-from tools_app.files import text_page
-from tools_app.files.text_page import readable
-from tools_app.files.workspace import MAX_WHOLE, Workspace
+from tools_app.files import MAX_WHOLE, Workspace, readable, text_page
 
 _SEARCHED = 5000  # lines compared for a hint
 _COMPARED = 200  # characters of each

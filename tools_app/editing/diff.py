@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
-from tools_app.files.text_page import readable
+from tools_app.files import readable
 
 LINES = 200
 WIDTH = 300  # characters of a line

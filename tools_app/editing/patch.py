@@ -8,7 +8,7 @@ from tools_app.editing import patch_reading
 from tools_app.editing.changes import difference, kept_versions
 from tools_app.editing.patch_reading import FilePatch, Hunk
 from tools_app.errors import ToolError
-from tools_app.files.workspace import MAX_WHOLE, Workspace
+from tools_app.files import MAX_WHOLE, Workspace
 
 _DIFF_LINES = 400  # of all files together, for the card
 

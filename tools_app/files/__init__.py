@@ -1,0 +1,19 @@
+"""The files of a workspace: opened safely, listed, read by the page, counted against its quota."""
+
+from tools_app.files.listing import Entry, in_units, printable
+from tools_app.files.owner import Owner, workspace_owner
+from tools_app.files.paths import RESULTS
+from tools_app.files.text_page import readable
+from tools_app.files.workspace import MAX_WHOLE, Workspace
+
+__all__ = [
+    "MAX_WHOLE",
+    "RESULTS",
+    "Entry",
+    "Owner",
+    "Workspace",
+    "in_units",
+    "printable",
+    "readable",
+    "workspace_owner",
+]

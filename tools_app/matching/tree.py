@@ -10,9 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tools_app.files import safe_open
-from tools_app.files.listing import printable
-from tools_app.files.paths import MAX_DEPTH, RESULTS
+from tools_app.files import RESULTS, printable, safe_open
+from tools_app.files.paths import MAX_DEPTH
 from tools_app.matching.patterns import Rule, is_ignored, rules_of
 
 MAX_SIZE = 10 * 1000**2  # bytes; larger files are not searched

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from tools_app.errors import ToolError
-from tools_app.files.listing import printable
+from tools_app.files import printable
 from tools_app.files.paths import MOUNT
 from tools_app.files.safe_open import in_words
 from tools_app.matching.patterns import path_pattern

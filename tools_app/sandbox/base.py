@@ -6,7 +6,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import ClassVar, Protocol
 
-from tools_app.files.owner import Owner, workspace_owner
+from tools_app.files import Owner, workspace_owner
 from tools_app.sandbox.outlet import Outlet
 
 # Where a command sees its workspace, and its temporary files, if the backend can arrange it.

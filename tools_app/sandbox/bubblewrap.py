@@ -12,7 +12,7 @@ from shutil import which
 from typing import ClassVar
 
 from tools_app.errors import SandboxUnavailable
-from tools_app.files.owner import Owner
+from tools_app.files import Owner
 from tools_app.sandbox import view
 from tools_app.sandbox.base import WORKSPACE, Command, Outcome, Started
 from tools_app.sandbox.outlet import SOCKET

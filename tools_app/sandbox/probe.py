@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools_app.errors import ToolError
-from tools_app.files.owner import workspace_owner
+from tools_app.files import workspace_owner
 from tools_app.sandbox.base import Command, Limits, Outcome, Sandbox
 
 _TEXT = "echo works > probe && cat probe | cat"

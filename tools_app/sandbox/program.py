@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools_app.files.owner import Owner
+from tools_app.files import Owner
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from tools_app.browser.page import OpenPage
 from tools_app.browser.program import chromium_path
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, ToolVisibility, tool
 from tools_app.errors import PageLost
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.network.policy import check_url
 from tools_app.shell.secrets import with_values
 

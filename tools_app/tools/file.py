@@ -9,10 +9,8 @@ from pydantic import Field, model_validator
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, tool
 from tools_app.editing import changes, patch
 from tools_app.errors import ToolError
-from tools_app.files import text_page
-from tools_app.files.listing import in_units
+from tools_app.files import MAX_WHOLE, Workspace, in_units, text_page
 from tools_app.files.picture_type import picture_type
-from tools_app.files.workspace import MAX_WHOLE, Workspace
 from tools_app.shell.secrets import with_secrets
 
 _REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}

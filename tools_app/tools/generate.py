@@ -10,7 +10,7 @@ from pydantic import Field
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, ToolVisibility, tool
 from tools_app.documents import long_document
 from tools_app.errors import ModelFailed, ToolError
-from tools_app.files.listing import in_units
+from tools_app.files import in_units
 from tools_app.files.picture_type import picture_type
 
 _SUFFIXES = {

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, tool
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.shell.background_jobs import jobs
 from tools_app.shell.secrets import with_values
 

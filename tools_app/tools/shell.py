@@ -9,7 +9,7 @@ from dataclasses import replace
 from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
-from tools_app.files.listing import in_units
+from tools_app.files import in_units
 from tools_app.sandbox import outlet
 from tools_app.sandbox.base import WORKSPACE, Command, Limits, Outcome
 from tools_app.sandbox.outlet import Outlet

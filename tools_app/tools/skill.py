@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import LoadSkill
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 from tools_app.skills.reading import SkillText
 
 FOLDER = ".skills"

@@ -11,9 +11,8 @@ from tools_app.child_process.parent import NoAnswer, answer_of
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.documents.deck.page import Deck, Image, Slide, page
 from tools_app.errors import ToolError
-from tools_app.files.listing import in_units
+from tools_app.files import Workspace, in_units
 from tools_app.files.picture_type import picture_type
-from tools_app.files.workspace import Workspace
 
 _MOST = 100  # slides
 _MOST_BODY = 5_000  # characters

@@ -1,6 +1,6 @@
 """The addresses of MCP servers, and the credentials with which a task may use them."""
 
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 from tasks_app.runtime import threads
 from tools_app.contract import McpEndpoint
 from tools_app.errors import ToolError

@@ -11,8 +11,7 @@ from tasks_app.events import event_loop
 from tasks_app.record import redactor_of
 from tasks_app.record.append import storable
 from tasks_app.record.images import UnreadablePicture, encoded
-from tasks_app.run.aside import ask_aside
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext, ask_aside
 from tasks_app.runtime import threads
 from tools_app.contract import capabilities
 from tools_app.errors import ModelFailed

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.conf import settings
 
 from llm_app.call.llm_call import Runner
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 from tasks_app.runtime import threads
 from tools_app.errors import ToolError
 from tools_app.models import Skill

@@ -15,7 +15,7 @@ from tasks_app.engine.check_call import ClearedCall
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.memory import search
 from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 from tasks_app.runtime import process, threads
 from tools_app.contract import Engine, ReaderService, Target, ToolContext, ToolDefinition
 from tools_app.contract.effects import PlanStep

@@ -11,8 +11,7 @@ from tasks_app.engine.compaction.measure import Measured, measure
 from tasks_app.engine.compaction.plan import CutPlanner, Move, Strategies
 from tasks_app.models import Cause, ContextCut, ContextEntry, FailureCode
 from tasks_app.record import Cut, Draft, notice, redact_entry, tokens
-from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import Failed
+from tasks_app.run import Failed, TaskContext
 from tools_app.contract.registry import compact_line
 
 

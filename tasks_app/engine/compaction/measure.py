@@ -10,7 +10,7 @@ from tasks_app.engine.compaction.window import Window, reserve_for
 from tasks_app.engine.prompt import build
 from tasks_app.record import tokens
 from tasks_app.record.cut import Conversation
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 
 PRUNE_AT_PERCENT = 85  # of the usable window, where pruning comes first
 

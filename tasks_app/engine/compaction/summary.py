@@ -15,8 +15,7 @@ from tasks_app.engine.compaction.lines import safe, shortened
 from tasks_app.memory import search
 from tasks_app.models import ContextEntry, ContextType, MemoryNote
 from tasks_app.record import Draft, notice
-from tasks_app.run.aside import ask_aside
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext, ask_aside
 
 LONGEST = 6_000  # bytes of a summary
 LONGEST_PART = 1_500  # characters of an entry that is summed up

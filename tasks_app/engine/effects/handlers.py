@@ -7,7 +7,7 @@ from tasks_app.engine import workflow
 from tasks_app.engine.effects.registry import Changes, handles
 from tasks_app.models import CallStatus, FailureCode, Loaded, LoadedKind, MemoryNote, TaskState
 from tasks_app.record.append import storable_json
-from tasks_app.run.interrupts import Failed, ReplyNeeded
+from tasks_app.run import Failed, ReplyNeeded
 from tools_app.contract import WaitForReply
 from tools_app.contract.effects import (
     EndStep,

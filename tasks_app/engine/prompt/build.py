@@ -15,7 +15,7 @@ from llm_app.types import Prompt, ToolMode, ToolSpec
 from tasks_app.engine.capabilities.skills import catalogue
 from tasks_app.engine.prompt.sections import DYNAMIC, STABLE, PromptInputs, section, system_prompt
 from tasks_app.models import Agent, PromptSection
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 from tasks_app.workspaces import sandbox
 from tools_app.contract import ToolDefinition, ToolVisibility
 from tools_app.policy import Policy, policy_for

@@ -12,7 +12,7 @@ from agentsite.accounts.models import ApiToken
 from tasks_app.api.files import files_after
 from tasks_app.downloads import Chunks, _type
 from tasks_app.workspaces import workspace_of
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace
 
 
 @pytest.fixture

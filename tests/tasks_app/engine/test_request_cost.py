@@ -14,7 +14,7 @@ from tasks_app.engine.think import Requests
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Task
 from tasks_app.record import Draft
 from tasks_app.record.draft import result
-from tasks_app.run.context import TaskContext
+from tasks_app.run import TaskContext
 from tasks_app.runtime import process
 from tasks_app.workspaces import sandbox, workspace_of
 from tests import factories

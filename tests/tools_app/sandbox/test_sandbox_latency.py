@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import check_bound
-from tools_app.files.owner import workspace_owner
+from tools_app.files import workspace_owner
 from tools_app.sandbox.base import Command
 from tools_app.sandbox.choice import strongest
 

@@ -7,8 +7,7 @@ import pytest
 from tests.tools_app.conftest import Call
 from tests.tools_app.test_network_guard import hello, serving
 from tools_app.contract import ToolContext
-from tools_app.files.owner import workspace_owner
-from tools_app.files.workspace import Workspace
+from tools_app.files import Workspace, workspace_owner
 from tools_app.network.policy import NetworkPolicy
 from tools_app.sandbox.choice import strongest
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools_app.errors import SandboxUnavailable
-from tools_app.files.owner import workspace_owner
+from tools_app.files import workspace_owner
 from tools_app.sandbox import view
 from tools_app.sandbox.base import Command
 from tools_app.sandbox.choice import strongest
