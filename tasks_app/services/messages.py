@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Literal
 
 from django.db import transaction
@@ -60,36 +61,48 @@ def post_message(
     """
     content, schema = _checked_text(session, content, attachments), _schema_text(output_schema, session)
     pictures = images.of_attachments(workspace_of(session), attachments)  # before the lock: it takes its time
+    message = InboxMessage(
+        session=session,
+        author=author,
+        mode=mode,
+        content=content,
+        attachments=list(attachments),
+        images=[asdict(picture) for picture in pictures],
+        output_schema=schema,
+        workflow=workflow,
+    )
     with transaction.atomic():
         lock(session)
         task = session.tasks.active().first()
-        joined = task if task and mode == Mode.INTERJECT and not task.stop_requested_at else None
-        if joined and schema:
-            raise SchemaTooLate(field="output_schema")
-        if joined and workflow:
-            raise WorkflowTooLate(field="workflow")
-        if joined and joined.waiting_for == WaitingFor.REPLY:
-            _answer(joined, author, next_task.with_files(content, attachments), images=pictures)
-            return Delivered(task=joined, delivered_as="reply")
-        message = InboxMessage.objects.create(
-            session=session,
-            author=author,
-            mode=mode,
-            content=content,
-            attachments=list(attachments),
-            images=[asdict(picture) for picture in pictures],
-            output_schema=schema,
-            workflow=workflow,
-        )
-        transaction.on_commit(lambda: broadcast.inbox_changed(session))
-        if joined:
-            _rouse(joined)
-            return Delivered(task=joined, delivered_as="interjected")
+        if task and mode == Mode.INTERJECT and not task.stop_requested_at:
+            return _interject(task, message)
+        _put_into_inbox(message)
         if task:
             return Delivered(task=None, delivered_as="queued")
         _name(session, content)
         task = next_task.start(session, message, max_iterations=max_iterations, terminal=terminal)
         return Delivered(task=task, delivered_as="started")
+
+
+def _interject(task: Task, message: InboxMessage) -> Delivered:
+    """The message answers the task's question, or interrupts it. Raises SchemaTooLate or WorkflowTooLate."""
+    if message.output_schema:
+        raise SchemaTooLate(field="output_schema")
+    if message.workflow:
+        raise WorkflowTooLate(field="workflow")
+    if task.waiting_for == WaitingFor.REPLY:
+        pictures = [KeptPicture(**image) for image in message.images]
+        words = next_task.with_files(message.content, message.attachments)
+        _answer(task, message.author, words, images=pictures)
+        return Delivered(task=task, delivered_as="reply")
+    _put_into_inbox(message)
+    _rouse(task)
+    return Delivered(task=task, delivered_as="interjected")
+
+
+def _put_into_inbox(message: InboxMessage) -> None:
+    message.save()
+    transaction.on_commit(partial(broadcast.inbox_changed, message.session))
 
 
 def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:
