@@ -1,7 +1,7 @@
 """Cancels the work of a running task when a person stops it or writes a message.
 
 The task's thread waits for its coroutine or for a signal, whichever comes first. A signal may come without a cause, so
-the rows decide whether the work is cancelled.
+the rows decide whether the work is cancelled. `services.stop` writes the row; `engine.preflight` then ends the task.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What people write to tasks: messages, answers and decisions, and the stop. Each verb is one short transaction."""
+"""What people tell tasks: messages, answers, decisions, and the stop. Each verb is one short transaction."""
 
 import json
 from collections.abc import Sequence

@@ -33,7 +33,7 @@ def restore(version: FileVersion) -> None:
     FileVersion.objects.bulk_create(rows)
 
 
-def keep(session: Session, task: Task | None, effect: KeepVersion, unsaved: Sequence[FileVersion]) -> FileVersion:
+def keep(session: Session, task: Task | None, effect: KeepVersion, unsaved: Sequence[FileVersion] = ()) -> FileVersion:
     """Writes the content, and deletes older versions of the file.
 
     The row is for the transaction of the result, as those are that are still `unsaved`.

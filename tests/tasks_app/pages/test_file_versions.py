@@ -69,7 +69,7 @@ def test_who_may_only_read_puts_nothing_back(changed, browser, bob):
 def test_the_newest_twenty_of_a_file_are_kept_and_equal_contents_once(session):
     for number in range(25):
         content = str(number % 24).encode()
-        versions.keep(session, None, KeepVersion(path="a", data=content), []).save()
+        versions.keep(session, None, KeepVersion(path="a", data=content)).save()
     assert FileVersion.objects.filter(session=session).count() == FileVersion.MOST
     kept = {row.content for row in FileVersion.objects.all()}
     assert set(FileVersion.objects.first().content.parent.iterdir()) == kept
@@ -78,7 +78,7 @@ def test_the_newest_twenty_of_a_file_are_kept_and_equal_contents_once(session):
 def test_the_oldest_go_where_all_of_a_session_are_too_much(session, monkeypatch):
     monkeypatch.setattr(FileVersion, "MOST_BYTES", 10)
     for number in range(5):
-        versions.keep(session, None, KeepVersion(path=f"{number}.txt", data=b"x" * (3 + number % 2)), []).save()
+        versions.keep(session, None, KeepVersion(path=f"{number}.txt", data=b"x" * (3 + number % 2))).save()
     rows = FileVersion.objects.filter(session=session)
     assert [row.path for row in rows] == ["4.txt", "3.txt", "2.txt"]
     assert all(row.content.exists() for row in rows)
@@ -86,8 +86,8 @@ def test_the_oldest_go_where_all_of_a_session_are_too_much(session, monkeypatch)
 
 def test_a_content_that_the_same_result_keeps_under_another_name_does_not_go_with_an_old_version(session, monkeypatch):
     monkeypatch.setattr(FileVersion, "MOST", 1)
-    versions.keep(session, None, KeepVersion(path="a.txt", data=b"same"), []).save()
-    moved = versions.keep(session, None, KeepVersion(path="b.txt", data=b"same"), [])
+    versions.keep(session, None, KeepVersion(path="a.txt", data=b"same")).save()
+    moved = versions.keep(session, None, KeepVersion(path="b.txt", data=b"same"))
     newer = versions.keep(session, None, KeepVersion(path="a.txt", data=b"new"), [moved])
     FileVersion.objects.bulk_create([moved, newer])
     assert [row.content.read_bytes() for row in FileVersion.objects.all()] == [b"new", b"same"]
