@@ -21,6 +21,7 @@ from tasks_app.record import redact_entries, redact_entry, redactor_of
 from tasks_app.worker import jobs
 from tasks_app.worker.supervisor import Supervisor
 
+LAST_SECONDS = 5.0
 POLL_SECONDS = 0.05
 STDOUT = 1
 NOBODY = "No one is there. Decide yourself."
@@ -75,6 +76,7 @@ class _Drive:
             if self._report:
                 self._tell(self._report)
             if self._task.waiting_for or not self._task.is_active:
+                worker.join(LAST_SECONDS)  # it still gives back what it had reserved
                 return
             if not running:  # another worker holds the task, or the time slice was over
                 worker = self._worker()

@@ -1,7 +1,7 @@
 """Which commands a person is asked about, by what they do and not by how they are written."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.waiting import takes_less_than
@@ -242,6 +242,7 @@ TOKENS = st.sampled_from(
 )
 
 
+@example("$'\\$ \\N{DIGIT ONE} \\q'")
 @given(st.lists(TOKENS, max_size=60).map("".join) | st.text(max_size=80))
 def test_it_never_raises(text: str) -> None:
     assert judgement(text).danger in (Danger.MODERATE, Danger.DANGEROUS)

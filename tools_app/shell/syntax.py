@@ -61,6 +61,14 @@ class _HereDocument:
     is_literal: bool
 
 
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+def _keep_unknown(escape: re.Match[str]) -> str:
+    """An escape that means nothing stands for itself, as in a shell; Python warns of one."""
+    return escape[0] if escape[1] in "\\'\"abfnrtvxuU01234567" else f"\\{escape[0]}"
+
+
 class Reader:
     """Walks through the text once. Each method reads one construct and leaves `_at` behind it."""
 
@@ -147,7 +155,8 @@ class Reader:
             case "quote":
                 return self._quoted()
             case "escaped":
-                return token["escaped"].encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
+                known = _ESCAPE.sub(_keep_unknown, token["escaped"])
+                return known.encode("latin-1", "backslashreplace").decode("unicode_escape", "replace")
             case "open":
                 return self._give_up()
             case group:
