@@ -60,7 +60,7 @@ class SearchEngineForm(forms.ModelForm):  # type: ignore[type-arg]
         if adapter and adapter.needs_key and not has_key:
             self.add_error("api_key", "This engine needs a key.")
         if cleaned.get("kind") == "searxng" and not cleaned.get("base_url"):
-            self.add_error("base_url", "SearXNG needs the address of your server.")
+            self.add_error("base_url", "SearXNG needs the URL of your server.")
         return cleaned
 
 

@@ -52,6 +52,7 @@ NAVIGATION = [
             _item("Providers", "dns", "llm_app.provider"),
             _item("Models", "psychology", "llm_app.logicalmodel"),
             _item("Routes", "alt_route", "llm_app.route"),
+            _item("Learned quirks", "school", "llm_app.learnedquirk"),
             _item("Breaker history", "electrical_services", "llm_app.breakerchange"),
         ],
     },

@@ -169,7 +169,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["tasks_app.api.formats.JSONBody"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_PAGINATION_CLASS": "tasks_app.api.pagination.NewestFirst",
+    "DEFAULT_PAGINATION_CLASS": "tasks_app.api.formats.NewestFirst",
     "EXCEPTION_HANDLER": "tasks_app.api.problems.answer",
     "PAGE_SIZE": 50,
 }

@@ -14,9 +14,8 @@ from contextlib import aclosing, contextmanager
 from benchmarks import peers
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.protocols import adapter_for
+from llm_app.redaction import Redactor, StreamRedactor
 from llm_app.redaction.prompt import redacted_prompt
-from llm_app.redaction.redactor import Redactor
-from llm_app.redaction.stream import StreamRedactor
 from llm_app.transport import wire
 from llm_app.types import Message, Prompt, ToolCall, ToolSpec
 

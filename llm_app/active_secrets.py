@@ -7,9 +7,7 @@ from functools import cached_property, lru_cache
 from django.db import connection
 
 from llm_app.encryption import decrypted
-from llm_app.redaction import seen_values
-from llm_app.redaction.redactor import Redactor
-from llm_app.redaction.refusal import is_too_plain
+from llm_app.redaction import Redactor, is_too_plain, seen_values
 
 Row = tuple[int, str, int | None, str]  # 1 for a key, name, owner, encrypted value
 _STORED = """

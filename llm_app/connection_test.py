@@ -1,16 +1,19 @@
 """One tiny call with a fixed prompt, so that an administrator sees whether a provider works, or why it does not."""
 
 import asyncio
+import re
 from collections.abc import Collection, Coroutine, Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import aiohttp
+from django.utils import timezone
 
 from llm_app import errors, stored_prompt
-from llm_app.call.attempt import Attempt
-from llm_app.call.llm_call import LLMCall, Observer, Recipient, StoredPrompt
-from llm_app.models import LLMLog, ModelKind, Provider, Route
+from llm_app.call import Completion, LLMCall, Observer, Recipient, StoredPrompt
+from llm_app.call.attempt import ask
+from llm_app.models import ModelKind, Provider, Route
 from llm_app.transport import wire
 from llm_app.types import Message, Prompt, Purpose, ToolSpec
 
@@ -29,34 +32,28 @@ _PROMPT = Prompt(
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The result for one model of the provider, in words for administrators."""
+    """The result for one model of the provider, in words for administrators. `error`: why there was no answer."""
 
     model: str
     ok: bool
     sentence: str
+    error: errors.LLMError | None = None
 
 
 def try_models(provider: Provider, kinds: Collection[ModelKind] = tuple(ModelKind)) -> Iterator[Outcome]:
-    """Tries each model of these kinds that is routed to the provider, until the provider itself is clearly at fault.
-
-    The breaker neither stops the calls nor counts them. Not for a thread with an event loop.
-    """
+    """Tries each model of these kinds that is routed to the provider, until the provider itself is clearly at fault."""
     for route in _targets(provider, kinds):
-        try:
-            log = _call(route)
-        except errors.LLMError as error:
-            yield Outcome(model=route.provider_model, ok=False, sentence=_explanation(error, route))
-            if not isinstance(error, errors.BadRequest | errors.ModelNotFound | errors.ProtocolUnavailable):
-                return
-        else:
-            seconds = log.duration_ms / 1000
-            yield Outcome(model=route.provider_model, ok=True, sentence=f"It works ({seconds:.1f} s).")
+        outcome = try_route(route)
+        _keep(outcome, route)
+        yield outcome
+        if outcome.error and not isinstance(
+            outcome.error, errors.BadRequest | errors.ModelNotFound | errors.ProtocolUnavailable
+        ):
+            return
 
 
 def _targets(provider: Provider, kinds: Collection[ModelKind]) -> list[Route]:
-    """One route for each of its models, the first in priority; with the time limits of a test."""
-    provider.timeout_s = min(provider.timeout_s, SILENCE)
-    provider.total_timeout_s = min(provider.total_timeout_s, TOTAL)
+    """One route for each of its models, the first in priority."""
     routes = {}
     routed = provider.routes.filter(model__kind__in=kinds).select_related("model")
     for route in routed.order_by("-priority", "-pk"):
@@ -65,15 +62,48 @@ def _targets(provider: Provider, kinds: Collection[ModelKind]) -> list[Route]:
     return list(routes.values())[::-1][:_MOST]
 
 
-def _call(route: Route) -> LLMLog:
+def _keep(outcome: Outcome, route: Route) -> None:
+    """The verdict is shown until the next test."""
+    tested = {"works": outcome.ok, "verdict": outcome.sentence, "tested_at": timezone.now()}
+    Route.objects.filter(provider=route.provider, provider_model=route.provider_model).update(**tested)
+
+
+def try_route(route: Route) -> Outcome:
+    """One call, of a tool where the model is of text; the route need not be stored.
+
+    The breaker neither stops the call nor counts it. Not for a thread with an event loop.
+    """
+    try:
+        completion = _call(_limited(route))
+    except errors.LLMError as error:
+        sentence = explanation(error, route.provider, route)
+        return Outcome(model=route.provider_model, ok=False, sentence=sentence, error=error)
+    seconds = completion.log.duration_ms / 1000
+    if route.model.kind != ModelKind.TEXT:
+        return Outcome(model=route.provider_model, ok=True, sentence=f"It works ({seconds:.1f} s).")
+    if not completion.result.tool_calls:
+        sentence = "It answers, but it did not call the tool that it was asked to call. Tasks need a model that does."
+        return Outcome(model=route.provider_model, ok=False, sentence=sentence)
+    return Outcome(model=route.provider_model, ok=True, sentence=f"It works ({seconds:.1f} s): it called a tool.")
+
+
+def _limited(route: Route) -> Route:
+    """The same with the time limits of a test."""
+    limited, limited.provider = copy(route), copy(route.provider)
+    limited.provider.timeout_s = min(route.provider.timeout_s, SILENCE)
+    limited.provider.total_timeout_s = min(route.provider.total_timeout_s, TOTAL)
+    return limited
+
+
+def _call(route: Route) -> Completion:
     call = LLMCall(purpose=Purpose.TEST, prompt_for=_prompt_for, model=route.model.name)
-    completion = Attempt(call, route, 1, Observer()).run(_run)
+    completion = ask(call, route, 1, Observer(), run_in_own_loop)
     completion.log.save()
-    return completion.log
+    return completion
 
 
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    """In its own event loop: the thread of a page or of a command has none."""
+def run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:
+    """The thread of a page or of a command has no event loop."""
 
     async def then_close() -> T:
         try:
@@ -88,43 +118,67 @@ def _prompt_for(recipient: Recipient) -> StoredPrompt:
     return stored_prompt.store_prompt(_PROMPT)
 
 
-def _explanation(error: errors.LLMError, route: Route) -> str:
-    """`error` is what a call on `route` raised; the wire's own error behind it tells more where there is one."""
-    provider = route.provider
-    if isinstance(error, errors.AuthenticationFailed):
-        return _key(error, has_key=bool(provider.api_key))
+def explanation(error: errors.LLMError, provider: Provider, route: Route | None = None) -> str:
+    """`error` is what a request to the provider raised; the wire's own error behind it may tell more."""
+    words = _own_words(error.detail)
+    if fault := fault_of_account(error, has_key=bool(provider.api_key)):
+        return fault + words
     if isinstance(error, errors.ModelNotFound):
-        return _not_found(error, route.provider_model)
+        return _not_found(error, route.provider_model if route else "") + words
     if isinstance(error, errors.ProtocolUnavailable):
-        return f"This server does not speak the protocol {provider.protocol} with models of {route.model.kind}."
+        kind = route.model.kind if route else ModelKind.TEXT
+        return f"This server does not speak the protocol {provider.protocol} with models of {kind}."
     if isinstance(error, errors.ConnectionFailed):
         return _connection(error.__cause__, provider.base_url)
     if isinstance(error, errors.UnreadableReply):
         return f"Something answers there, but not in the protocol {provider.protocol}. Is the address complete?"
     if isinstance(error, errors.ProviderTimeout):
-        return "It was silent for too long. Is it the right address, and is the model loaded?"
+        return "It sent nothing for too long. Is it the right address, and is the model loaded?"
     if isinstance(error, errors.StreamCut):
         return "The connection broke off. Should the address begin with http:// or with https://?"
     if isinstance(error, errors.Overloaded):
-        return f"It can be reached, but it is overloaded, or the account has reached a limit (HTTP {error.status})."
+        return f"It is overloaded, or the account has reached a limit (HTTP {error.status}).{words}"
     if isinstance(error, errors.ServerError):
-        return f"It reports an internal error: {error.detail[:_QUOTED]}"
-    return f"It refuses the request: {error.detail[:_QUOTED]}"
+        return f"It reports an internal error (HTTP {error.status}).{words}"
+    return f"It refuses the request (HTTP {error.status or 400}).{words}"
 
 
-def _key(error: errors.LLMError, *, has_key: bool) -> str:
-    if error.status == 402:
-        return "The account behind the key has no credit left (HTTP 402)."
+def _own_words(detail: str) -> str:
+    """Its message where the answer is JSON of a known form, which may have been cut; else the beginning of it."""
+    body = detail.partition(": ")[2] if detail.startswith("HTTP ") else detail
+    message = re.search(r'"message"\s*:\s*"((?:[^"\\]|\\.)+)', body)
+    text = message[1].replace('\\"', '"').replace("\\n", " ") if message else body
+    text = " ".join(text.split())
+    if text.startswith("<"):  # a page of HTML says nothing
+        return ""
+    return f" It says: “{text[:_QUOTED]}”" if text else ""
+
+
+def fault_of_account(error: errors.LLMError, *, has_key: bool) -> str:
+    """What another model of the provider would not change; empty if it is something else.
+
+    Not each provider has a status of its own for a wrong key, or for an account without credit.
+    Sources: Gemini answers 400 with the reason API_KEY_INVALID (github.com/continuedev/continue/issues/12960),
+    Anthropic 400 with these words (github.com/anthropics/claude-code/issues/66314), OpenAI 429 with this code
+    (platform.openai.com/docs/guides/error-codes).
+    """
+    status = f"(HTTP {error.status})"
+    if error.status == 402 or any(sign in error.detail for sign in ("credit balance is too low", "insufficient_quota")):
+        return f"The account behind the key has no credit left {status}."
+    if isinstance(error, errors.BadRequest) and re.search("API_KEY_INVALID|API key not valid", error.detail):
+        return f"The key is wrong {status}."
+    if not isinstance(error, errors.AuthenticationFailed):
+        return ""
     if not has_key:
-        return f"It requires a key, and none is stored (HTTP {error.status})."
+        return f"It requires a key, and none is stored {status}."
     if error.status == 403:
-        return "The key may not do this (HTTP 403): it belongs to another account, region or model."
-    return f"The key is wrong (HTTP {error.status})."
+        return f"The key may not do this {status}: it belongs to another account, region or model."
+    return f"The key is wrong {status}."
 
 
 def _not_found(error: errors.LLMError, model: str) -> str:
     """A provider with this API mentions the model; any other server has no such page."""
-    if "model" in error.detail.lower():
+    if model and "model" in error.detail.lower():
         return f"It does not know the model {model} (HTTP 404)."
     return "There is no such API at this address (HTTP 404). Is a part such as /v1 missing?"
 

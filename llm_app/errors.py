@@ -4,11 +4,15 @@
 class LLMError(Exception):
     """The model provider failed."""
 
-    def __init__(self, detail: str = "", *, status: int = 0, retry_after: float | None = None) -> None:
+    def __init__(
+        self, detail: str = "", *, status: int = 0, retry_after: float | None = None, words: str = "", param: str = ""
+    ) -> None:
+        """`words` and `param` are what the provider's answer says: for decisions, neither for people nor for a log."""
         super().__init__(detail)
         self.detail = detail.replace("\0", "\ufffd")  # which no database stores
         self.status = status
         self.retry_after = retry_after
+        self.words, self.param = words, param
 
     @property
     def sentence(self) -> str:
@@ -24,7 +28,7 @@ class ConnectionFailed(LLMError):
 
 
 class ProviderTimeout(LLMError):
-    """The model provider was silent for too long."""
+    """The model provider sent nothing for too long."""
 
 
 class ServerError(LLMError):
@@ -36,15 +40,15 @@ class StreamCut(LLMError):
 
 
 class UnreadableReply(LLMError):
-    """The model provider gave an answer that its protocol does not allow."""
+    """The model provider did not answer in its protocol. An administrator must check its address."""
 
 
 class Overloaded(LLMError):
-    """The model provider has too many requests at the moment."""
+    """The model provider has too many requests right now."""
 
 
 class AuthenticationFailed(LLMError):
-    """The model provider does not accept its key. An administrator must correct it."""
+    """The model provider rejected its API key. An administrator must correct it."""
 
 
 class ModelNotFound(LLMError):
@@ -56,7 +60,7 @@ class ProtocolUnavailable(LLMError):
 
 
 class CircuitOpen(LLMError):
-    """The model provider failed too often; calls to it are paused for a moment."""
+    """The model provider failed too often; calls to it are paused for a short time."""
 
     def __init__(self, detail: str = "", *, key_refused: bool = False) -> None:
         super().__init__(detail)
@@ -84,4 +88,4 @@ class ProviderUnavailable(LLMError):
 
 
 class BudgetExceeded(Exception):
-    """A budget is spent. The provider did not fail: no retry, no failover. The text is what the person reads."""
+    """A budget is spent. The provider did not fail: no retry, no failover. The message is shown to the person."""

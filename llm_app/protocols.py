@@ -11,13 +11,14 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import ClassVar
 
 from llm_app.adapters.anthropic_native import AnthropicNative
-from llm_app.adapters.anthropic_xml import AnthropicXML
 from llm_app.adapters.base import Adapter
 from llm_app.adapters.json_schema import JSONSchema
 from llm_app.adapters.litellm import LiteLLM
 from llm_app.adapters.openai_embeddings import OpenAIEmbeddings
 from llm_app.adapters.openai_media import OpenAIImages, OpenAISpeech
 from llm_app.adapters.openai_native import OpenAINative
+from llm_app.adapters.openai_responses import OpenAIResponses
+from llm_app.adapters.xml_mode import AnthropicXML, OpenAIXML
 from llm_app.errors import ProtocolUnavailable
 from llm_app.models import ModelKind, Protocol
 from llm_app.models.provider import LONGEST_NAME
@@ -31,7 +32,16 @@ GROUP = "agentsite.protocols"
 
 _BUILT_IN: Mapping[str, Adapter] = {
     adapter.name: adapter
-    for adapter in (OpenAINative(), AnthropicNative(), AnthropicXML(), JSONSchema(), LiteLLM(), Scripted())
+    for adapter in (
+        OpenAINative(),
+        OpenAIXML(),
+        OpenAIResponses(),
+        AnthropicNative(),
+        AnthropicXML(),
+        JSONSchema(),
+        LiteLLM(),
+        Scripted(),
+    )
 }
 _MEDIA: Mapping[tuple[str, str], Adapter] = {
     (Protocol.OPENAI_NATIVE, ModelKind.IMAGE): OpenAIImages(),
@@ -40,11 +50,17 @@ _MEDIA: Mapping[tuple[str, str], Adapter] = {
 }
 
 
-class _ArgumentsAsWritten:
-    """Version 1, in which no request is made any more; it stays as long as there are logs to rebuild by it.
+# Versions in which no request is made any more; they stay as long as there are logs to rebuild by them.
 
-    The arguments of a call went back as they came, also where they were no JSON.
-    """
+
+class _NullIsAValue:
+    """A strict schema could not say of an optional argument that it is left out; then the tool was not strict."""
+
+    null_is_none: ClassVar[bool] = False
+
+
+class _ArgumentsAsWritten(_NullIsAValue):
+    """The arguments of a call went back as they came, also where they were no JSON."""
 
     version: ClassVar[int] = 1
 
@@ -64,7 +80,26 @@ class Scripted1(_ArgumentsAsWritten, Scripted):
     pass
 
 
-_EARLIER: tuple[Adapter, ...] = (OpenAINative1(), LiteLLM1(), Scripted1())
+class OpenAINative2(_NullIsAValue, OpenAINative):
+    version: ClassVar[int] = 2
+
+
+class LiteLLM2(_NullIsAValue, LiteLLM):
+    version: ClassVar[int] = 2
+
+
+class Scripted2(_NullIsAValue, Scripted):
+    version: ClassVar[int] = 2
+
+
+class AnthropicNative1(_NullIsAValue, AnthropicNative):
+    version: ClassVar[int] = 1
+
+
+_EARLIER: tuple[Adapter, ...] = (
+    *(OpenAINative1(), LiteLLM1(), Scripted1()),
+    *(OpenAINative2(), LiteLLM2(), Scripted2(), AnthropicNative1()),
+)
 
 # --- plugins -----------------------------------------------------------------------------------------------------
 

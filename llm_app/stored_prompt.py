@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 
 import orjson
 
-from llm_app.call.llm_call import References, StoredPrompt
+from llm_app.call import References, StoredPrompt
 from llm_app.models import Blob
 from llm_app.types import Message, Picture, Prompt, ToolSpec
 

@@ -31,14 +31,14 @@ class ToolMode(StrEnum):
 
 
 CUT = frozenset(
-    {"length", "max_tokens", "model_context_window_exceeded"}
+    {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"}
 )  # finish reasons: the output limit was reached
 
 
 class DeltaKind(StrEnum):
     TEXT = "text"  # of a `message` call, decoded while it arrives
     THINKING = "thinking"
-    CONTENT = "content"  # words beside a call: recorded, never streamed to a person
+    WORDS = "words"  # beside a call: shown as progress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -56,6 +56,13 @@ on("htmx:confirm", (event) => {
   dialog.showModal();
 });
 
+on("submit", ({ target }) => { // what waits for another server says so
+  if (!target.matches("[data-slow]")) return;
+  const button = one("button:not([type=button])", target);
+  button.textContent = "Testing…";
+  setTimeout(() => (button.disabled = true));
+});
+
 // --- new content, from wherever it came -----------------------------------------------------------------------------
 
 const opened = new Set();

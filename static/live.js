@@ -15,8 +15,8 @@ htmx.createWebSocket = (url) => new WebSocket(`${url}?after=${lastSeq()}`);
 htmx.config.wsReconnectDelay = (retries) => Math.min(10_000, 300 * 2 ** retries) * (0.5 + Math.random() / 2);
 
 const CLOSED = {
-  4401: "You are signed out. Load the page again to sign in.",
-  4404: "This session is gone, or no longer shared with you.",
+  4401: "You are signed out. Reload the page to sign in.",
+  4404: "This session was deleted, or is no longer shared with you.",
 };
 
 function say(text) {
@@ -30,7 +30,7 @@ on("htmx:wsOpen", ({ detail }) => {
   say("");
   live.replaceChildren(); // what streams now comes again from its beginning
 });
-on("htmx:wsClose", ({ detail }) => say(CLOSED[detail.event.code] || "The connection is lost. Trying again …"));
+on("htmx:wsClose", ({ detail }) => say(CLOSED[detail.event.code] || "The connection was lost. Reconnecting …"));
 on("online", () => socket?.reconnect(), window);
 
 // --- the text that streams ------------------------------------------------------------------------------------------

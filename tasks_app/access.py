@@ -88,6 +88,14 @@ def may_write(user: Any, session: Session) -> bool:
     return Session.objects.writable_by(user).filter(pk=session.pk).exists()
 
 
+def may_see_llm_calls(user: Any) -> bool:
+    """In the admin, with the providers' words. Asked anew of staff: rights may change while a page is open."""
+    if not user.is_staff:
+        return False
+    staff = type(user).objects.filter(pk=user.pk, is_active=True, is_staff=True).first()
+    return staff is not None and staff.has_perm("llm_app.view_llmlog")
+
+
 def _require_writable(user: Any, session: Session) -> None:
     if not may_write(user, session):
         raise PermissionDenied("You have read-only access to this session.")

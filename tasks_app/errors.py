@@ -1,4 +1,4 @@
-"""What people and programs can ask for that cannot be done. The docstring is the message."""
+"""Requests of people and programs that cannot be granted. The docstring is the message."""
 
 
 class Refusal(Exception):
@@ -52,7 +52,7 @@ class MessageTooLong(Refusal):
 
 
 class SecretRefused(Refusal):
-    """This value cannot be kept secret."""
+    """This value cannot be stored as a secret."""
 
     status = 422
 

@@ -18,9 +18,8 @@ from django.db.models import Model, Q, QuerySet
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog, Secret
-from llm_app.redaction.placeholder import NAME, placeholder
-from llm_app.redaction.redactor import Redactor
-from llm_app.redaction.refusal import why_refused
+from llm_app.redaction import Redactor, placeholder, why_refused
+from llm_app.redaction.redactor import NAME
 from tasks_app.errors import SecretNameTaken, SecretRefused
 from tasks_app.memory import edit
 from tasks_app.models import Approval, ContextEntry, IdempotencyKey, InboxMessage, Session, Task, ToolCallLog

@@ -2,10 +2,12 @@
 
 from django.urls import path
 
-from tasks_app.pages import chat, context, files, home, inbox, memory, settings
+from tasks_app.pages import chat, context, files, home, inbox, memory, provider, settings
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("provider/key/", provider.enter_key, name="enter_key"),
+    path("provider/model/", provider.choose_model, name="choose_model"),
     path("s/<uuid:session_id>/", chat.show, name="session"),
     path("s/<uuid:session_id>/change/", chat.change, name="session_change"),
     path("s/<uuid:session_id>/delete/", chat.delete, name="session_delete"),

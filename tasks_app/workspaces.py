@@ -5,7 +5,7 @@ from django.contrib.auth import get_user_model
 
 from tasks_app.models import Limits, Session
 from tools_app.files import Workspace, workspace_owner
-from tools_app.sandbox.base import Sandbox
+from tools_app.sandbox import Sandbox
 from tools_app.sandbox.choice import strongest
 
 

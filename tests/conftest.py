@@ -39,6 +39,7 @@ del os.environ["DJANGO_SETTINGS_MODULE"]
 from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
@@ -49,6 +50,10 @@ from django.test import TransactionTestCase
 from llm_app.transport import wire
 from tasks_app.events import event_loop
 from tests import factories
+
+# On a busy machine the first draw of a strategy takes seconds: that says nothing of what is tested.
+hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("tests")
 
 pytest_plugins = ["tests.whole_run"]
 

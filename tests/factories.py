@@ -110,4 +110,4 @@ def kept_call(session: Session, words: str = "Hello.") -> LLMLog:
 
 def append(task: Task, *drafts: Draft) -> Sequence[ContextEntry]:
     with transaction.atomic():
-        return writer.append(task.session, task, drafts)
+        return writer.append_entries(task.session, task, drafts)

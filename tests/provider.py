@@ -45,12 +45,14 @@ class _Server(ThreadingHTTPServer):
 class FakeProvider:
     """`replies` are given in order; the last one again and again. Some are made of the request that they answer.
 
-    `hung_up` is set when a client leaves early.
+    `model_list` answers every GET. `hung_up` is set when a client leaves early.
     """
 
     def __init__(self) -> None:
         self.replies: list[Reply | Answer] = []
+        self.model_list: Reply | Answer = Reply(status=404)
         self.received: list[Received] = []
+        self.asked: list[Received] = []
         self.arrived = threading.Event()
         self.stalling = threading.Event()
         self.hung_up = threading.Event()
@@ -82,6 +84,12 @@ class FakeProvider:
                 provider.received.append(received)
                 provider.arrived.set()
                 reply = provider.replies.pop(0) if len(provider.replies) > 1 else provider.replies[0]
+                provider._answer(self, reply(received) if callable(reply) else reply)
+
+            def do_GET(self) -> None:
+                received = Received(self.path, dict(self.headers), b"")
+                provider.asked.append(received)
+                reply = provider.model_list
                 provider._answer(self, reply(received) if callable(reply) else reply)
 
             def log_message(self, *args: Any) -> None:
@@ -126,6 +134,13 @@ def running() -> Iterator[FakeProvider]:
         yield provider
     finally:
         provider.close()
+
+
+def models(*rows: "str | dict[str, Any]", **fields: Any) -> Reply:
+    """A list of models in OpenAI's form, with further fields of each row where they are given."""
+    data = [row if isinstance(row, dict) else {"id": row, "object": "model", "owned_by": "them"} for row in rows]
+    body = json.dumps({"object": "list", "data": data, **fields}).encode()
+    return Reply(chunks=[body], content_type="application/json")
 
 
 # --- what an OpenAI-compatible provider says ---------------------------------------------------------------------

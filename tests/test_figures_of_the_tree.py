@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("agentsite", "tasks_app", "tools_app", "llm_app")
 # What the tree has, rounded up. Who makes a figure better may lower its bound.
 MOST_WITH_ONE_USER = 24  # per cent of the modules
-MOST_IMPORTS = 43  # in 1,000 lines
+MOST_IMPORTS = 41  # in 1,000 lines
 MEDIAN = (60, 90)  # lines of a module
 MOST_LINES = 250
 

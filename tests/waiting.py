@@ -12,10 +12,14 @@ T = TypeVar("T")
 SLOWNESS = "AGENTSITE_TESTS_SLOWNESS"  # in the environment: what the run has measured at its start, for its workers
 _QUIET = 0.35  # seconds: `_work` takes less on a quiet machine, and needs to be as long to feel what others do
 _MOST = 10.0
+_RARELY = 0.15  # seconds between two looks at a condition that takes long to come true
 
 
 def until(condition: Callable[[], T], seconds: float = 30, every: float = 0.01) -> T:
-    """The condition's first true value. Fails after `seconds`: many, for a machine that has much else to do."""
+    """The condition's first true value. Fails after `seconds`: many, for a machine that has much else to do.
+
+    It is asked after `every` seconds, and then less and less often: to ask a server costs both sides much of a core.
+    """
     end = time.monotonic() + seconds * slowness_at_start()
     while True:
         value = condition()
@@ -24,6 +28,7 @@ def until(condition: Callable[[], T], seconds: float = 30, every: float = 0.01) 
         if time.monotonic() > end:
             raise AssertionError(f"not within {seconds} s: {condition}")
         time.sleep(every)
+        every = min(every * 1.3, max(every, _RARELY))
 
 
 @contextmanager

@@ -47,9 +47,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What thousands of tests are made of lives to the end: no collection of garbage needs to look at it."""
+    """Garbage is collected less often: it took 5 to 10 % of a run.
+
+    What thousands of tests are made of lives to the end, so that no collection needs to look at it.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def pytest_configure(config: pytest.Config) -> None:

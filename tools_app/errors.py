@@ -15,7 +15,7 @@ class InvalidArguments(ToolError):
 
 
 class UnknownTool(ToolError):
-    """There is no such tool here."""
+    """This tool does not exist."""
 
 
 class InvalidSchema(ToolError):
@@ -23,7 +23,7 @@ class InvalidSchema(ToolError):
 
 
 class OutsideWorkspace(ToolError):
-    """The path leads out of the workspace. Use a path below it."""
+    """The path leads out of the workspace. Use a path inside it."""
 
 
 class AddressRefused(ToolError):
@@ -31,7 +31,7 @@ class AddressRefused(ToolError):
 
 
 class FetchFailed(ToolError):
-    """The address gave no usable answer."""
+    """The address did not return a usable response."""
 
 
 class PageLost(ToolError):
@@ -39,11 +39,11 @@ class PageLost(ToolError):
 
 
 class NothingStored(ToolError):
-    """Nothing is kept under this number. Use a number n from the outline of the conversation."""
+    """There is no result with this number. Use a number n from the outline of the conversation."""
 
 
 class ModelFailed(ToolError):
-    """The model that this tool asks gave no usable answer."""
+    """The model that this tool calls did not return a usable answer."""
 
 
 class SandboxUnavailable(ToolError):

@@ -11,6 +11,11 @@ from tools_app.models import Approval, McpTool, RolePolicy, ToolSetting, UserPol
 
 ALWAYS_THERE = "message"  # without it no task could come to an end
 SHOWN_AT_MOST = 8  # tools of MCP servers; more are loaded by group
+# What of the built-in tools is loaded by group where the model's window is small.
+_GROUPS = {
+    "web": ("search the web, read pages, use a browser", ("search", "fetch_url", "browser")),
+    "media": ("look at pictures; make pictures, sound, long documents, slides", ("vision", "generate", "slides")),
+}
 _STRICTNESS = (Approval.NEVER, Approval.BY_DANGER, Approval.ALWAYS)
 
 
@@ -29,7 +34,8 @@ class Policy:
 
     `denied` are the names on the blacklists beside those of roles: the user's, the agent's, the session's. With
     `safe_only`, tools and calls above the level safe are not available. `extra` are the tools of MCP servers, by name;
-    `groups` say what these servers are good for, by the name of the server.
+    `groups` say what these servers are good for, by the name of the server. `has_small_window`: the model reads so
+    little that all but the most useful tools are loaded by group.
     """
 
     settings: Mapping[str, ToolSetting] = field(default_factory=dict)
@@ -38,6 +44,7 @@ class Policy:
     safe_only: bool = False
     extra: Mapping[str, ToolDefinition] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
+    has_small_window: bool = False
 
     def find(self, name: str) -> ToolDefinition:
         """The tool of that name, shown or not. Raises UnknownTool."""
@@ -62,7 +69,7 @@ class Policy:
             return False
         if visibility.answers_only and definition.name != "message":
             return False
-        if definition.group in self.on_demand and definition.group not in visibility.loaded:
+        if (group := self.group_of(definition.name)) and group not in visibility.loaded:
             return False
         return self.allows(definition.name) and definition.visible(visibility)
 
@@ -74,9 +81,20 @@ class Policy:
     def on_demand(self) -> Mapping[str, Sequence[str]]:
         """Names of tools by the group that must be loaded first; none while there are few enough to show them all."""
         allowed = [definition for definition in self.extra.values() if self.allows(definition.name)]
-        if len(allowed) <= SHOWN_AT_MOST:
-            return {}
-        return {group: [each.name for each in allowed if each.group == group] for group in self.groups}
+        built_in = {group: list(filter(self.allows, names)) for group, (_, names) in _GROUPS.items()}
+        groups = built_in if self.has_small_window else {}
+        if len(allowed) <= SHOWN_AT_MOST and not (allowed and self.has_small_window):
+            return groups
+        of_servers = {group: [each.name for each in allowed if each.group == group] for group in self.groups}
+        return {name: [*groups.get(name, ()), *of_servers.get(name, ())] for name in {**groups, **of_servers}}
+
+    def group_of(self, name: str) -> str:
+        """The group that a tool is loaded with; empty for one that is there without."""
+        return next((group for group, names in self.on_demand.items() if name in names), "")
+
+    def about(self, group: str) -> str:
+        """What the tools of a group are good for."""
+        return "; ".join(filter(None, [_GROUPS.get(group, ("",))[0], self.groups.get(group, "")]))
 
     def level(self, definition: ToolDefinition) -> Danger:
         """The danger of a tool: its own, or the administrator's word in place of it."""
@@ -110,7 +128,9 @@ class Policy:
         return max(said, key=_STRICTNESS.index) if said else setting.approval if setting else Approval.BY_DANGER
 
 
-def policy_for(user_id: int, *, denied: Collection[str] = (), safe_only: bool = False) -> Policy:
+def policy_for(
+    user_id: int, *, denied: Collection[str] = (), safe_only: bool = False, has_small_window: bool = False
+) -> Policy:
     """Reads the rows that hold for a user: four queries. `denied` are the names that the session adds."""
     rows = RolePolicy.objects.filter(role__user=user_id)
     of_user = UserPolicy.objects.filter(user=user_id).values_list("deny", flat=True).first() or []
@@ -122,6 +142,7 @@ def policy_for(user_id: int, *, denied: Collection[str] = (), safe_only: bool = 
         roles=[Role(allow=frozenset(row.allow), deny=frozenset(row.deny), approvals=row.approvals) for row in rows],
         denied=frozenset([*of_user, *denied]),
         safe_only=safe_only,
+        has_small_window=has_small_window,
     )
 
 

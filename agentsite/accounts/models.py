@@ -11,7 +11,8 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no
     """A member of the team. What they prefer goes into the prompt of every task they start."""
 
     preferences = models.TextField(
-        blank=True, help_text="What the agent should know about this person: language, tone, format, standing wishes."
+        blank=True,
+        help_text="What the agent should know about this person: language, tone, format and other preferences.",
     )
 
 
@@ -32,7 +33,7 @@ class ApiToken(AbstractAuthToken):
 
     name: "models.CharField[str, str]" = models.CharField(max_length=100, blank=True)
     may_approve: "models.BooleanField[bool, bool]" = models.BooleanField(
-        default=True, help_text="Whether it may say yes or no to calls that wait for approval."
+        default=True, help_text="Whether it may approve or reject calls."
     )
 
     objects = ApiTokenManager()

@@ -109,7 +109,7 @@ def worker_is_alive() -> CheckMessage:
     return broken(
         12,
         "worker",
-        f"No worker has sent a heartbeat for {ALIVE_SECONDS} s, so tasks wait.",
+        f"No worker has sent a heartbeat for {ALIVE_SECONDS} s, so tasks are waiting.",
         "Restart the server." if EMBEDDED else "Start a worker: celery -A agentsite worker -P threads",
     )
 

@@ -90,7 +90,7 @@ def settings_are_safe() -> Iterator[CheckMessage]:
 
 def _of_every_site() -> Iterator[CheckMessage]:
     if settings.DEBUG:
-        sentence = "DEBUG is on: error pages show the server's internals to everybody."
+        sentence = "DEBUG is on: error pages show the server's internals to everyone."
         yield broken(110, "settings", sentence, "Unset DEBUG.")
     if len(settings.SECRET_KEY) < _SHORTEST_KEY:
         sentence = f"SECRET_KEY is shorter than {_SHORTEST_KEY} characters."

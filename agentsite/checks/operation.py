@@ -15,8 +15,7 @@ from llm_app.models import BreakerState, CircuitBreaker, ModelKind, Protocol, Pr
 from tools_app.contract import plugins as tool_plugins
 from tools_app.hooks.loading import Broken, plugins
 from tools_app.models import McpServer, McpTool, Skill
-from tools_app.skills.installed import installed_skills, refused_skills
-from tools_app.skills.reading import remark
+from tools_app.skills.skill_files import installed_skills, refused_skills, remark
 
 _CHEAP = (ModelKind.TEXT, ModelKind.EMBEDDING)  # a picture or a sound costs more than a word
 _RESET = "Reset its breaker in the admin to return it to automatic operation."
@@ -27,7 +26,10 @@ def default_model_has_a_route() -> CheckMessage:
     route = Route.objects.usable_for("").defer("provider__api_key").first()
     if route is None:
         sentence = "The default model has no enabled route."
-        return broken(30, "model", sentence, "Add a provider and a route in the admin.")
+        return broken(30, "model", sentence, "Enter a key on the first page, or add a provider and a route.")
+    if route.works is False:
+        sentence = f"{route} did not work at its last test. {route.verdict}"
+        return broken(36, "model", sentence, "Correct it in the admin, or enter another key on the first page.")
     return ok(30, "model", f"The first route of the default model is {route}.")
 
 
@@ -48,7 +50,7 @@ def providers_answer() -> Iterator[CheckMessage]:
 def _provider_answers(provider: Provider) -> CheckMessage:
     name = f"provider {provider.name}"
     if provider.protocol == Protocol.SCRIPTED:
-        hint = "Add a provider, or set OPENAI_API_KEY and restart."
+        hint = "Enter a key on the first page, or set OPENAI_API_KEY and restart."
         return note(32, name, "It is scripted: a demo, not a model.", hint)
     outcomes = list(try_models(provider, _CHEAP))
     if not outcomes:
@@ -87,7 +89,7 @@ def mcp_servers_are_listed() -> Iterator[CheckMessage]:
         yield broken(50, f"MCP server {server}", server.fault, hint)
     held = McpTool.objects.filter(server__enabled=True, is_gone=False).exclude(confirmed=F("digest"))
     for name in held.order_by("server__name").values_list("server__name", flat=True).distinct():
-        sentence = "Some of its tools are new or changed, and held."
+        sentence = "Some of its tools are new or changed and must be confirmed before they are used."
         yield note(51, f"MCP server {name}", sentence, "Confirm them in the admin.")
 
 

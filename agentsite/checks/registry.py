@@ -58,8 +58,8 @@ def check_database(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
         *tables,
         infrastructure.worker_is_alive(),
         machine.sandbox_works(),
+        *operation.providers_answer(),  # stores what _stored() then reports
         *_stored(),
-        *operation.providers_answer(),
     ]
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from django.db import transaction
 
 from agentsite.configuration.agents import apply_agents, apply_workflows
-from agentsite.configuration.loader import Loaded, load
+from agentsite.configuration.loader import Configuration, Loaded, load
 from agentsite.configuration.models import apply_models, apply_providers
 from agentsite.configuration.people import apply_limits, apply_roles, apply_users
-from agentsite.configuration.schema import Configuration
 from agentsite.configuration.tools import apply_mcp_servers, apply_network, apply_search, apply_tools
 from agentsite.environment import env
 from agentsite.models import AppliedValue

@@ -1,7 +1,7 @@
 """From a file to a validated configuration, or to all of its mistakes at once.
 
-The shape is checked by the schema. Repeated names, and references to names that do not exist, are checked here, on the
-raw data, which may have any shape.
+`Configuration` checks the shape. Repeated names, and references to names that do not exist, are looked for in the raw
+data, which may have any shape.
 """
 
 import json
@@ -15,8 +15,12 @@ from typing import Any
 from django.contrib.auth.models import Group
 from pydantic import ValidationError
 
+from agentsite.configuration.agents import AgentSection, WorkflowSection
 from agentsite.configuration.document import ConfigurationError, Document, Location, Mistake, words
-from agentsite.configuration.schema import Configuration
+from agentsite.configuration.models import ModelSection, ProviderSection
+from agentsite.configuration.people import LimitsSection, RoleSection, UserSection
+from agentsite.configuration.section import Section
+from agentsite.configuration.tools import McpServerSection, NetworkSection, SearchSection, ToolSection
 from llm_app.models import LogicalModel, Provider
 
 _UNIQUE = (
@@ -31,6 +35,22 @@ _UNIQUE = (
     ("mcp_servers", "name"),
 )
 Wrong = tuple[Location, str]
+
+
+class Configuration(Section):
+    """The file as a whole, with the names of the outward interface. What it does not mention stays as it is."""
+
+    providers: list[ProviderSection] = []
+    models: list[ModelSection] = []
+    roles: list[RoleSection] = []
+    tools: list[ToolSection] = []
+    users: list[UserSection] = []
+    agents: list[AgentSection] = []
+    workflows: list[WorkflowSection] = []
+    limits: LimitsSection = LimitsSection()
+    mcp_servers: list[McpServerSection] = []
+    network: NetworkSection = NetworkSection()
+    search: SearchSection | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

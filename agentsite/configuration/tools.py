@@ -17,7 +17,7 @@ from tools_app.models import (
     SearchEngineKind,
     ToolSetting,
 )
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 
 
 class ToolSection(Section):

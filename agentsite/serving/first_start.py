@@ -11,6 +11,8 @@ from django.db import transaction
 from agentsite.accounts.models import ApiToken, User
 from agentsite.environment import env
 from llm_app.models import LogicalModel, Protocol, Provider, Route
+from llm_app.setup import connect
+from llm_app.setup.known import KNOWN, Known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,51 +21,6 @@ class Admin:
 
     user: User
     password: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Known:
-    """A provider that is set up from a key in the environment; X_BASE_URL beside X_API_KEY gives another address."""
-
-    variable: str
-    protocol: Protocol
-    base_url: str
-    model: str
-    context_window: int
-    takes_images: bool = True
-
-
-KNOWN = (
-    Known(
-        variable="OPENAI_API_KEY",
-        protocol=Protocol.OPENAI_NATIVE,
-        base_url="https://api.openai.com/v1",
-        model="gpt-5.2",
-        context_window=400_000,
-    ),
-    Known(
-        variable="ANTHROPIC_API_KEY",
-        protocol=Protocol.ANTHROPIC_NATIVE,
-        base_url="https://api.anthropic.com",
-        model="claude-opus-4-5",
-        context_window=200_000,
-    ),
-    Known(
-        variable="GEMINI_API_KEY",
-        protocol=Protocol.OPENAI_NATIVE,
-        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
-        model="gemini-2.5-pro",
-        context_window=1_000_000,
-    ),
-    Known(
-        variable="DEEPSEEK_API_KEY",
-        protocol=Protocol.OPENAI_NATIVE,
-        base_url="https://api.deepseek.com/v1",
-        model="deepseek-chat",
-        context_window=128_000,
-        takes_images=False,
-    ),
-)
 
 
 def migrate() -> None:
@@ -87,51 +44,67 @@ def _new_admin(name: str) -> Admin:
     return Admin(user=user, password="" if given else password)
 
 
-@transaction.atomic
 def ensure_model() -> str:
-    """Sets up a provider from the first key found, as long as there is none but the demo; says what is asked.
+    """As long as there is none but the demo, sets up a provider from the first key found; says what is asked.
 
-    Raises ImproperlyConfigured for an address in the environment that is none.
+    Which model answers is a guess until `connect_model` has asked the provider. Raises ImproperlyConfigured for an
+    address in the environment that is none.
     """
     if not Provider.objects.exclude(protocol=Protocol.SCRIPTED).exists():
-        found = next((known for known in KNOWN if env.str(known.variable, default="")), None)
-        if found is not None:
-            _set_up(found)
-        elif not Provider.objects.exists():
-            _set_up_demo()
+        if known := _known():
+            connect.adopt(connect.guess(known, _provider(known)))
+        else:
+            _ensure_demo()
+    return model_that_answers()
+
+
+def model_that_answers() -> str:
     route = Route.objects.usable_for("").first()
     return str(route) if route else "no model provider is set up"
 
 
-def _set_up(known: Known) -> None:
+def connect_model() -> str:
+    """Asks the provider of the key in the environment for its models and tries one; the verdict, in words.
+
+    Empty if there is nothing to try: no key, a model that works, or providers that somebody has configured. What
+    failed at the last start is tried again, also with another key.
+    """
+    known, route = _known(), Route.objects.usable_for("").first()
+    if known is None or route is None or not _is_ours(known, route):
+        return ""
     provider = _provider(known)
-    provider.save()
-    model = _default_model(known.context_window)
-    Route.objects.filter(model=model, provider__protocol=Protocol.SCRIPTED).delete()
-    Route.objects.create(model=model, provider=provider, provider_model=known.model, takes_images=known.takes_images)
+    chosen = route.provider_model if route.provider.listed_models else ""
+    connection = connect.connect(known, provider, chosen)
+    if connection.outcome.ok or provider.api_key == route.provider.api_key:
+        connect.adopt(connection, replaced=route)
+    return connection.verdict
+
+
+def _is_ours(known: Known, route: Route) -> bool:
+    """Whether it was set up from the environment, and its last test failed or is still to come."""
+    real = Provider.objects.exclude(protocol=Protocol.SCRIPTED).values_list("name", flat=True)
+    return list(real) == [known.name] and route.works is False and not env.str("AGENTSITE_CONFIG", default="")
+
+
+def _known() -> Known | None:
+    return next((known for known in KNOWN if env.str(known.variable, default="")), None)
 
 
 def _provider(known: Known) -> Provider:
     """Raises ImproperlyConfigured for an address that is none."""
-    name = known.variable.removesuffix("_API_KEY")
-    address = env.str(f"{name}_BASE_URL", default="") or known.base_url
-    provider = Provider(name=name.lower(), protocol=known.protocol, base_url=address, api_key=env.str(known.variable))
+    address = env.str(known.address_variable, default="")
+    provider = known.provider(env.str(known.variable), address)
     try:
-        provider.clean_fields()
+        provider.clean_fields(exclude=["listed_models"])
     except ValidationError as error:
-        raise ImproperlyConfigured(f"{name}_BASE_URL is {address!r}. {' '.join(error.messages)}") from error
+        raise ImproperlyConfigured(f"{known.address_variable} is {address!r}. {' '.join(error.messages)}") from error
     return provider
 
 
-def _set_up_demo() -> None:
-    provider = Provider.objects.create(name="demo", protocol=Protocol.SCRIPTED)
-    Route.objects.create(model=_default_model(128_000), provider=provider, provider_model="demo")
-
-
-def _default_model(context_window: int) -> LogicalModel:
-    default = LogicalModel.objects.filter(is_default=True).first()
-    if default is None:
-        default = LogicalModel(name="default", is_default=True)
-    default.context_window = context_window
-    default.save()
-    return default
+@transaction.atomic
+def _ensure_demo() -> None:
+    """For a default model that nobody answers."""
+    default, _ = LogicalModel.objects.get_or_create(is_default=True, defaults={"name": "default"})
+    if not default.routes.exists():
+        provider, _ = Provider.objects.get_or_create(name="demo", defaults={"protocol": Protocol.SCRIPTED})
+        Route.objects.create(model=default, provider=provider, provider_model="demo")

@@ -36,7 +36,8 @@ logger = logging.getLogger(__name__)
 Say = Callable[[str], object]
 BACKLOG = 1024  # connections that wait to be taken: a burst is not turned away
 BUFFER = 64 * 1024  # bytes of a body that are handed over at once
-_DEMO = "No key was found in the environment, so the demo provider answers. For a real model see the README."
+PATIENCE = 4.0  # seconds until the server starts, whatever a provider says of its key meanwhile
+_DEMO = "No key was found in the environment, so a demo answers. Enter a key on the first page for a real model."
 
 
 class CannotServe(Exception):
@@ -54,12 +55,13 @@ def serve(host: str, port: int, say: Say) -> None:
     admin = first_start.ensure_admin()
     for change in _configure():
         say(change)
-    model = first_start.ensure_model()
+    first_start.ensure_model()
+    test = ConnectionTest()
     event_loop.adopt(daphne.server.twisted_loop)
     request_finished.connect(_close_connections)
     if EMBEDDED:
         EmbeddedWorker(app, settings.CELERY_WORKER_CONCURRENCY).start()
-    reactor.callWhenRunning(lambda: say(_greeting(base, admin, model)))
+    reactor.callWhenRunning(lambda: _greet(say, base, admin, test))
     _web(host, port).run()
     _end(lock)
 
@@ -129,15 +131,55 @@ def _check_port(host: str, port: int) -> None:
             ) from error
 
 
-def _greeting(base: str, admin: first_start.Admin, model: str) -> str:
-    """Address, login, one-click link, the model and the sandbox, one a line."""
-    backend = sandbox()
+class ConnectionTest(threading.Thread):
+    """Tries the model of a key in the environment: the server waits a moment for the verdict, not longer."""
+
+    def __init__(self) -> None:
+        super().__init__(name="connection-test", daemon=True)
+        self.verdict = ""
+        self._done = threading.Event()
+        self.start()
+        self._done.wait(PATIENCE)
+
+    def run(self) -> None:
+        try:
+            self.verdict = first_start.connect_model()
+        finally:
+            connections.close_all()
+            self._done.set()
+
+    @property
+    def is_late(self) -> bool:
+        return not self._done.is_set()
+
+    def tell(self, say: Say) -> None:
+        """Once it is done."""
+        self.join()
+        if self.verdict:
+            say(_verdict(self.verdict))
+
+
+def _greet(say: Say, base: str, admin: first_start.Admin, test: ConnectionTest) -> None:
+    is_late = test.is_late
+    say(_greeting(base, admin, "" if is_late else test.verdict))
+    if is_late:
+        threading.Thread(target=test.tell, args=(say,), name="verdict", daemon=True).start()
+
+
+def _verdict(sentence: str) -> str:
+    return f"  Test      {sentence}"
+
+
+def _greeting(base: str, admin: first_start.Admin, verdict: str) -> str:
+    """Address, login, one-click link, the model with the verdict of its test, and the sandbox, one a line."""
+    backend, model = sandbox(), first_start.model_that_answers()
     lines = [
         "",
         f"  Ready at  {base}/",
         f"  Sign in   {sign_in.link(base, admin.user)}",
         f"  Login     {admin.user.username}" + (f" / {admin.password}   (shown only now)" if admin.password else ""),
         f"  Model     {model}",
+        *([_verdict(verdict)] if verdict else []),
         f"  Sandbox   {backend.name}" + (f": {backend.weakness}" if backend.weakness else ""),
     ]
     if model.endswith("/demo"):

@@ -34,6 +34,8 @@ class Plain:
         if entry.context_type == ContextType.AI_MESSAGE and entry.call:
             self._message(Item(entry=entry))
         elif entry.context_type == ContextType.TOOL_CALL and entry.call:
+            if words := Item(entry=entry).words:
+                self._say(words)
             self._say(f"· {entry.call['name']} {_short(entry.call['arguments'])}")
         elif entry.context_type == ContextType.TOOL_RESULT and entry.metadata.get("status") != "succeeded":
             self._say(f"  {entry.metadata.get('status')}: {_short(entry.content)}")

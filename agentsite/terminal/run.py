@@ -90,7 +90,9 @@ class _Drive:
     def _tell(self, report: Report) -> None:
         _require_reader()
         session = self._task.session
-        for entry in redact_entries(session, ContextEntry.objects.filter(task=self._task).of(session).after(self._seq)):
+        for entry in redact_entries(
+            session, ContextEntry.objects.filter(task=self._task).in_session(session).after(self._seq)
+        ):
             report.entry(entry)
             self._seq = entry.seq
 
@@ -133,7 +135,7 @@ def _leave_output() -> None:
 
 def answer(task: Task, user: Any, ask: Ask | None) -> None:
     """Answers what `task` waits for. Without a person: questions with “decide yourself”, approvals with no."""
-    newest = ContextEntry.objects.of(task.session).in_context().last()
+    newest = ContextEntry.objects.in_session(task.session).in_context().last()
     call = newest and redact_entry(newest, redactor_of(task.session))
     arguments = call.arguments if call else {}
     if task.waiting_for == WaitingFor.REPLY:

@@ -1,6 +1,6 @@
 """Anthropic messages with native tool use."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
@@ -8,14 +8,16 @@ from llm_app.adapters import extra_body
 from llm_app.adapters.anthropic_parser import AnthropicParser
 from llm_app.adapters.anthropic_thinking import signed_blocks, thinking_fits
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
-from llm_app.adapters.strict_schema import strict_form
+from llm_app.adapters.schema_forms import strict_form
 from llm_app.cache_boundary import split_at_marker
 from llm_app.text_calls.writing import object_in
 from llm_app.transport import wire
-from llm_app.types import Message, Prompt, ToolCall, ToolSpec
+from llm_app.types import Message, Prompt, ToolCall, ToolMode, ToolSpec
 
 _EPHEMERAL = {"type": "ephemeral"}
 _LEAST_BUDGET = 1024  # tokens of thinking; the protocol refuses less
+_BINDING = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+_BINDING_BETA = "thinking-binding-controls-2026-08-01"  # without this header, the field is refused
 
 
 class AnthropicNative(Adapter):
@@ -23,6 +25,12 @@ class AnthropicNative(Adapter):
 
     Quirks, as data on the route:
 
+    unsupported: the fields that are never sent, such as ["temperature", "top_p"].
+    tool_choice: "any" where each reply must be a call; while the model thinks, the protocol takes "auto" only.
+    parallel_tool_calls: false where the provider is to be asked for one call at a time.
+    thinking_form: "adaptive" where the model decides how much it thinks, and takes the budget as an effort only.
+    thinking_is_bound: true where signed thinking is refused once something before it has changed (a setting, the cut);
+        the provider is asked to drop it instead.
     cache_points: false where `cache_control` is refused.
     strict_tools: true where the provider holds calls to their schemas; tools whose schema it cannot say stay as they
         are.
@@ -30,6 +38,8 @@ class AnthropicNative(Adapter):
 
     name = "anthropic_native"
     label = "Anthropic messages, native tool calls"
+    version: ClassVar[int] = 2
+    null_is_none: ClassVar[bool] = True  # in strict schemas
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
         blocks = self._blocks(message, parameters)
@@ -59,21 +69,29 @@ class AnthropicNative(Adapter):
             head["temperature"] = parameters.temperature
         if parameters.thinking_budget:
             budget = max(parameters.thinking_budget, _LEAST_BUDGET)
-            head["thinking"] = {"type": "enabled", "budget_tokens": budget}
+            head |= _thinking(parameters, budget)
             head["max_tokens"] = max(parameters.max_tokens, budget + 1024)
             head.pop("temperature", None)  # the protocol refuses both together
         head |= extra_body.allowed_fields(parameters.extra_body)
         if "thinking" in head and not self._may_think(prompt, parameters):
             del head["thinking"]
-        return head | {"system": _system(prompt, parameters)} | self._tools(prompt, parameters)
+        if parameters.quirks.get("thinking_is_bound") and self.tool_mode is ToolMode.NATIVE:
+            head = _with_binding(head)
+        tools = self._tools(prompt, parameters)
+        if tools and "tool_choice" not in head:
+            tools |= _tool_choice(parameters, thinks="thinking" in head)
+        return parameters.without_unsupported(head | {"system": _system(prompt, parameters)} | tools)
 
     def _may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
-        return thinking_fits(prompt.messages, parameters.model)
+        """Adaptive thinking goes with any history: platform.claude.com/docs/en/build-with-claude/adaptive-thinking."""
+        is_adaptive = parameters.quirks.get("thinking_form") == "adaptive"
+        return is_adaptive or thinking_fits(prompt.messages, parameters.model)
 
     def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """The fields that tell the model of the tools."""
         is_strict = bool(parameters.quirks.get("strict_tools"))
-        return {"tools": [_tool(tool, is_strict=is_strict) for tool in prompt.tools]} if prompt.tools else {}
+        tools = [_tool(tool, is_strict=is_strict, null_is_none=self.null_is_none) for tool in prompt.tools]
+        return {"tools": tools} if tools else {}
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
         headers = {
@@ -82,8 +100,11 @@ class AnthropicNative(Adapter):
             "anthropic-version": "2023-06-01",
             "x-api-key": endpoint.api_key,
         }
+        extra = dict(endpoint.extra_headers)
+        if b'"block_binding"' in body.partition(b',"system":')[0]:
+            extra["anthropic-beta"] = ",".join(filter(None, [extra.get("anthropic-beta"), _BINDING_BETA]))
         url = f"{endpoint.base_url.rstrip('/').removesuffix('/v1')}/v1/messages"
-        return wire.HTTPRequest(url=url, headers=headers | dict(endpoint.extra_headers), body=body)
+        return wire.HTTPRequest(url=url, headers=headers | extra, body=body)
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> AnthropicParser:
         return AnthropicParser(parameters.model, prompt.tool_names)
@@ -96,8 +117,30 @@ def _system(prompt: Prompt, parameters: RouteParameters) -> list[dict[str, Any]]
     return [part for part in (stable | point, dynamic) if str(part["text"]).strip()]
 
 
-def _tool(tool: ToolSpec, *, is_strict: bool) -> dict[str, Any]:
-    strict = strict_form(tool.parameters) if is_strict else None
+def _thinking(parameters: RouteParameters, budget: int) -> dict[str, Any]:
+    """Adaptive thinking is signed but not shown, unless a summary is asked for."""
+    if parameters.quirks.get("thinking_form") == "adaptive":
+        shown = {"type": "adaptive", "display": "summarized"}
+        return {"thinking": shown, "output_config": {"effort": parameters.thinking_effort}}
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _with_binding(head: dict[str, Any]) -> dict[str, Any]:
+    """Models that bind their thinking think by default, so that saying so changes nothing else."""
+    thinking = head.get("thinking", {"type": "adaptive"})
+    return head if thinking.get("type") == "disabled" else head | {"thinking": thinking | _BINDING}
+
+
+def _tool_choice(parameters: RouteParameters, *, thinks: bool) -> dict[str, Any]:
+    choice, is_single = parameters.quirks.get("tool_choice"), parameters.quirks.get("parallel_tool_calls") is False
+    if not choice and not is_single:
+        return {}
+    kind = {"type": "auto" if thinks or not choice else choice}
+    return {"tool_choice": kind | ({"disable_parallel_tool_use": True} if is_single else {})}
+
+
+def _tool(tool: ToolSpec, *, is_strict: bool, null_is_none: bool) -> dict[str, Any]:
+    strict = strict_form(tool.parameters, null_is_none=null_is_none) if is_strict else None
     schema = {"input_schema": strict, "strict": True} if strict else {"input_schema": tool.parameters}
     return {"name": tool.name, "description": tool.description, **schema}
 

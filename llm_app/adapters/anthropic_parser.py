@@ -39,6 +39,8 @@ class AnthropicParser(TurnParser):
             self.done = True
         elif kind == "message":
             yield from self._whole(fields)
+        elif not kind.startswith(("content_block", "ping")):
+            self._foreign = event.data[:200]
 
     def _whole(self, fields: dict[str, Any]) -> Iterator[Delta]:
         """An answer in one piece, from a server that does not stream."""

@@ -8,8 +8,13 @@ from llm_app.types import Message
 
 def signed_blocks(message: Message, model: str, protocol: str = "anthropic") -> list[dict[str, Any]]:
     """The blocks that go before a call, unchanged: only to the protocol and the model they came from."""
+    return own_blocks(message, model, protocol) if message.tool_call else []
+
+
+def own_blocks(message: Message, model: str, protocol: str) -> list[dict[str, Any]]:
+    """The signed parts of a message's thinking, if they came from this protocol and model."""
     thinking = message.thinking
-    if thinking is None or message.tool_call is None or not thinking.is_from(protocol, model):
+    if thinking is None or not thinking.is_from(protocol, model):
         return []
     return [dict(block) for block in thinking.blocks]
 

@@ -33,6 +33,17 @@ class RouteParameters:
         """Names in the order of the alphabet: not every database keeps theirs, and they are part of the bytes."""
         return cls(**orjson.loads(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)))
 
+    @property
+    def thinking_effort(self) -> str:
+        """The budget as a word. The bounds are Gemini's: ai.google.dev/gemini-api/docs/openai."""
+        budget = self.thinking_budget or 0
+        return "low" if budget <= 1_024 else "medium" if budget <= 8_192 else "high"
+
+    def without_unsupported(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of a request, less those that the provider refuses (the quirk `unsupported`)."""
+        unsupported = self.quirks.get("unsupported", ())
+        return {name: value for name, value in body.items() if name not in unsupported}
+
     @cached_property
     def message_key(self) -> str:
         """Tells apart what shapes the bytes of a message: the model, what it can see, and how its provider differs."""

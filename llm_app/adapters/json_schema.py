@@ -7,6 +7,7 @@ from llm_app.adapters import extra_body
 from llm_app.adapters.base import RouteParameters
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.openai_parser import OpenAIParser
+from llm_app.adapters.schema_forms import strict_form
 from llm_app.text_calls import writing
 from llm_app.text_calls.streams import JSONWords
 from llm_app.types import Message, Prompt, ToolMode, ToolSpec
@@ -20,6 +21,7 @@ class JSONSchema(OpenAINative):
     schema_field: the field that takes the schema itself, where `response_format` is not understood: "format" (Ollama's
         own way), "guided_json" or "structured_outputs.json" (vLLM).
     schema_keywords: further keywords of JSON Schema that the server understands, such as ["minLength", "maximum"].
+    schema_root: "object" where the schema may not begin with alternatives (OpenAI).
     """
 
     name = "json_schema"
@@ -38,17 +40,36 @@ class JSONSchema(OpenAINative):
         """The constraint. The tools themselves are described in the prompt."""
         fields: dict[str, Any] = {}
         if prompt.tools:
-            schema = reply_schema(prompt.tools, keywords=parameters.quirks.get("schema_keywords", ()))
+            schema, is_strict = _schema(prompt.tools, parameters.quirks)
             if field := parameters.quirks.get("schema_field"):
                 extra_body.set_field(fields, field, schema)
             else:
-                named = {"name": "tool_call", "strict": True, "schema": schema}
+                named = {"name": "tool_call", "strict": is_strict, "schema": schema}
                 fields["response_format"] = {"type": "json_schema", "json_schema": named}
         return fields
 
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> OpenAIParser:
         open_with = parameters.quirks.get("thinking_end", "")
         return OpenAIParser(parameters.model, prompt.tool_names, JSONWords(), open_with)
+
+
+def _schema(tools: Sequence[ToolSpec], quirks: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The schema of a reply, and whether it is strict."""
+    schema = reply_schema(tools, keywords=quirks.get("schema_keywords", ()))
+    if quirks.get("schema_root") != "object":
+        return schema, True
+    schema = _with_object_at_root(schema)
+    strict = strict_form(schema, null_is_none=True)
+    return strict or schema, strict is not None
+
+
+def _with_object_at_root(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Tool and arguments each have their alternatives: so arguments may be those of another tool, which we refuse."""
+    calls = [alternative["properties"] for alternative in schema["anyOf"]]
+    tool = {"type": "string", "enum": [call["tool"]["const"] for call in calls]}
+    arguments = {"anyOf": [call["arguments"] for call in calls]}
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    return _object({"tool": tool, "arguments": arguments}, ["tool", "arguments"]) | definitions
 
 
 def reply_schema(tools: Sequence[ToolSpec], *, keywords: Collection[str] = ()) -> dict[str, Any]:

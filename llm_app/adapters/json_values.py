@@ -18,6 +18,7 @@ _STATUSES = {  # what OpenAI, Anthropic and those who speak like them call their
     "invalid_api_key": 401,
     "permission_error": 403,
     "invalid_request_error": 400,
+    "invalid_prompt": 400,
     "context_length_exceeded": 400,
     "exceed_context_size_error": 400,
     "request_too_large": 413,

@@ -1,7 +1,7 @@
 """OpenAI chat completions, native tool calls: the way of vLLM, Ollama, llama.cpp, DeepSeek and most gateways too."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import orjson
@@ -9,7 +9,8 @@ import orjson
 from llm_app.adapters import extra_body
 from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.adapters.openai_parser import OpenAIParser
-from llm_app.adapters.strict_schema import strict_form
+from llm_app.adapters.schema_forms import openapi_form, strict_form
+from llm_app.adapters.turn_parser import TurnParser
 from llm_app.cache_boundary import without_marker
 from llm_app.text_calls.writing import object_in
 from llm_app.transport import wire
@@ -20,24 +21,33 @@ _PARTS = b'{"role":"user","content":['
 
 
 class OpenAINative(Adapter):
-    """Quirks, as data on the route:
+    """Quirks, as data on the route; `llm_app.call.families` has those of known models:
 
+    unsupported: the fields that are never sent, such as ["temperature", "top_p"].
+    tool_choice: what is sent beside tools, such as "required"; default: nothing.
+    parallel_tool_calls: false where the provider is to be asked for one call at a time; default: nothing is sent.
+    reasoning_effort: what is sent beside tools, whatever the thinking budget ("none" where no other value may be).
     thinking_field: the field that takes earlier thinking back: "reasoning_content" (DeepSeek, Kimi), "reasoning" or
         "reasoning_details" (OpenRouter); default: none goes back.
     thinking_budget_field: where the route's thinking budget goes, such as "reasoning.max_tokens" (OpenRouter) or
         "thinking_budget" (DashScope); default: nowhere.
+    thinking_effort_field: where it goes as a word (low, medium, high), such as "reasoning_effort".
     thinking_end: the tag that ends the thinking, such as "</think>", where the prompt's template has opened it already.
-    max_tokens_field: "max_tokens" or "max_completion_tokens"; default: by the model's family (`route_settings`).
+    max_tokens_field: "max_tokens" or "max_completion_tokens"; default: "max_tokens".
     stream_usage: false where `stream_options` is refused.
     merge_user_messages: true where the roles must alternate (templates of Gemma and Mistral).
     strict_tools: true where the provider holds calls to their schemas (OpenAI); tools whose schema it cannot say stay
         as they are.
+    openapi_schemas: true where tools may only have the keywords of OpenAPI's schemas (Gemini).
     call_id_length: where ids of calls must have so many letters and digits (9 at Mistral); they are hashed to it.
+    call_id_most: how long they may be (40 at OpenAI); longer ones, of another provider, are hashed to that length.
+    thought_signatures: true where each call must have a signature (Gemini 3): those of other models get a placeholder.
     """
 
     name = "openai_native"
     label = "OpenAI chat completions, native tool calls"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
+    null_is_none: ClassVar[bool] = True  # in strict schemas
 
     def encode(self, message: Message, parameters: RouteParameters) -> bytes:
         if not message.content.strip() and not message.tool_call and not message.pictures and message.role != "tool":
@@ -48,9 +58,11 @@ class OpenAINative(Adapter):
     def _message(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
         out: dict[str, Any] = {"role": message.role, "content": message.content}
         if call := message.tool_call:
-            function = {"name": call.name, "arguments": self._arguments(call)}
+            arguments = self._arguments(call)
+            function = {"name": call.name, "arguments": arguments}
             out["content"] = message.content or None
-            out["tool_calls"] = [{"id": _call_id(call.id, parameters), "type": "function", "function": function}]
+            called = {"id": _call_id(call.id, parameters), "type": "function", "function": function}
+            out["tool_calls"] = [called | _signature(message, parameters, is_unchanged=arguments == call.arguments)]
         if message.role == "tool":
             out["tool_call_id"] = _call_id(message.tool_call_id, parameters)
         return out | _thinking(message, parameters)
@@ -80,12 +92,16 @@ class OpenAINative(Adapter):
         head |= extra_body.allowed_fields(parameters.extra_body)
         if parameters.thinking_budget and (field := quirks.get("thinking_budget_field")):
             extra_body.set_field(head, field, parameters.thinking_budget)
-        return head | self._tools(prompt, parameters)
+        if parameters.thinking_budget and (field := quirks.get("thinking_effort_field")):
+            extra_body.set_field(head, field, parameters.thinking_effort)
+        return parameters.without_unsupported(head | self._tools(prompt, parameters))
 
     def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         """The fields that tell the model, or its server, of the tools."""
-        is_strict = bool(parameters.quirks.get("strict_tools"))
-        return {"tools": [_tool(tool, is_strict=is_strict) for tool in prompt.tools]} if prompt.tools else {}
+        if not prompt.tools:
+            return {}
+        tools = [_tool(tool, parameters.quirks, null_is_none=self.null_is_none) for tool in prompt.tools]
+        return {"tools": tools} | use_of_tools(parameters)
 
     def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
@@ -94,15 +110,45 @@ class OpenAINative(Adapter):
         url = f"{endpoint.base_url.rstrip('/')}/chat/completions"
         return wire.HTTPRequest(url=url, headers=headers | dict(endpoint.extra_headers), body=body)
 
-    def parser(self, parameters: RouteParameters, prompt: Prompt) -> OpenAIParser:
+    def parser(self, parameters: RouteParameters, prompt: Prompt) -> TurnParser:
         return OpenAIParser(parameters.model, prompt.tool_names, open_with=parameters.quirks.get("thinking_end", ""))
 
 
-def _tool(tool: ToolSpec, *, is_strict: bool) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    if is_strict and (strict := strict_form(tool.parameters)):
-        function |= {"parameters": strict, "strict": True}
-    return {"type": "function", "function": function}
+def use_of_tools(parameters: RouteParameters) -> dict[str, Any]:
+    """How the model is to use its tools. The route's own `extra_body` decides, but not over the effort of thinking."""
+    quirks, given = parameters.quirks, parameters.extra_body
+    fields: dict[str, Any] = {}
+    if "tool_choice" in quirks and "tool_choice" not in given:
+        fields["tool_choice"] = quirks["tool_choice"]
+    if quirks.get("parallel_tool_calls") is False and "parallel_tool_calls" not in given:
+        fields["parallel_tool_calls"] = False
+    if "reasoning_effort" in quirks:
+        fields["reasoning_effort"] = quirks["reasoning_effort"]
+    return fields
+
+
+def _tool(tool: ToolSpec, quirks: Mapping[str, Any], *, null_is_none: bool) -> dict[str, Any]:
+    function: dict[str, Any] = {"name": tool.name, "description": tool.description}
+    if quirks.get("openapi_schemas"):
+        form = openapi_form(tool.parameters)
+        return {"type": "function", "function": function | ({"parameters": form} if form else {})}
+    if quirks.get("strict_tools") and (strict := strict_form(tool.parameters, null_is_none=null_is_none)):
+        return {"type": "function", "function": function | {"parameters": strict, "strict": True}}
+    return {"type": "function", "function": function | {"parameters": tool.parameters}}
+
+
+def _signature(message: Message, parameters: RouteParameters, *, is_unchanged: bool) -> dict[str, Any]:
+    """What came with the call, if it is this model's own and goes back as it was.
+
+    The placeholder for calls of others is Google's: ai.google.dev/gemini-api/docs/gemini-3#migrating_from_other_models.
+    """
+    thinking = message.thinking
+    own = thinking.blocks if thinking and thinking.is_from("openai", parameters.model) else ()
+    signed = next((block for block in own if "extra_content" in block), None)
+    if signed and is_unchanged:
+        return {"extra_content": signed["extra_content"]}
+    placeholder = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+    return {"extra_content": placeholder} if parameters.quirks.get("thought_signatures") else {}
 
 
 def _thinking(message: Message, parameters: RouteParameters) -> dict[str, Any]:
@@ -112,12 +158,15 @@ def _thinking(message: Message, parameters: RouteParameters) -> dict[str, Any]:
         return {}
     is_own = thinking is not None and thinking.is_from("openai", parameters.model)
     if field == "reasoning_details":
-        return {field: thinking.blocks} if thinking and is_own and thinking.blocks else {}
+        details = [block for block in thinking.blocks if "extra_content" not in block] if thinking and is_own else []
+        return {field: details} if details else {}
     return {field: thinking.text if thinking and is_own else ""} if is_own or message.tool_call else {}
 
 
 def _call_id(call_id: str, parameters: RouteParameters) -> str:
-    length = parameters.quirks.get("call_id_length")
+    length, most = parameters.quirks.get("call_id_length"), parameters.quirks.get("call_id_most")
+    if most and len(call_id) > most:
+        length = most
     return hashlib.sha256(call_id.encode()).hexdigest()[:length] if length else call_id
 
 

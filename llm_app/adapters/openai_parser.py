@@ -33,11 +33,14 @@ class OpenAIParser(TurnParser):
     ) -> None:
         super().__init__(model, tools, words, open_with)
         self._details = ReasoningDetails()
+        self._signature: dict[str, Any] = {}
 
     def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         chunk = parse_object(event.data)
         if error := _error(chunk, event.name):
             raise error_in_stream(error)
+        if "choices" not in chunk:
+            self._foreign = event.data[:200]
         choice = next((c for c in objects(chunk.get("choices")) if not c.get("index")), {})
         self._count(chunk, choice)
         self._finish_reason = text(choice.get("finish_reason")) or self._finish_reason
@@ -71,6 +74,8 @@ class OpenAIParser(TurnParser):
 
     def _piece_of_call(self, position: int, call: dict[str, Any]) -> Iterator[Delta]:
         index, function = call.get("index"), dictionary(call.get("function"))
+        if not self._signature and (signature := dictionary(call.get("extra_content"))):
+            self._signature = {"extra_content": signature}  # of the first call, which is the one that is kept
         yield from self._call(
             index if isinstance(index, int) else position,
             is_index=isinstance(index, int),
@@ -80,7 +85,8 @@ class OpenAIParser(TurnParser):
         )
 
     def _signed(self) -> tuple[Mapping[str, Any], ...]:
-        return self._details.parts()
+        """`extra_content` is Gemini's: the signature of the thinking before a call, which goes back beside the call."""
+        return (*self._details.parts(), *([self._signature] if self._signature else []))
 
 
 def _error(chunk: dict[str, Any], event_name: str) -> object:

@@ -42,12 +42,12 @@ class ThinkTags:
         text = text.lstrip() if self._just_closed else text
         if text:
             self._just_closed = False
-            yield DeltaKind.CONTENT, text
+            yield DeltaKind.WORDS, text
 
     def end(self) -> Iterator[tuple[DeltaKind, str]]:
         """What is held back, when nothing more is to come."""
         if self._held:
-            yield (DeltaKind.THINKING if self._close else DeltaKind.CONTENT), self._held
+            yield (DeltaKind.THINKING if self._close else DeltaKind.WORDS), self._held
             self._held = ""
 
     def _decide(self) -> None:

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 from llm_app.adapters.base import Parser
 from llm_app.adapters.think_tags import ThinkTags
-from llm_app.errors import StreamCut
+from llm_app.errors import StreamCut, UnreadableReply
 from llm_app.text_calls.argument_stream import ArgumentStream
 from llm_app.text_calls.pieces import Pieces
 from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, PlainWords
-from llm_app.text_calls.whole_reply import ReplyReading, read_reply
+from llm_app.text_calls.whole_reply import ReplyReading
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import CUT, Delta, DeltaKind, LLMTurnResult, Thinking, ToolCall
 
@@ -33,6 +33,7 @@ class TurnParser(Parser):
         self._content, self._thinking = Pieces(), Pieces()
         self._calls = CallAssembly()
         self._finish_reason = ""
+        self._foreign = ""  # an event that is none of the protocol
 
     def feed(self, event: ServerEvent) -> Iterator[Delta]:
         if event.data.strip() == "[DONE]":
@@ -67,11 +68,11 @@ class TurnParser(Parser):
             (self._thinking if kind is DeltaKind.THINKING else self._content).add(part)
         has_begun = self._content or self._thinking or self._calls
         if not self._finish_reason and not (self.done and has_begun):
-            raise StreamCut()
+            raise StreamCut() if has_begun or not self._foreign else UnreadableReply(self._foreign)
         content = self._content.text()
         calls, reading = self._calls.finished(), self._reading(content)
         return LLMTurnResult(
-            content="" if reading.calls else content,
+            content=reading.words if reading.calls else content,
             tool_calls=calls or reading.calls,
             origin=reading.origin,
             unreadable=reading.unreadable,
@@ -83,7 +84,7 @@ class TurnParser(Parser):
     def _reading(self, content: str) -> ReplyReading:
         if self._calls or not self._tools:
             return ReplyReading()
-        reading = read_reply(content, self._tools)
+        reading = self._words.read(content, self._tools)
         return ReplyReading(unreadable=_CUT) if self._finish_reason in CUT and not reading.calls else reading
 
     def _thought(self) -> Thinking | None:

@@ -1,5 +1,5 @@
-"""The admin of providers, models, routes and budgets."""
+"""The admin of providers, models with their routes, and budgets."""
 
-from llm_app.admin import budgets, models, providers, routes
+from llm_app.admin import budgets, models, providers
 
-__all__ = ["budgets", "models", "providers", "routes"]
+__all__ = ["budgets", "models", "providers"]

@@ -9,9 +9,7 @@ from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
-from llm_app.budgets import counters, limits
-from llm_app.budgets.periods import Period
-from llm_app.budgets.standing import Standing
+from llm_app.budgets import Period, Standing, counters, limits
 from llm_app.models import Budget
 
 _FIGURES = [f"{unit}_per_{period}" for unit in ("usd", "tokens") for period in ("task", "day", "month")]
@@ -21,16 +19,18 @@ class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         help_texts = {
             "user": "One person's own budget.",
-            "role": "What the members of the role may spend together. Without a user and a role: everybody together.",
+            "role": "What the role's members may spend together. With neither user nor role: what everyone may spend.",
         }
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         user, role = cleaned.get("user"), cleaned.get("role")
         if user and role:
-            raise forms.ValidationError("A budget belongs to a user or to a role. Create two budgets instead.")
+            raise forms.ValidationError(
+                "A budget belongs to a user or to a role, not to both. Create two budgets instead."
+            )
         if not (user or role) and Budget.objects.filter(user=None, role=None).exclude(pk=self.instance.pk).exists():
-            raise forms.ValidationError("This server has a budget already. Change that one.")
+            raise forms.ValidationError("This server already has a budget for everyone. Change that one.")
         return cleaned
 
 
@@ -47,12 +47,12 @@ class BudgetAdmin(ModelAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         return list(self.fields) if obj else [name for name in self.fields if name != "at_the_moment"]
 
-    @display(description="at the moment")
+    @display(description="current spending")
     def at_the_moment(self, budget: Budget) -> str | SafeString:
         own = limits.limits_of(budget, None, datetime.now(UTC))
         standings = counters.standings([limit for limit in own if limit.period is not Period.TASK])
         lines = ((_line(standing),) for standing in standings)
-        return format_html_join("", "<p>{}</p>", lines) or "Nothing is counted: there is no limit per day or month."
+        return format_html_join("", "<p>{}</p>", lines) or "There is no limit per day or month."
 
 
 def _line(standing: Standing) -> str:

@@ -11,12 +11,12 @@ from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from llm_app import protocols
-from llm_app.admin.read_only import Untouched
+from llm_app.admin.read_only import RedactedPages, Untouched
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
 from llm_app.breaker.rules import Thresholds
 from llm_app.connection_test import try_models
-from llm_app.models import BreakerChange, BreakerState, Provider
+from llm_app.models import BreakerChange, BreakerState, LearnedQuirk, Provider
 
 COLOURS = {BreakerState.CLOSED: "success", BreakerState.HALF_OPEN: "warning", BreakerState.OPEN: "danger"}
 
@@ -64,7 +64,7 @@ class BreakerChangeInline(Untouched, TabularInline):
     """On the page of a provider."""
 
     model = BreakerChange
-    verbose_name_plural = "history of its breaker"
+    verbose_name_plural = "breaker history"
     fields = ["at", "before", "after", "reason", "by"]
     readonly_fields = fields
     ordering = ["-pk"]
@@ -96,6 +96,33 @@ class BreakerChangeAdmin(Untouched, ModelAdmin):
         return change.after, change.get_after_display()
 
 
+class LearnedQuirkInline(Untouched, TabularInline):
+    """On the page of a provider; one is taken back on a page of its own, which asks first."""
+
+    model = LearnedQuirk
+    verbose_name_plural = "learned quirks"
+    fields = ["provider_model", "quirk", "value", "reason", "learned_at"]
+    readonly_fields = fields
+    extra = 0
+    hide_title = True
+    show_change_link = True
+
+
+@admin.register(LearnedQuirk)
+class LearnedQuirkAdmin(RedactedPages, ModelAdmin):
+    """Deleting one takes it back: the next call sends the field as before."""
+
+    list_display = ["provider", "provider_model", "quirk", "value", "learned_at"]
+    list_filter = ["provider", "quirk"]
+    list_select_related = ["provider"]
+    search_fields = ["provider__name", "provider_model", "reason"]
+    fields = ["provider", "provider_model", "quirk", "value", "reason", "learned_at"]
+    readonly_fields = fields
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
 class ProviderForm(WriteOnlyForm):
     protocol = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
 
@@ -109,7 +136,7 @@ class ProviderForm(WriteOnlyForm):
             "breaker": "Circuit breaker",
         }
         help_texts = {
-            "breaker": 'Left out means {"window": 20, "failure_ratio": 0.5, "min_calls": 5, "cooldown_s": 30}',
+            "breaker": 'If empty: {"window": 20, "failure_ratio": 0.5, "min_calls": 5, "cooldown_s": 30}',
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -127,8 +154,8 @@ class ProviderForm(WriteOnlyForm):
             Thresholds.from_json(values).check()
         except (TypeError, ValueError) as error:
             raise forms.ValidationError(
-                "A JSON object of these, each is optional: window, min_calls (1 or more), failure_ratio (above 0, "
-                "at most 1), cooldown_s (seconds, above 0)."
+                "A JSON object with these is needed, all optional: window, min_calls (1 or more), failure_ratio "
+                "(above 0, at most 1), cooldown_s (seconds, above 0)."
             ) from error
         return dict(values)
 
@@ -153,7 +180,7 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
         "breaker_now",
     ]
     readonly_fields = ["breaker_now"]
-    inlines = [BreakerChangeInline]
+    inlines = [LearnedQuirkInline, BreakerChangeInline]
     actions = ["test", *BreakerActions.actions]
     change_form_outer_before_template = "admin/llm_app/provider_actions.html"
 
@@ -175,7 +202,7 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
         for provider in chosen:
             outcomes = list(try_models(provider))
             if not outcomes:
-                messages.warning(request, f"{provider}: No model is routed to it. Add a route, then test it.")
+                messages.warning(request, f"{provider}: no model is routed to it. Add a route, then test it.")
             for outcome in outcomes:
                 level = messages.SUCCESS if outcome.ok else messages.ERROR
                 messages.add_message(request, level, f"{provider}, {outcome.model}: {outcome.sentence}")

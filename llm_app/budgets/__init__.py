@@ -3,3 +3,19 @@
 A limit may be overrun by the last call that it lets through, and by no more: while a limit has room for all that is
 reserved, calls run side by side; for what is left after that, they run one at a time.
 """
+
+from llm_app.budgets.allowance import Allowance
+from llm_app.budgets.amounts import AnswerMeter, CallSize, Unit
+from llm_app.budgets.limits import Limit, Period, Scope
+from llm_app.budgets.standing import Standing
+
+__all__ = [
+    "Allowance",
+    "AnswerMeter",
+    "CallSize",
+    "Limit",
+    "Period",
+    "Scope",
+    "Standing",
+    "Unit",
+]

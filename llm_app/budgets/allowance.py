@@ -7,8 +7,7 @@ from django.db import transaction
 
 from llm_app.budgets import counters
 from llm_app.budgets.amounts import BYTES_PER_TOKEN, Amount, CallSize
-from llm_app.budgets.limits import Limit, binding_limits
-from llm_app.budgets.periods import Period
+from llm_app.budgets.limits import Limit, Period, binding_limits
 from llm_app.budgets.standing import Room, Standing
 from llm_app.errors import BudgetExceeded
 from llm_app.models import LLMLog, Reservation

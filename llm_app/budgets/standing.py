@@ -5,8 +5,7 @@ from decimal import Decimal
 from enum import Enum
 
 from llm_app.budgets.amounts import Amount
-from llm_app.budgets.limits import Limit
-from llm_app.budgets.periods import Period
+from llm_app.budgets.limits import Limit, Period
 
 
 class Room(Enum):

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import random
 import time
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -11,12 +12,12 @@ from django.db import transaction
 
 from llm_app import active_secrets
 from llm_app.adapters.base import RouteParameters
-from llm_app.budgets.allowance import Allowance
-from llm_app.budgets.amounts import AnswerMeter, CallSize
+from llm_app.budgets import Allowance, AnswerMeter, CallSize
+from llm_app.call.lessons import UNSUPPORTED, Lesson, lessons_of
 from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
 from llm_app.call.route_settings import endpoint_of, parameters_of, recipient_of
-from llm_app.errors import LLMError, ProviderTimeout
-from llm_app.models import CallStatus, LLMLog, Route
+from llm_app.errors import BadRequest, LLMError, ProviderTimeout
+from llm_app.models import CallStatus, LearnedQuirk, LLMLog, Route
 from llm_app.pricing import prices
 from llm_app.protocols import adapter_for
 from llm_app.redaction.prompt import redacted_prompt
@@ -26,15 +27,48 @@ from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
 SHORTEST_WAIT, LONGEST_WAIT = 0.5, 4.0  # seconds between two looks: they grow, because hundreds may wait
 
 
+def ask(call: LLMCall, route: Route, number: int, observer: Observer, run: Runner) -> Completion:
+    """One attempt. A refusal that teaches a quirk is answered by sending the call again, once for each quirk.
+
+    Raises LLMError, BudgetExceeded, or whatever `run` raises when the wait is interrupted.
+    """
+    learned: list[Lesson] = []
+    while True:
+        attempt = Attempt(call, route, number, observer, learned)
+        try:
+            return attempt.run(run)
+        except BadRequest as error:
+            lesson = attempt.lesson(error)
+            if lesson is None or lesson in learned:
+                raise
+            _keep(lesson, route, error.detail)
+        learned.append(lesson)
+        observer.adapted(lesson.sentence)
+
+
+def _keep(lesson: Lesson, route: Route, reason: str) -> None:
+    """Of a quirk with one value, the newest value counts. A route that is only tried has no place for it."""
+    if route.provider.pk is None:
+        return
+    place = {"provider": route.provider, "provider_model": route.provider_model, "quirk": lesson.quirk}
+    if lesson.quirk != UNSUPPORTED:
+        LearnedQuirk.objects.filter(**place).delete()
+    row = LearnedQuirk(**place, value=lesson.value, reason=reason)
+    LearnedQuirk.objects.bulk_create([row], ignore_conflicts=True)  # another call may have learned it, too
+
+
 class Attempt:
     """Number `number` (from 1) on `route`. Its log is kept in any case."""
 
-    def __init__(self, call: LLMCall, route: Route, number: int, observer: Observer) -> None:
+    def __init__(
+        self, call: LLMCall, route: Route, number: int, observer: Observer, learned: Sequence[Lesson] = ()
+    ) -> None:
         self._adapter = adapter_for(route.provider.protocol, route.model.kind)
         self._stored = call.prompt_for(recipient_of(route))
         self._redactor = call.redactor or active_secrets.of_people([]).redactor
         self._redacted = redacted_prompt(self._stored.prompt, self._redactor)
-        self._parameters = parameters_of(route)
+        self._learned = learned  # in this very call
+        self._parameters = parameters_of(route, *learned)
         self._body = self._adapter.body(self._redacted.prompt, self._parameters)
         self._route, self._observer = route, observer
         self._endpoint = endpoint_of(route)
@@ -61,6 +95,14 @@ class Attempt:
             self._settle_without_answer(was_read=True)
             raise
         return Completion(result=result, log=self._succeeded(result), allowance=self._allowance)
+
+    def lesson(self, error: BadRequest) -> Lesson | None:
+        """The first one that would change the request: what an administrator has configured stays."""
+        for lesson in lessons_of(error, self._body):
+            parameters = parameters_of(self._route, *self._learned, lesson)
+            if self._adapter.body(self._redacted.prompt, parameters) != self._body:
+                return lesson
+        return None
 
     def _reserve(self, run: Runner) -> None:
         """No budget limits an administrator's test of a provider."""

@@ -5,12 +5,20 @@ import logging
 
 from llm_app import errors
 from llm_app.breaker.gate import Gate
-from llm_app.call.attempt import Attempt
+from llm_app.call.attempt import ask
 from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
 from llm_app.call.retry import Action, RetryDecision, decide_retry
 from llm_app.models import Route
 
 logger = logging.getLogger(__name__)
+_UNREACHABLE = (
+    errors.ConnectionFailed,
+    errors.ProviderTimeout,
+    errors.ServerError,
+    errors.StreamCut,
+    errors.Overloaded,
+    errors.CircuitOpen,
+)
 
 
 def complete(call: LLMCall, *, observer: Observer, run: Runner) -> Completion:
@@ -47,7 +55,7 @@ class _Attempts:
             gate = Gate(self._route)
             try:
                 with gate.passage():
-                    return Attempt(self._call, self._route, number, self._observer).run(self._run)
+                    return ask(self._call, self._route, number, self._observer, self._run)
             except errors.LLMError as error:
                 failures.append(error)
                 decision = self._decide(error, number, gate)
@@ -94,6 +102,9 @@ def _verdict(failures: list[errors.LLMError]) -> errors.LLMError:
     for kind in (errors.ModelNotFound, errors.ProtocolUnavailable):
         if all(isinstance(error, kind) for error in failures):
             return kind(detail)
+    has_unreadable = any(isinstance(error, errors.UnreadableReply) for error in failures)
+    if has_unreadable and not any(isinstance(error, _UNREACHABLE) for error in failures):
+        return errors.UnreadableReply(detail)
     return errors.ProviderUnavailable(detail)
 
 

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from django.db import transaction
 
-from llm_app.budgets.allowance import Allowance
+from llm_app.budgets import Allowance
 from llm_app.call.retry import Action
 from llm_app.errors import LLMError
 from llm_app.models import LLMLog
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from llm_app.types import Delta, LLMTurnResult, Prompt, Purpose, ToolMode
 
 T = TypeVar("T")
@@ -83,6 +83,9 @@ class Observer:
 
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
         """An attempt failed, and what follows."""
+
+    def adapted(self, sentence: str) -> None:
+        """A parameter was refused; the call is sent again in another form."""
 
     def waiting(self, why: str) -> None:
         """The call waits until others have left room in a budget."""

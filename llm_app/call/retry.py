@@ -13,11 +13,13 @@ from llm_app.errors import (
     ModelNotFound,
     Overloaded,
     ProtocolUnavailable,
+    UnreadableReply,
 )
 
 ATTEMPTS = 3  # on one route, for faults of the network and of the server
 ATTEMPTS_OVERLOADED = 5  # on the last route
 LONGEST_RETRY_AFTER = 60.0  # seconds
+_ONLY_ANOTHER_ROUTE_HELPS = (AuthenticationFailed, ModelNotFound, ProtocolUnavailable, UnreadableReply, CircuitOpen)
 
 
 class Action(Enum):
@@ -38,14 +40,14 @@ def decide_retry(
 ) -> RetryDecision:
     """After `attempt` failed attempts (1 or more) on a route with `error`.
 
-    Backoff 0.5, 1, 2 s for faults, 2 to 32 s or Retry-After for overload, each up to a quarter longer by jitter
+    Backoff 0.5 and 1 s for faults, 2 to 16 s or Retry-After for overload, each up to a quarter longer by jitter
     (in [0, 1)). What is wrong with the request is never tried again; "context too long" is among it, for only the
     caller can shorten it and call again.
     """
     onward = RetryDecision(Action.NEXT_ROUTE if has_next_route else Action.GIVE_UP)
     if isinstance(error, BadRequest):
         return RetryDecision(Action.FAIL)
-    if isinstance(error, AuthenticationFailed | ModelNotFound | ProtocolUnavailable | CircuitOpen):
+    if isinstance(error, _ONLY_ANOTHER_ROUTE_HELPS):
         return onward
     if isinstance(error, Overloaded):
         may_wait = not has_next_route and attempt < ATTEMPTS_OVERLOADED

@@ -1,35 +1,30 @@
 """What a route says of a request: who it is for, what shapes it, and where it goes."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from llm_app.adapters.base import Endpoint, RouteParameters
+from llm_app.call.families import quirks_of_family
+from llm_app.call.lessons import UNSUPPORTED, Lesson
 from llm_app.call.llm_call import Recipient
 from llm_app.models import ModelKind, Protocol, Route
 from llm_app.protocols import adapter_for
 
-# Quirks of model families at OpenAI and at gateways to it, by the beginning of the model's name.
-# Reasoning models refuse `max_tokens`; servers that only speak like OpenAI may know nothing else. Source:
-# platform.openai.com/docs/api-reference/chat/create (max_tokens: "not compatible with o-series models"), and for GPT-5
-# its HTTP 400 "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead.", also at GitHub Models.
-_FAMILIES = (
-    (re.compile(r"o\d+\b"), {"max_tokens_field": "max_completion_tokens"}),  # o1, o3, o4-mini
-    (re.compile(r"gpt-[5-9]\b"), {"max_tokens_field": "max_completion_tokens"}),  # gpt-5, gpt-5.2, gpt-5-mini
-)
+SMALL_WINDOW = 32_000  # tokens
 
 
 def recipient_of(route: Route) -> Recipient:
     return Recipient(
         model=route.provider_model,
         tool_mode=adapter_for(route.provider.protocol, route.model.kind).tool_mode,
-        context_window=min(route.context_window or route.model.context_window, route.model.context_window),
+        context_window=_window(route),
         max_tokens=_max_tokens(route),
         takes_images=route.takes_images,
     )
 
 
-def parameters_of(route: Route) -> RouteParameters:
+def parameters_of(route: Route, *lessons: Lesson) -> RouteParameters:
+    """With what is to be learned in addition to what is stored."""
     parameters = RouteParameters(
         model=_name_of_model(route),
         max_tokens=_max_tokens(route),
@@ -37,24 +32,30 @@ def parameters_of(route: Route) -> RouteParameters:
         thinking_budget=route.thinking_budget,
         takes_images=route.takes_images or None,
         extra_body=route.extra_body,
-        quirks={**_quirks_of_family(route), **route.quirks},
+        quirks=_quirks_of(route, lessons),
     )
     return RouteParameters.from_json(parameters.as_json())
 
 
+def _quirks_of(route: Route, lessons: Iterable[Lesson]) -> dict[str, Any]:
+    """What an administrator has configured decides, then what was learned, then what is known of the family."""
+    quirks = quirks_of_family(route.provider.protocol, route.provider_model)
+    learned = [*route.learned_quirks(), *((lesson.quirk, lesson.value) for lesson in lessons)]
+    for quirk, value in learned:
+        quirks[quirk] = [*quirks.get(UNSUPPORTED, ()), value] if quirk == UNSUPPORTED else value
+    return {**quirks, **route.quirks}
+
+
 def _max_tokens(route: Route) -> int:
-    """An embedding has no words to pay for."""
+    """An embedding has no words to pay for. Of a small window the reply has a quarter at most."""
     if route.model.kind == ModelKind.EMBEDDING:
         return 0
-    return route.max_tokens or route.model.max_output_tokens
+    wanted, window = route.max_tokens or route.model.max_output_tokens, _window(route)
+    return min(wanted, window // 4) if window < SMALL_WINDOW else wanted
 
 
-def _quirks_of_family(route: Route) -> Mapping[str, Any]:
-    """Names may carry an owner ("openai/gpt-5") or say that a model was tuned ("ft:o4-mini:…")."""
-    if route.provider.protocol not in (Protocol.OPENAI_NATIVE, Protocol.JSON_SCHEMA):
-        return {}  # litellm has its own table
-    name = route.provider_model.lower().rpartition("/")[2].removeprefix("ft:")
-    return next((quirks for family, quirks in _FAMILIES if family.match(name)), {})
+def _window(route: Route) -> int:
+    return min(route.context_window or route.model.context_window, route.model.context_window)
 
 
 def _name_of_model(route: Route) -> str:

@@ -3,7 +3,7 @@
 from llm_app.models.breaker import BreakerChange, BreakerState, CircuitBreaker
 from llm_app.models.budget import Budget, Reservation, Spending
 from llm_app.models.log import Blob, CallStatus, LLMLog
-from llm_app.models.provider import LogicalModel, ModelKind, Protocol, Provider, Route
+from llm_app.models.provider import LearnedQuirk, LogicalModel, ModelKind, Protocol, Provider, Route
 from llm_app.models.secret import Secret, ServiceKey
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "CallStatus",
     "CircuitBreaker",
     "LLMLog",
+    "LearnedQuirk",
     "LogicalModel",
     "ModelKind",
     "Protocol",

@@ -27,10 +27,10 @@ class CircuitBreaker(models.Model):
     probe_at = models.DateTimeField(
         null=True,
         blank=True,
-        help_text="Open: when one call may probe. Half-open: when the call that probes is taken for dead.",
+        help_text="Open: when one call may probe the provider. Half-open: when that call is presumed lost.",
     )
     epoch = models.PositiveIntegerField(default=0)
-    changed_at = models.DateTimeField(null=True, blank=True, help_text="Calls before it no longer count.")
+    changed_at = models.DateTimeField(null=True, blank=True, help_text="Earlier calls no longer count.")
 
     class Meta:
         db_table = "circuit_breakers"

@@ -92,7 +92,7 @@ class Reservation(models.Model):
     """What a call under way may cost, held against one counter. It belongs to a lease and ends with it."""
 
     spending = models.ForeignKey(Spending, models.CASCADE, related_name="reservations")
-    allowance = models.UUIDField(db_index=True, help_text="Who reserved it: one for each lease of a task.")
+    allowance = models.UUIDField(db_index=True, help_text="What reserved it: one id for each lease of a task.")
     task_id = models.UUIDField(null=True, blank=True, db_index=True)
     usd = models.DecimalField(max_digits=20, decimal_places=8, default=0)
     tokens = models.PositiveBigIntegerField(default=0)

@@ -23,7 +23,7 @@ class LLMLog(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user_id = models.BigIntegerField(null=True, blank=True, help_text="Whose budgets it was counted in.")
+    user_id = models.BigIntegerField(null=True, blank=True, help_text="The user whose budgets it was counted against.")
     task_id = models.UUIDField(null=True, blank=True)
     session_id = models.UUIDField(null=True, blank=True)
     purpose = models.CharField(max_length=10)
@@ -50,7 +50,7 @@ class LLMLog(models.Model):
 
     status = models.CharField(max_length=10, choices=CallStatus)
     error_type = models.CharField(
-        max_length=30, blank=True, help_text="What kind of failure: a class of llm_app.errors."
+        max_length=30, blank=True, help_text="The kind of failure: a class in llm_app.errors."
     )
     error = models.TextField(blank=True)
     finish_reason = models.CharField(max_length=50, blank=True)
@@ -58,7 +58,9 @@ class LLMLog(models.Model):
     cached_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
     thinking_tokens = models.PositiveIntegerField(default=0)
-    usage_estimated = models.BooleanField(default=False, help_text="The provider did not say what it used.")
+    usage_estimated = models.BooleanField(
+        default=False, help_text="The provider reported no usage, so it is estimated."
+    )
     cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True)
     first_delta_ms = models.PositiveIntegerField(null=True, blank=True)
     duration_ms = models.PositiveIntegerField(default=0)

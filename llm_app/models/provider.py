@@ -21,6 +21,7 @@ class Protocol(StrEnum):
     """Protocols that other code refers to. `llm_app.protocols` has the list of all, those of plugins included."""
 
     OPENAI_NATIVE = "openai_native"
+    OPENAI_XML = "openai_xml"
     ANTHROPIC_NATIVE = "anthropic_native"
     JSON_SCHEMA = "json_schema"
     LITELLM = "litellm"
@@ -40,10 +41,13 @@ class Provider(models.Model):
     )
     api_key = EncryptedTextField(blank=True)
     litellm_provider = models.CharField(max_length=50, blank=True)
-    timeout_s = models.FloatField(default=120, help_text="The longest silence on the wire, in seconds.")
-    total_timeout_s = models.FloatField(default=600, help_text="The longest time of one attempt, in seconds.")
+    timeout_s = models.FloatField(default=120, help_text="How long the provider may send nothing, in seconds.")
+    total_timeout_s = models.FloatField(default=600, help_text="How long one attempt may take in all, in seconds.")
     breaker = models.JSONField(default=dict, blank=True, help_text="window, failure_ratio, min_calls, cooldown_s")
     enabled = models.BooleanField(default=True)
+    listed_models = models.JSONField(
+        default=list, blank=True, editable=False, help_text="The provider's list of models, as last fetched."
+    )
 
     class Meta:
         db_table = "providers"
@@ -77,17 +81,24 @@ class LogicalModelQuerySet(models.QuerySet["LogicalModel"]):
         granted = LogicalModel.roles.through.objects.filter(logicalmodel=OuterRef("pk"))
         return self.filter(~Exists(granted) | Exists(granted.filter(group__user__in=[user_id])))
 
+    def window_of(self, name: str) -> int:
+        """Tokens that a model reads; an empty name means the default one. What a model has where there is none."""
+        found = (
+            self.filter(Q(name=name) if name else Q(is_default=True)).values_list("context_window", flat=True).first()
+        )
+        return found or int(LogicalModel._meta.get_field("context_window").get_default())
+
 
 class LogicalModel(models.Model):
     """The name that users and agents choose. Which provider answers is decided by its routes."""
 
     name = models.CharField(max_length=100, unique=True)
-    kind = models.CharField(max_length=10, choices=ModelKind, default=ModelKind.TEXT, help_text="What it gives back.")
-    context_window = models.PositiveIntegerField(default=128_000, help_text="Tokens.")
+    kind = models.CharField(max_length=10, choices=ModelKind, default=ModelKind.TEXT, help_text="What it returns.")
+    context_window = models.PositiveIntegerField(default=128_000, help_text="In tokens.")
     max_output_tokens = models.PositiveIntegerField(default=8_192)
-    is_default = models.BooleanField(default=False, help_text="Used where nobody chose a model.")
+    is_default = models.BooleanField(default=False, help_text="Used where no model was chosen.")
     roles: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
-        Group, blank=True, related_name="+", help_text="Who may use it; empty: everyone."
+        Group, blank=True, related_name="+", help_text="Whose members may use it. None: everyone."
     )
 
     objects = LogicalModelQuerySet.as_manager()
@@ -105,13 +116,22 @@ class LogicalModel(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def retire_demo(self) -> None:
+        """Removes the demo's route where there is a real one."""
+        demo = Q(provider__protocol=Protocol.SCRIPTED, provider_model="demo")
+        if self.routes.exclude(provider__protocol=Protocol.SCRIPTED).exists():
+            self.routes.filter(demo).delete()
+
+
+_SAME_TARGET = {"provider": OuterRef("provider"), "provider_model": OuterRef("provider_model")}
+
 
 class RouteQuerySet(models.QuerySet["Route"]):
     def usable_for(self, model: str, user_id: int | None = None, task_id: UUID | None = None) -> "RouteQuerySet":
         """The enabled routes of a logical model, first priority first; an empty name means the default model.
 
         With a user, only if the model is open to them; with a task, only those that may answer in it. Each comes with
-        its provider's breaker, and `probe_is_due`.
+        its provider's breaker, with `probe_is_due`, and with `has_learned`.
         """
         routes = self.filter(Q(model__name=model) if model else Q(model__is_default=True), provider__enabled=True)
         routes = routes._less_the_demo(task_id)
@@ -120,7 +140,7 @@ class RouteQuerySet(models.QuerySet["Route"]):
         due = Q(provider__circuit_breaker__probe_at__lte=Now())
         return (
             routes.select_related("provider__circuit_breaker", "model")
-            .annotate(probe_is_due=due)
+            .annotate(probe_is_due=due, has_learned=Exists(LearnedQuirk.objects.filter(**_SAME_TARGET)))
             .order_by("priority", "pk")
         )
 
@@ -141,17 +161,24 @@ class Route(models.Model):
     provider = models.ForeignKey(Provider, models.CASCADE, related_name="routes")
     provider_model = models.CharField(max_length=200, help_text="The model's name at the provider.")
     priority = models.PositiveSmallIntegerField(default=1, help_text="1 is tried first.")
-    context_window = models.PositiveIntegerField(null=True, blank=True, help_text="If smaller than the model's.")
+    context_window = models.PositiveIntegerField(null=True, blank=True, help_text="Only if smaller than the model's.")
     max_tokens = models.PositiveIntegerField(null=True, blank=True)
     temperature = models.FloatField(null=True, blank=True)
-    thinking_budget = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens, where the provider has it.")
-    takes_images = models.BooleanField(default=False, help_text="Whether the model can see pictures.")
+    thinking_budget = models.PositiveIntegerField(
+        null=True, blank=True, help_text="In tokens, where the provider supports it."
+    )
+    takes_images = models.BooleanField(default=False, help_text="Whether the model accepts images.")
     extra_body = models.JSONField(default=dict, blank=True)
     extra_headers = models.JSONField(
-        default=dict, blank=True, help_text="Stored and shown in clear: keys belong into the provider's own field."
+        default=dict, blank=True, help_text="Stored and shown unencrypted: API keys belong in the provider's own field."
     )
-    price = models.JSONField(default=dict, blank=True, help_text="USD per million: input, cached_input, output")
+    price = models.JSONField(default=dict, blank=True, help_text="USD per million tokens: input, cached_input, output")
     quirks = models.JSONField(default=dict, blank=True, help_text="How this provider differs from its protocol.")
+    works = models.BooleanField(
+        "works", null=True, editable=False, help_text="The outcome of its last test. Empty: not tested."
+    )
+    verdict = models.TextField(blank=True, editable=False, help_text="What its last test said.")
+    tested_at = models.DateTimeField(null=True, editable=False)
 
     objects = RouteQuerySet.as_manager()
 
@@ -164,3 +191,33 @@ class Route(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model} → {self.provider}/{self.provider_model}"
+
+    def learned_quirks(self) -> list[tuple[str, Any]]:
+        """Names and values, the newest last. A route out of `usable_for` knows without a query that there are none."""
+        if self.provider.pk is None or not getattr(self, "has_learned", True):
+            return []
+        rows = LearnedQuirk.objects.filter(provider=self.provider, provider_model=self.provider_model)
+        return list(rows.values_list("quirk", "value"))
+
+
+class LearnedQuirk(models.Model):
+    """What a provider's refusal has taught of one of its models. A quirk that an administrator set on a route wins."""
+
+    provider = models.ForeignKey(Provider, models.CASCADE, related_name="learned_quirks")
+    provider_model = models.CharField(max_length=200, help_text="The model's name at the provider.")
+    quirk = models.CharField(max_length=50)
+    value = models.JSONField()
+    reason = models.TextField(help_text="The provider's own words.")
+    learned_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "learned_quirks"
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "provider_model", "quirk", "value"], name="a_quirk_is_learned_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.provider_model}: {self.quirk} = {self.value}"

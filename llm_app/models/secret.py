@@ -31,7 +31,7 @@ class Secret(models.Model):
         Group,
         blank=True,
         related_name="+",
-        help_text="Whose tasks may use a secret of the team. None: administrators alone.",
+        help_text="Whose members' tasks may use a secret of the team. None: only administrators' tasks.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -52,7 +52,7 @@ class Secret(models.Model):
 class ServiceKey(models.Model):
     """The server's own key for a service that is no model provider: redacted everywhere, and usable by no task."""
 
-    name = models.CharField(max_length=150, unique=True, help_text="Such as search.tavily.")
+    name = models.CharField(max_length=150, unique=True, help_text="For example search.tavily.")
     value = EncryptedTextField()
 
     class Meta:

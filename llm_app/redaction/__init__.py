@@ -1,1 +1,17 @@
 """Secrets are redacted here: whole texts, streams, requests, answers and the log."""
+
+from llm_app.redaction.redactor import Redactor, names_in, placeholder
+from llm_app.redaction.refusal import is_too_plain, why_refused
+from llm_app.redaction.stream import StreamRedactor
+from llm_app.redaction.turn import redacted_call, redacted_thinking
+
+__all__ = [
+    "Redactor",
+    "StreamRedactor",
+    "is_too_plain",
+    "names_in",
+    "placeholder",
+    "redacted_call",
+    "redacted_thinking",
+    "why_refused",
+]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,12 +11,28 @@ from operator import attrgetter
 from typing import Any
 
 from llm_app.redaction.encodings import forms_of
-from llm_app.redaction.placeholder import placeholder
 
 logger = logging.getLogger(__name__)
 WITHHELD = "[withheld: redaction failed]"
 _START = 4  # characters by which a needle is looked up
 _SHORT = 128  # characters of a text; up to here a look at each place is cheaper than one `in` for each needle
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+_PLACEHOLDER = re.compile(rf"\[secret:({NAME.pattern})\]")
+_OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def placeholder(name: str) -> str:
+    """In a form that needs no escaping in JSON, URLs or Markdown."""
+    return f"[secret:{_OTHER.sub('_', name)}]"
+
+
+def names_in(value: Any) -> set[str]:
+    """The names of all placeholders in a JSON value."""
+    if isinstance(value, str):
+        return set(_PLACEHOLDER.findall(value))
+    if isinstance(value, dict):
+        return set().union(*map(names_in, value.values()))
+    return set().union(*map(names_in, value)) if isinstance(value, list) else set()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

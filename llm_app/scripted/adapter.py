@@ -1,16 +1,72 @@
-"""The scripted provider as a protocol: the bytes are those of `openai_native`, only the wire is played."""
+"""The scripted provider as a protocol: the bytes are those of `openai_native`, only the wire is played.
 
+Its model `script` plays the list of replies that a person put into their message:
+
+    ```script
+    - {call: shell, arguments: {command: "ls"}, thinking: "I look around."}
+    - {call: message, arguments: {type: result, text: "Done."}}
+    ```
+
+An item is a text (a reply without a call) or a mapping with `thinking`, `content`, `call` and `arguments` or a list
+`calls` of such pairs, `delay`, `pace`, `stall` (seconds). Arguments given as a text are sent as they are.
+"""
+
+import json
+import re
 from collections.abc import AsyncGenerator
+from typing import Any
+
+import yaml
 
 from llm_app.adapters.base import Endpoint
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.errors import BadRequest
-from llm_app.scripted import demo, script
+from llm_app.scripted import demo
 from llm_app.scripted.conversation import Conversation
-from llm_app.scripted.reply import play
+from llm_app.scripted.reply import Reply, ScriptedCall, play
 from llm_app.transport.sse import ServerEvent
 
-_MODELS = {"demo": demo.next_reply, "script": script.next_reply}
+_BLOCK = re.compile(r"```script\n(.*?)```", re.DOTALL)
+_END = {"call": "message", "arguments": {"type": "result", "text": "The script has ended."}}
+
+
+def _reply_of_script(conversation: Conversation) -> Reply:
+    """The next reply of the newest script in the conversation. Raises BadRequest if the script is none."""
+    for position, text in reversed(conversation.spoken()):
+        if block := _BLOCK.search(text):
+            return _reply(_item(block[1], conversation.turns_after(position)))
+    return _reply(_END)
+
+
+def _item(text: str, number: int) -> Any:
+    try:
+        items = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise BadRequest(f"the script is not valid YAML: {error}") from error
+    if not isinstance(items, list):
+        raise BadRequest("the script is not a list")
+    return items[number] if number < len(items) else _END
+
+
+def _reply(item: Any) -> Reply:
+    if isinstance(item, str):
+        return Reply(content=item)
+    calls = item.get("calls") or ([item] if "call" in item else [])
+    return Reply(
+        thinking=item.get("thinking", ""),
+        content=item.get("content", ""),
+        calls=tuple(ScriptedCall(name=call["call"], arguments=_arguments(call.get("arguments", {}))) for call in calls),
+        delay=item.get("delay", 0),
+        pace=item.get("pace", 0),
+        stall=item.get("stall", 0),
+    )
+
+
+def _arguments(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+_MODELS = {"demo": demo.next_reply, "script": _reply_of_script}
 
 
 class Scripted(OpenAINative):

@@ -1,11 +1,14 @@
 """What a scripted model reads out of a request: it keeps no memory of its own, so it survives every restart."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+_LINE = re.compile(r"<(?P<tag>user|agent|asked|step|turns)\b[^>]*>(?P<words>.*?)</(?P=tag)>", re.DOTALL)
+_STEPS = re.compile(r"(\d+) steps?\b")
 _OURS = ("<", "[picture:")  # reminders, and the pictures of a result
 
 
@@ -19,7 +22,8 @@ class Conversation:
     def from_body(cls, body: bytes) -> "Conversation":
         request = orjson.loads(body)
         tools = frozenset(tool["function"]["name"] for tool in request.get("tools", ()))
-        return cls(request["messages"], tools, request["model"])
+        messages = [told for message in request["messages"] for told in _told(message)]
+        return cls(messages, tools, request["model"])
 
     def spoken(self) -> list[tuple[int, str]]:
         """What people wrote: position and text; the engine's reminders are left out."""
@@ -37,6 +41,19 @@ class Conversation:
         """The text of the newest tool result."""
         results = (m["content"] for m in reversed(self.messages) if m["role"] == "tool")
         return next(results, "")
+
+
+def _told(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A message; for the outline of a conversation's beginning, those that it stands for, as far as it says."""
+    if message["role"] != "user" or not (words := _words(message["content"])).startswith("<compacted_history>"):
+        yield message
+        return
+    for line in _LINE.finditer(words):
+        if line["tag"] == "user":
+            yield {"role": "user", "content": line["words"]}
+        else:
+            count = _STEPS.match(line["words"]) if line["tag"] == "turns" else None
+            yield from [{"role": "assistant", "content": ""}] * (int(count[1]) if count else 1)
 
 
 def _words(content: Any) -> str:

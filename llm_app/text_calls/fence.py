@@ -36,7 +36,8 @@ class Opening:
         if text.startswith(self._starts):
             self.is_call = True
             return text
-        is_open = text.startswith(_FENCE) or any(start.startswith(text) for start in (_FENCE, *self._starts))
+        is_fence_line = text.startswith(_FENCE) and "\n" not in text
+        is_open = is_fence_line or any(start.startswith(text) for start in (_FENCE, *self._starts))
         if is_open and len(self._held) < _LONGEST:
             return ""
         self.is_call = False

@@ -1,62 +1,118 @@
-"""What a person may see of a reply's words while they arrive: of a call nothing but the text of a first `message`."""
+"""What a person may see of a reply's words while they arrive.
 
-from collections.abc import Iterator
+Of a call that is nothing but the text of a first `message`; of what else looks like a call, nothing.
+"""
+
+import re
+from collections.abc import Collection, Iterator
 
 from llm_app.text_calls.argument_stream import ArgumentStream
 from llm_app.text_calls.fence import Opening
+from llm_app.text_calls.last_block import LastBlock
+from llm_app.text_calls.whole_reply import SIGNS, ReplyReading, read_reply, read_reply_in_xml
 from llm_app.text_calls.xml_calls import XMLCallStream
 from llm_app.types import Delta, DeltaKind
 
 STREAMED_TOOL, STREAMED_ARGUMENT = "message", "text"
+_ANY_SIGN = re.compile("|".join(map(re.escape, SIGNS)))
+_FIRST_CHARACTERS = frozenset(sign[0] for sign in SIGNS)
 
 
 class PlainWords:
     """Words are words; a call that hides in them is found at the end."""
 
-    def feed(self, piece: str) -> Iterator[Delta]:
-        yield Delta(kind=DeltaKind.CONTENT, text=piece)
-
-
-class CallWords(PlainWords):
-    """Words that should be a call, which their beginning shows."""
-
-    def __init__(self, *starts: str) -> None:
-        self._opening = Opening(*starts)
+    def __init__(self) -> None:
+        self._opening = Opening("{", "[", *SIGNS)
+        self._words = _WordsBeforeCall()
 
     def feed(self, piece: str) -> Iterator[Delta]:
         if self._opening.is_call is None:
             piece = self._opening.feed(piece)
         if self._opening.is_call:
-            if visible := self._visible(piece):
-                yield Delta(kind=DeltaKind.TEXT, text=visible)
-        elif piece:
-            yield Delta(kind=DeltaKind.CONTENT, text=piece)
+            yield from _delta(DeltaKind.TEXT, self._message_text(piece))
+        else:
+            yield from self._said(piece)
 
-    def _visible(self, piece: str) -> str:
-        raise NotImplementedError
+    def read(self, content: str, tools: Collection[str]) -> ReplyReading:
+        """The whole reply, at its end."""
+        return read_reply(content, tools)
+
+    def _said(self, piece: str) -> Iterator[Delta]:
+        yield from _delta(DeltaKind.WORDS, self._words.feed(piece))
+
+    def _message_text(self, piece: str) -> str:
+        """What a piece of a call adds to the text of its message."""
+        return ""
 
 
-class XMLWords(CallWords):
+class XMLWords(PlainWords):
     def __init__(self) -> None:
-        super().__init__("<function_calls>")
+        super().__init__()
+        self._block = LastBlock()
         self._stream = XMLCallStream(shown=(STREAMED_TOOL, STREAMED_ARGUMENT))
 
-    def _visible(self, piece: str) -> str:
-        return self._stream.feed(piece)
+    def read(self, content: str, tools: Collection[str]) -> ReplyReading:
+        return read_reply_in_xml(content, tools)
+
+    def _said(self, piece: str) -> Iterator[Delta]:
+        words, block = self._block.feed(piece)
+        yield from super()._said(words)
+        yield from _delta(DeltaKind.TEXT, self._message_text(block))
+
+    def _message_text(self, piece: str) -> str:
+        return self._stream.feed(piece) if piece else ""
 
 
-class JSONWords(CallWords):
+class JSONWords(PlainWords):
     def __init__(self) -> None:
-        super().__init__("{")
+        super().__init__()
         self._tool = ArgumentStream("tool")
         self._text = ArgumentStream("arguments", STREAMED_ARGUMENT)
         self._name = ""
         self._is_shown: bool | None = None
 
-    def _visible(self, piece: str) -> str:
+    def _message_text(self, piece: str) -> str:
         """The name comes first; a text that came before it is not shown."""
         visible = self._text.feed(piece)
         if self._is_shown is None:
             self._name += self._tool.feed(piece)
             self._is_shown = self._name == STREAMED_TOOL if visible else None
         return visible if self._is_shown else ""
+
+
+class _WordsBeforeCall:
+    """Passes words on until a sign of a call comes; holds back what may become one, and white space at the end."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._space: list[str] = []
+        self._is_over = False
+
+    def feed(self, piece: str) -> str:
+        if self._is_over or not piece:
+            return ""
+        text = self._held + piece
+        sign = _ANY_SIGN.search(text)
+        end = sign.start() if sign else _open_sign(text)
+        self._is_over, self._held = bool(sign), text[end:]
+        return self._without_last_space(text[:end])
+
+    def _without_last_space(self, text: str) -> str:
+        words = text.rstrip()
+        if not words:
+            self._space.append(text)
+            return ""
+        shown = "".join([*self._space, words])
+        self._space = [text[len(words) :]]
+        return shown
+
+
+def _open_sign(text: str) -> int:
+    """Where the text ends, or before that in the middle of a sign; only its first character begins a sign."""
+    at = max(map(text.rfind, _FIRST_CHARACTERS))
+    return at if at >= 0 and any(sign.startswith(text[at:]) for sign in SIGNS) else len(text)
+
+
+def _delta(kind: DeltaKind, text: str) -> Iterator[Delta]:
+    if text:
+        yield Delta(kind=kind, text=text)

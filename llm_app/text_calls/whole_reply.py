@@ -1,22 +1,36 @@
-"""What the words of a whole reply are: a call, or several, or words."""
+"""What the text of a whole reply is: a call, or several, or words."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from llm_app.text_calls import json_calls, markers, xml_calls
 from llm_app.text_calls.fence import unfenced
+from llm_app.text_calls.last_block import BLOCK, split_reply
 from llm_app.text_calls.unreadable import Unreadable
 from llm_app.types import Origin, ToolCall
 
-_SIGNS = ("<function_calls>", "<invoke ", *(family.sign for family in markers.FAMILIES.values()))
+# With what a call begins, in any form but JSON.
+SIGNS = (
+    BLOCK,
+    "<invoke ",
+    "<minimax:tool_call>",
+    *(sign for family in markers.FAMILIES.values() for sign in (family.before, family.sign) if sign),
+)
 _NOT_ALONE = "there were words beside it; a call that is written as text must be the whole reply."
+_NOT_THE_END = (
+    "it must be one block at the end of the reply, whose first tag begins a line, outside of code fences and quotes."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyReading:
-    """`unreadable` says what was wrong with what looks like a call. Neither that nor calls: the reply is words."""
+    """`words` are those before the calls. `unreadable` says what was wrong with what looks like a call.
+
+    Neither that nor calls: the reply is words.
+    """
 
     calls: tuple[ToolCall, ...] = ()
+    words: str = ""
     origin: Origin = "native"
     unreadable: str = ""
 
@@ -39,4 +53,17 @@ def read_reply(text: str, tools: Collection[str]) -> ReplyReading:
         return ReplyReading(unreadable=str(fault))
     except RecursionError:
         return ReplyReading(unreadable="it is nested too deeply.")
-    return ReplyReading(unreadable=_NOT_ALONE if any(sign in text for sign in _SIGNS) else "")
+    return ReplyReading(unreadable=_NOT_ALONE if any(sign in text for sign in SIGNS) else "")
+
+
+def read_reply_in_xml(text: str, tools: Collection[str]) -> ReplyReading:
+    """The same in the XML mode, whose prompt teaches the form: there may be words before the one block."""
+    words, block = split_reply(text)
+    if not words or not block:
+        reading = read_reply(text, tools)
+        is_elsewhere = reading.unreadable == _NOT_ALONE
+        return ReplyReading(unreadable=_NOT_THE_END) if is_elsewhere else reading
+    try:
+        return ReplyReading(calls=xml_calls.calls_in_xml(block.strip(), tools, blocks=1), words=words, origin="xml")
+    except Unreadable as fault:
+        return ReplyReading(unreadable=str(fault))

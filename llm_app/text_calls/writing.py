@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from llm_app.text_calls.xml_value import CDATA_BEGIN, CDATA_END
-from llm_app.types import ToolCall
+from llm_app.types import Message, ToolCall
 
 _PLAIN_NAME = re.compile(r"[^\"'<>\s]{1,100}")
 _PARAMETER_TAGS = ("<parameter", "</parameter", CDATA_BEGIN)
@@ -20,6 +20,14 @@ def object_in(arguments: str) -> dict[str, Any]:
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         value = None
     return value if isinstance(value, dict) else {"unreadable_arguments": arguments}
+
+
+def xml_message(message: Message) -> str:
+    """A message of the XML mode: its words or the result in its tag, then the call."""
+    parts = [tool_result_text(message.content) if message.role == "tool" else message.content]
+    if message.tool_call:
+        parts.append(xml_call(message.tool_call))
+    return "\n".join(part for part in parts if part.strip())
 
 
 def xml_call(call: ToolCall) -> str:

@@ -59,11 +59,14 @@ MINIMAX = Dialect(
 DIALECTS = (OURS, QWEN_CODER, MINIMAX)
 
 
-def calls_in_xml(text: str, tools: Collection[str]) -> tuple[ToolCall, ...]:
-    """The calls that `text` is; none if it does not begin like one. Raises Unreadable for one that is not complete."""
+def calls_in_xml(text: str, tools: Collection[str], *, blocks: int | None = None) -> tuple[ToolCall, ...]:
+    """The calls that `text` is, in so many `blocks` at most; none if it does not begin like one.
+
+    Raises Unreadable for one that is not complete.
+    """
     for dialect in DIALECTS:
         if dialect.begins(text):
-            stream = XMLCallStream(dialect)
+            stream = XMLCallStream(dialect, blocks=blocks)
             stream.feed(text)
             return tuple(_call(name, parameters, tools) for name, parameters in stream.end())
     return ()
@@ -77,10 +80,16 @@ def _call(name: str, parameters: dict[str, str], tools: Collection[str]) -> Tool
 
 
 class XMLCallStream:
-    """Reads calls in linear time, whatever the pieces. `shown` names the tool and the parameter that streams."""
+    """Reads calls in linear time, whatever the pieces, out of at most so many `blocks`.
 
-    def __init__(self, dialect: Dialect = OURS, shown: tuple[str, str] = ("", "")) -> None:
+    `shown` names the tool and the parameter that streams.
+    """
+
+    def __init__(
+        self, dialect: Dialect = OURS, shown: tuple[str, str] = ("", ""), *, blocks: int | None = None
+    ) -> None:
         self._dialect, self._shown = dialect, shown
+        self._blocks, self._most_blocks = 0, blocks
         self._text, self._at = "", 0  # what is not yet read
         self._state: Callable[[], bool] = self._outside
         self._calls: list[tuple[str, dict[str, str]]] = []
@@ -117,6 +126,9 @@ class XMLCallStream:
         if tag := self._tag():
             if tag != self._dialect.block[0]:
                 raise Unreadable("there is another tag after it.")
+            self._blocks += 1
+            if self._most_blocks is not None and self._blocks > self._most_blocks:
+                raise Unreadable("there is another block after it.")
             self._state = self._in_block
         return bool(tag)
 

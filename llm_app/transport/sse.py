@@ -26,6 +26,7 @@ class SSEDecoder:
         self._size = 0
         self._name = ""
         self._data: list[str] = []
+        self.foreign = ""  # the first line that is none of such a stream
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
         """Raises UnreadableReply for a line that is too long."""
@@ -58,6 +59,8 @@ class SSEDecoder:
             self._data.append(line[5:].removeprefix(b" ").decode(errors="replace"))
         elif line.startswith(b"event:"):
             self._name = line[6:].strip().decode(errors="replace")
+        elif line.strip() and not line.startswith((b":", b"id:", b"retry:")):
+            self.foreign = self.foreign or line[:200].decode(errors="replace")
         return None
 
     def _event_is_over(self) -> ServerEvent | None:

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import weakref
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -12,20 +12,35 @@ from email.utils import parsedate_to_datetime
 import aiohttp
 
 from llm_app import errors
+from llm_app.transport.error_body import ErrorBody
 from llm_app.transport.sse import ServerEvent, SSEDecoder
 
 BINARY = "binary"  # the event that is a whole body, in base64
 MAX_REPLY = 64 * 1024 * 1024  # bytes
 MAX_ERROR_BODY = 4_000  # bytes that are read of a reply with an error status
+# Not among them: "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens" and its like.
 _TOO_LONG = (
     "context_length_exceeded",
-    "maximum context length",
-    "prompt is too long",
-    "exceed_context_size",
+    "maximum context length",  # OpenAI, vLLM
+    "longer than the maximum model length",  # vLLM's input processor
+    "too long to fit into the model",
+    "longer than the model's context length",  # SGLang
+    "prompt is too long",  # Anthropic
+    "exceed context limit",
+    "exceeds the context window",  # OpenAI's responses
+    "exceeds the maximum number of tokens allowed",  # Gemini
+    "maximum prompt length",  # xAI
+    "context length of only",  # LM Studio
+    "exceed_context_size",  # llama.cpp
     "exceeds the available context",
-    "input is too long",
-    "too many tokens",
+    "input is too long",  # Bedrock
+    "too many tokens",  # Cohere
 )
+# A key or an account that is refused under another status. Sources: ai.google.dev/gemini-api/docs/troubleshooting
+# (400), platform.openai.com/docs/guides/error-codes (429), github.com/anthropics/claude-code/issues/4684 (400).
+_NO_ACCOUNT = ("api_key_invalid", "credit balance is too low", "insufficient_quota")
+# Refusals of llama.cpp's server, which calls them its own errors (500): tools/server in github.com/ggml-org/llama.cpp.
+_REFUSED_BY_LLAMA_CPP = ("requires --jinja", "jinja exception", "input is not supported", "failed to parse grammar")
 _sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = weakref.WeakKeyDictionary()
 
 
@@ -60,7 +75,7 @@ async def events(request: HTTPRequest, *, silence_s: float, total_s: float) -> A
     silence_s: the longest time without a byte; total_s: the longest time of all. Raises LLMError.
     """
     timeout = aiohttp.ClientTimeout(total=total_s, sock_connect=min(silence_s, 15), sock_read=silence_s)
-    try:
+    with _typed_errors():
         async with _session().post(
             request.url, data=request.body, headers=request.headers, timeout=timeout, allow_redirects=False
         ) as response:
@@ -69,6 +84,22 @@ async def events(request: HTTPRequest, *, silence_s: float, total_s: float) -> A
             async with aclosing(_decode(response)) as decoded:
                 async for event in decoded:
                     yield event
+
+
+async def get(url: str, headers: Mapping[str, str], *, total_s: float) -> bytes:
+    """The body of the answer to a GET. Raises LLMError."""
+    timeout = aiohttp.ClientTimeout(total=total_s)
+    with _typed_errors():
+        async with _session().get(url, headers=headers, timeout=timeout, allow_redirects=False) as response:
+            if response.status != 200:
+                raise error_for(response.status, await _beginning(response), response.headers)
+            return await _whole(response)
+
+
+@contextmanager
+def _typed_errors() -> Iterator[None]:
+    try:
+        yield
     except aiohttp.ConnectionTimeoutError as error:
         raise errors.ConnectionFailed("no connection in time") from error
     except TimeoutError as error:
@@ -89,15 +120,19 @@ async def _decode(response: aiohttp.ClientResponse) -> AsyncGenerator[ServerEven
         for event in _events_in(await _whole(response)):
             yield event
         return
-    decoder, size = SSEDecoder(), 0
+    decoder, size, has_event = SSEDecoder(), 0, False
     async for chunk in response.content.iter_any():
         size += len(chunk)
         if size > MAX_REPLY:
             raise errors.UnreadableReply("the reply is larger than 64 MiB")
         for event in decoder.feed(chunk):
+            has_event = True
             yield event
     for event in decoder.end():
+        has_event = True
         yield event
+    if decoder.foreign and not has_event:
+        raise errors.UnreadableReply(decoder.foreign)
 
 
 async def _whole(response: aiohttp.ClientResponse) -> bytes:
@@ -130,20 +165,22 @@ async def _beginning(response: aiohttp.ClientResponse) -> str:
 
 def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) -> errors.LLMError:
     """The typed error for an HTTP status and the beginning of its body."""
-    detail = f"HTTP {status}: {body[:500]}"
-    if status in (401, 402, 403):  # 402: the account behind the key has no credit left
+    detail, said = f"HTTP {status}: {body[:500]}", ErrorBody.read(body)
+    if status in (401, 402, 403) or any(sign in said.words for sign in _NO_ACCOUNT):  # 402: no credit is left
         return errors.AuthenticationFailed(detail, status=status)
     if status in (429, 529, 503):
         return errors.Overloaded(detail, status=status, retry_after=retry_after_seconds(headers or {}))
     if status == 404:
         return errors.ModelNotFound(detail, status=status)
+    if status < 400 or status == 405:  # another page is there
+        return errors.UnreadableReply(detail, status=status)
     if status == 408:
         return errors.ProviderTimeout(detail, status=status)
-    if status >= 500:
+    if status >= 500 and not any(sign in said.words for sign in _REFUSED_BY_LLAMA_CPP):
         return errors.ServerError(detail, status=status)
-    if any(sign in body.lower() for sign in _TOO_LONG):
+    if status == 413 or any(sign in said.words for sign in _TOO_LONG):  # 413: of many pictures, for example
         return errors.ContextTooLong(detail, status=status)
-    return errors.BadRequest(detail, status=status)
+    return errors.BadRequest(detail, status=status, words=said.words, param=said.param)
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:

@@ -46,19 +46,19 @@ class PatternsField(forms.CharField):
             try:
                 re.compile(pattern)
             except re.error as error:
-                raise forms.ValidationError(f"Line {number} is no regular expression: {error}.") from error
+                raise forms.ValidationError(f"Line {number} is not a regular expression: {error}.") from error
         return patterns
 
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
-    denied_tools = ToolNamesField(help_text="Tools that it never has.")
+    denied_tools = ToolNamesField(help_text="Tools that it may never use.")
     hooks = forms.MultipleChoiceField(
-        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="What looks at its calls."
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="The hooks that check its calls."
     )
     withheld_patterns = PatternsField(
         required=False,
-        label="Patterns of the output filter",
-        help_text="Regular expressions, one a line. While there are any, the filter is on, and messages are not "
+        label="Output filter patterns",
+        help_text="Regular expressions, one per line. If there are any, the filter is on and messages are not "
         "streamed.",
     )
 
@@ -74,8 +74,8 @@ class PromptSectionInline(StackedInline):
     """All versions, newest first. One can be added, none can be changed or deleted."""
 
     model = PromptSection
-    verbose_name = "version of a section"
-    verbose_name_plural = "prompt: sections in your own words, all versions, newest first"
+    verbose_name = "section version"
+    verbose_name_plural = "prompt: sections that you have rewritten, all versions, newest first"
     fields = ["section", "text", "author", "created_at"]
     readonly_fields = ["author", "created_at"]
     ordering = ["-pk"]
@@ -131,7 +131,7 @@ class AgentAdmin(ModelAdmin):
                 row.author_id = request.user.pk
         super().save_formset(request, form, formset, change)
 
-    @action(description="Make this the default agent, or no longer so", permissions=["change"])
+    @action(description="Make this the default agent, or undo that", permissions=["change"])
     def switch_default(self, request: HttpRequest, chosen: QuerySet[Agent]) -> None:
         if chosen.count() != 1:
             messages.error(request, "Select one agent.")
@@ -140,14 +140,14 @@ class AgentAdmin(ModelAdmin):
         with transaction.atomic():
             Agent.objects.filter(is_default=True).update(is_default=False)
             Agent.objects.filter(pk=agent.pk).update(is_default=not agent.is_default)
-        now = "no longer the default agent" if agent.is_default else "the agent of new sessions that name none"
+        now = "no longer the default agent" if agent.is_default else "the agent for new sessions that name none"
         self.log_change(request, agent, f"Is {now}.")
         messages.success(request, f"{agent} is {now}.")
 
 
 class WorkflowStepInline(StackedInline):
     model = WorkflowStep
-    verbose_name_plural = "steps: from top to bottom, drag them into their order"
+    verbose_name_plural = "steps: done from top to bottom; drag to reorder"
     fields = ["title", "instructions", "position"]
     ordering = ["position", "pk"]
     ordering_field = "position"
@@ -174,4 +174,4 @@ class WorkflowAdmin(ModelAdmin):
 
     @display(description="steps", ordering="step_count")
     def number_of_steps(self, workflow: Any) -> str:
-        return str(workflow.step_count) if workflow.step_count else "none: it cannot be chosen yet"
+        return str(workflow.step_count) if workflow.step_count else "none, so it cannot be chosen yet"

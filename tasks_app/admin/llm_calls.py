@@ -146,7 +146,7 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
     def cost(self, log: LLMLog) -> str:
         return "" if log.cost_usd is None else f"{log.cost_usd:.4f}"
 
-    @display(description="first words after", ordering="first_delta_ms")
+    @display(description="time to first token", ordering="first_delta_ms")
     def first_words(self, log: LLMLog) -> str:
         return "" if log.first_delta_ms is None else f"{log.first_delta_ms / 1000:.1f} s"
 

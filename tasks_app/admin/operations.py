@@ -28,7 +28,10 @@ class SecretForm(WriteOnlyForm):
             if refused and refused.field in self.fields:
                 self.add_error(refused.field, str(refused))
         if cleaned.get("owner") and cleaned.get("roles"):
-            self.add_error("roles", "Roles are for a secret of the team: only its owner's tasks use this one.")
+            self.add_error(
+                "roles",
+                "Only a secret of the team can have roles; this one has an owner, whose tasks alone may use it.",
+            )
         return cleaned
 
 
@@ -59,7 +62,7 @@ class SecretAdmin(WriteOnlyAdmin):
         kept = secrets.after_saving(obj)
         if kept.found:
             where = ", ".join(f"{place.session} entry {place.seq}" for place in kept.found[:_SHOWN])
-            messages.warning(request, f"{kept.sentence} The newest places: {where}.")
+            messages.warning(request, f"{kept.sentence} The most recent: {where}.")
 
 
 @admin.register(MemoryNote)

@@ -21,7 +21,7 @@ from tools_app.admin.tool_names import ToolNamesField
 
 
 class SessionForm(forms.ModelForm):  # type: ignore[type-arg]
-    denied_tools = ToolNamesField(help_text="Tools that this session does not have, from its next step on.")
+    denied_tools = ToolNamesField(help_text="Tools that this session may not use, from its next step on.")
 
 
 class MemberInline(TabularInline):
@@ -158,7 +158,7 @@ class TaskAdmin(ReadOnlyAdmin):
 
     @display(description="state", ordering="state", label={TaskState.DONE: "success", TaskState.FAILED: "danger"})
     def shown_state(self, task: Task) -> str:
-        return f"waits for {task.waiting_for}" if task.waiting_for else str(task.state)
+        return f"waiting for {task.waiting_for}" if task.waiting_for else str(task.state)
 
     @display(description="LLM calls")
     def llm_calls(self, task: Task) -> SafeString:
@@ -182,4 +182,4 @@ class TaskAdmin(ReadOnlyAdmin):
         for task in active:
             services.stop(task)
             self.log_change(request, task, "Stopped.")
-        messages.success(request, f"{len(active)} asked to stop." if active else "They had already ended.")
+        messages.success(request, f"Tasks asked to stop: {len(active)}." if active else "The tasks had already ended.")

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from llm_app.models import LogicalModel
 from llm_app.models.provider import LogicalModelQuerySet
-from tasks_app.api.pagination import Whole
+from tasks_app.api.formats import Whole
 from tasks_app.models import Agent, Workflow
 from tools_app.contract import ToolDefinition, registry
 from tools_app.models import DangerLevel

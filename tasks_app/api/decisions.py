@@ -29,7 +29,9 @@ class DecisionSerializer(serializers.Serializer[Any]):
     """`scope: task` covers later calls of the same tool in this task, raised by the same rule at no higher level."""
 
     decision = serializers.ChoiceField(["approve", "reject"])
-    note = Text(default="", allow_blank=True, max_length=10_000, help_text="With a rejection, the agent reads it.")
+    note = Text(
+        default="", allow_blank=True, max_length=10_000, help_text="The agent reads it if the call is rejected."
+    )
     scope = serializers.ChoiceField(Scope.choices, default=Scope.ONCE)
 
     def validate_decision(self, word: str) -> Decision:

@@ -23,8 +23,7 @@ from rest_framework.views import APIView
 
 from tasks_app.access import SignedOut, visible_session
 from tasks_app.api.authentication import require_admitted
-from tasks_app.api.formats import AsItIs, Seq
-from tasks_app.api.pagination import BySeq
+from tasks_app.api.formats import AsItIs, BySeq, Seq
 from tasks_app.live.subscription import Event, Follower, SessionGone
 from tasks_app.models import ContextEntry, ContextType
 from tasks_app.record import redact_entries
@@ -62,9 +61,9 @@ class EntrySerializer(serializers.Serializer[ContextEntry]):
     content = serializers.CharField()
     thinking = serializers.CharField()
     tool_call = ToolCallSerializer(allow_null=True)
-    tool_call_id = serializers.CharField(allow_null=True, help_text="Of a result: the call that it belongs to.")
+    tool_call_id = serializers.CharField(allow_null=True, help_text="For a result: the call that it belongs to.")
     images = PictureSerializer(many=True)
-    metadata = serializers.DictField(help_text="Of a result: its status, among others.")
+    metadata = serializers.DictField(help_text="For a result: its status, among other things.")
     task = serializers.UUIDField()
     created_at = serializers.DateTimeField()
 
@@ -87,7 +86,7 @@ class EntryList(ListAPIView[ContextEntry]):
         self._session = visible_session(self.request.user, self.kwargs["session_id"])
         query = EntryQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
-        return ContextEntry.objects.of(self._session).after(query.validated_data["after"])
+        return ContextEntry.objects.in_session(self._session).after(query.validated_data["after"])
 
     def paginate_queryset(self, queryset: Any) -> Any:
         return redact_entries(self._session, super().paginate_queryset(queryset) or [])
@@ -102,7 +101,7 @@ class EventQuery(serializers.Serializer[Any]):
 
 
 class Events(APIView):
-    """Events: `entry` (its id is its seq), `delta`, `reset`, `state`, `progress` and `inbox`; data is JSON.
+    """Events: `entry` (its id is its seq), `delta`, `reset`, `state` and `inbox`; data is JSON.
 
     Only entries have an id, so that Last-Event-ID resumes with nothing missing. The stream stays open after done.
     """

@@ -17,8 +17,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from tasks_app.access import visible_session, writable_session
-from tasks_app.api.formats import AsItIs, RawBody
-from tasks_app.api.pagination import NewestFirst, Whole
+from tasks_app.api.formats import AsItIs, NewestFirst, RawBody, Whole
 from tasks_app.api.problems import TooLarge
 from tasks_app.downloads import download
 from tasks_app.models import FileVersion
@@ -40,7 +39,7 @@ class FileSerializer(serializers.Serializer[Any]):
 
 
 class FileQuery(serializers.Serializer[Any]):
-    after = serializers.CharField(default="", max_length=4096, help_text="Only files behind this path.")
+    after = serializers.CharField(default="", max_length=4096, help_text="Only files after this path.")
     limit = serializers.IntegerField(default=200, min_value=1, max_value=1000)
 
 

@@ -1,16 +1,23 @@
-"""Request bodies and fields, and answers whose type does not depend on the Accept header."""
+"""Request bodies and fields, answers whose type does not depend on the Accept header, and lists in pages.
+
+A page is `next`, `previous` and `results`, by a cursor that stays valid while rows are added.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
 import orjson
 from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from rest_framework import serializers
-from rest_framework.exceptions import ParseError
+from rest_framework.exceptions import NotFound, ParseError
 from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.pagination import BasePagination, CursorPagination
 from rest_framework.parsers import BaseParser, FileUploadParser
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from tasks_app.api.problems import TooLarge
 
@@ -68,3 +75,45 @@ class Seq(serializers.IntegerField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"required": False, "default": 0, "min_value": 0, "max_value": MOST_ROWS, **options})
+
+
+class ByCursor(CursorPagination):
+    page_size_query_param = "limit"
+
+    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
+        try:
+            return super().paginate_queryset(queryset, request, view)
+        except (ValueError, ValidationError) as error:  # a cursor that somebody made up
+            raise NotFound(self.invalid_cursor_message) from error
+
+
+class NewestFirst(ByCursor):
+    ordering = "-created_at"
+    max_page_size = 200
+
+
+class OldestFirst(ByCursor):
+    ordering = "created_at"
+    page_size = 100
+    max_page_size = 200
+
+
+class BySeq(ByCursor):
+    """Entries, oldest first."""
+
+    ordering = "seq"
+    page_size = 200
+    max_page_size = 1000
+
+
+class Whole(BasePagination):
+    """A list that is short by its nature: all of it, in the form of a page."""
+
+    def paginate_queryset(self, queryset: Iterable[Any], request: Request, view: Any = None) -> list[Any]:
+        return list(queryset)
+
+    def get_paginated_response(self, data: Any) -> Response:
+        return Response({"next": None, "previous": None, "results": data})
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        return CursorPagination().get_paginated_response_schema(schema)

@@ -13,9 +13,8 @@ from rest_framework.response import Response
 
 from llm_app.models import Secret
 from tasks_app import secrets
-from tasks_app.api.formats import Text
+from tasks_app.api.formats import NewestFirst, Text, Whole
 from tasks_app.api.idempotency import idempotent
-from tasks_app.api.pagination import NewestFirst, Whole
 from tasks_app.memory import edit
 from tasks_app.models import MemoryNote
 

@@ -16,7 +16,7 @@ from tasks_app.errors import Refusal
 from tasks_app.models import Session, Task
 
 logger = logging.getLogger(__name__)
-NOTHING_HERE = "There is nothing here, or it is not shared with you."
+NOTHING_HERE = "This does not exist, or it is not shared with you."
 CONTENT_TYPE = "application/problem+json"
 _SAID: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
     ((Http404, Session.DoesNotExist, Task.DoesNotExist), (404, NOTHING_HERE)),  # the latter: deleted in this instant

@@ -78,7 +78,7 @@ class SessionQuery(serializers.Serializer[Any]):
 
 class ForkSerializer(serializers.Serializer[Any]):
     seq = serializers.IntegerField(
-        min_value=1, max_value=MOST_ROWS, help_text="The last entry that is copied, of the task's session."
+        min_value=1, max_value=MOST_ROWS, help_text="The last entry of the task's session to be copied."
     )
 
 

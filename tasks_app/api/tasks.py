@@ -133,10 +133,10 @@ class MessageSerializer(serializers.Serializer[Any]):
         allow_null=True,
         default=None,
         error_messages={"does_not_exist": "There is no workflow called {value}. GET workflows/ lists them."},
-        help_text="The name of the workflow that the started task goes through.",
+        help_text="The name of the workflow that the started task follows.",
     )
     output_schema = serializers.JSONField(
-        allow_null=True, default=None, help_text="JSON Schema that `final_result.data` of the started task must fit."
+        allow_null=True, default=None, help_text="JSON Schema that `final_result.data` of the started task must match."
     )
 
     def validate_attachments(self, paths: list[str]) -> list[str]:

@@ -53,5 +53,5 @@ class Unknown(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         if not request.path.endswith("/"):
-            raise NotFound("There is nothing here. Addresses end with a slash, except those of files.")
+            raise NotFound("This URL does not exist. URLs end with a slash, except those of files.")
         raise Http404()

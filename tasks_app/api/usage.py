@@ -15,16 +15,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from llm_app.budgets import counters, limits
-from llm_app.budgets.amounts import Unit
-from llm_app.budgets.limits import Scope
-from llm_app.budgets.periods import Period
-from llm_app.budgets.standing import Standing
+from llm_app.budgets import Period, Scope, Standing, Unit, counters, limits
 from llm_app.models import LLMLog
 from llm_app.pricing import usage
 from tasks_app.access import visible_task
-from tasks_app.api.formats import AsItIs
-from tasks_app.api.pagination import OldestFirst
+from tasks_app.api.formats import AsItIs, OldestFirst
 from tasks_app.api.tasks import UsageSerializer
 from tasks_app.models import Session
 from tasks_app.replay.sent import sent_request

@@ -4,7 +4,7 @@ A refusal is a visible result. Nothing here changes what the model wrote, beyond
 """
 
 import json
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -18,14 +18,14 @@ from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, FailureCode
 from tasks_app.record import Draft
-from tasks_app.run import Aborted, Interrupt, ReplyNeeded, TaskContext
-from tasks_app.run.interrupts import LoopDetected, Refused
-from tasks_app.run.loop_detector import CYCLE_REPEATS, fingerprint
+from tasks_app.run import Aborted, Interrupt, LoopDetected, Refused, ReplyNeeded, TaskContext
+from tasks_app.run.loop_detector import CYCLE_REPEATS, LoopDetector, fingerprint
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, coerce
 from tools_app.errors import ToolError, UnknownTool
 from tools_app.hooks.base import Call
 from tools_app.mcp.arguments import fitted_arguments
+from tools_app.policy import Policy
 
 T = TypeVar("T")
 
@@ -77,15 +77,18 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
 def _judgement(context: TaskContext, call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Judgement:
     """How dangerous the call is, by the policy. Raises Refused where the tool is not there."""
     if not context.settings.policy.shows(definition, context.visibility):
-        raise _refusal(context, call, CallStatus.BLOCKED, _unavailable(context, definition))
+        raise _refusal(
+            context, call, CallStatus.BLOCKED, _unavailable(context.settings.policy, definition, context.loaded_groups)
+        )
     judgement = context.settings.policy.judge(definition, arguments, context.workspace)
     call.log.danger = judgement.danger.word
     return judgement
 
 
-def _unavailable(context: TaskContext, definition: ToolDefinition) -> str:
-    if definition.name in context.settings.policy.on_demand.get(definition.group, ()):
-        return f"The tool {definition.name} is not loaded. Call load_tools with group {definition.group!r} first."
+def _unavailable(policy: Policy, definition: ToolDefinition, loaded: Collection[str]) -> str:
+    group = policy.group_of(definition.name)
+    if group and group not in loaded:
+        return f"The tool {definition.name} is not loaded. Call load_tools with group {group!r} first."
     return f"The tool {definition.name} is not available here."
 
 
@@ -165,7 +168,7 @@ def _check_repetition(context: TaskContext, call: OpenCall) -> None:
     if context.detector.is_hopeless():
         raise LoopDetected(
             FailureCode.TOOL_LOOP,
-            "The agent repeated the same call and found no other way. Say how it should go on, or ask differently.",
+            "The agent repeated the same call and found no other way. Tell it how to go on, or rephrase your request.",
             *entries,
         )
     raise Refused(*entries)
@@ -176,9 +179,9 @@ def _refusal(context: TaskContext, call: OpenCall, status: CallStatus, text: str
     call.log.status = status
     context.stage(rows=[call.log])
     context.withdraw_stream()
-    return Refused(*call.result(text, status, images=(), **metadata), *reminder_of_cycle(context, call))
+    return Refused(*call.result(text, status, images=(), **metadata), *reminder_of_cycle(context.detector, call))
 
 
-def reminder_of_cycle(context: TaskContext, call: OpenCall) -> list[Draft]:
+def reminder_of_cycle(detector: LoopDetector, call: OpenCall) -> list[Draft]:
     """What is said right after the result of a call that completes a cycle."""
-    return reminders.cycle(context.detector.cycle(), call.log, CYCLE_REPEATS)
+    return reminders.cycle(detector.cycle(), call.log, CYCLE_REPEATS)

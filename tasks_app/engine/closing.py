@@ -5,21 +5,21 @@ from django.db.models import Model
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, Decision
 from tasks_app.record import Draft
-from tasks_app.run import TaskContext
+from tasks_app.run import UnitOfWork
 
 UNKNOWN = (
     "The server stopped while this call was running. Whether it took effect is unknown: check before you repeat it."
 )
 
 
-def close_open_call(context: TaskContext, why: str) -> list[Draft]:
+def close_open_call(unit: UnitOfWork, why: str) -> list[Draft]:
     """The result of the open call, if there is one; its log and its approval are staged."""
-    call = context.open_call()
+    call = unit.history.open_call()
     if call is None:
         return []
     status, text = _ending(call, why)
     call.log.status = status
-    context.stage(rows=[call.log, *_closed_approval(call)])
+    unit.stage(rows=[call.log, *_closed_approval(call)])
     return call.result(text, status)
 
 

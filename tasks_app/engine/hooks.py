@@ -1,7 +1,7 @@
 """The hooks of a step: those that look at its calls, what they say together, and what they may know of the task."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
@@ -11,7 +11,7 @@ from django.conf import settings
 from tasks_app.engine.capabilities.model_access import ModelAccess
 from tasks_app.models import Agent, ContextEntry, ContextType
 from tasks_app.record import notice
-from tasks_app.run import TaskContext
+from tasks_app.run import TaskContext, UnitOfWork
 from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, HookContext, PastCall, Refuse, answers, ask
 from tools_app.hooks.builtin import SAFE_MODE, HookSettings
 from tools_app.hooks.loading import hooks_for
@@ -91,27 +91,32 @@ async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
 
 def hook_context(context: TaskContext) -> HookContext:
     reviewer = context.settings.agent.review_model if context.settings.agent else None
-    ask = ModelAccess(context, lambda words: None, model=reviewer.name if reviewer else "").ask
+    models = ModelAccess(
+        context,
+        model=reviewer.name if reviewer else context.model,
+        abilities=context.settings.abilities,
+        say=lambda words: None,
+    )
     return HookContext(
         session=str(context.session.pk),
         task=str(context.task.pk),
         person=context.task.started_by.get_username(),
-        request=lambda: _request(context),
-        past=lambda: _past(context),
-        ask_model=ask,
+        request=lambda: _request(_newest_first(context)),
+        past=lambda: _past(_newest_first(context)),
+        ask_model=models.ask,
     )
 
 
-def _request(context: TaskContext) -> str:
+def _request(newest_first: Iterable[ContextEntry]) -> str:
     """All that its person wrote in this task, oldest first."""
-    words = [entry.content for entry in _newest_first(context) if entry.context_type == ContextType.USER_MESSAGE]
+    words = [entry.content for entry in newest_first if entry.context_type == ContextType.USER_MESSAGE]
     return "\n\n".join(reversed(words))
 
 
-def _past(context: TaskContext) -> Sequence[PastCall]:
+def _past(newest_first: Iterable[ContextEntry]) -> Sequence[PastCall]:
     """The calls that have their result, oldest first."""
     made, result = [], None
-    for entry in _newest_first(context):
+    for entry in newest_first:
         if entry.tool_call_id:
             result = entry
         elif entry.call and result is not None and result.tool_call_id == entry.call["id"]:
@@ -129,6 +134,6 @@ def _past_call(entry: ContextEntry, result: ContextEntry) -> PastCall:
     )
 
 
-def _newest_first(context: TaskContext) -> Iterator[ContextEntry]:
+def _newest_first(unit: UnitOfWork) -> Iterator[ContextEntry]:
     """The entries of this task, which are the last ones of its session."""
-    return takewhile(lambda entry: entry.task_id == context.task.pk, reversed(context.history.entries))
+    return takewhile(lambda entry: entry.task_id == unit.task.pk, reversed(unit.history.entries))

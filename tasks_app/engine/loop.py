@@ -5,29 +5,28 @@
 """
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from tasks_app.engine import preflight, run_tool, think
 from tasks_app.engine.check_call import before_execution
-from tasks_app.models import ContextEntry, ContextType, Session, TaskState
-from tasks_app.run import Interrupt, TaskContext
+from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState
+from tasks_app.run import Interrupt, TaskContext, UnitOfWork
 
 TIME_SLICE = 30.0  # seconds; then another task of this worker has its turn
-
-
 LONGEST_LINE = 120  # characters
 
 
 def run(context: TaskContext) -> None:
     """Advances a claimed task until it waits, ends, or its time slice is over."""
     end = time.monotonic() + TIME_SLICE
-    while is_runnable(context) and time.monotonic() < end:
+    while is_runnable(context.task) and time.monotonic() < end:
         advance(context)
 
 
-def is_runnable(context: TaskContext) -> bool:
-    return context.task.is_active and context.task.waiting_for is None
+def is_runnable(task: Task) -> bool:
+    return task.is_active and task.waiting_for is None
 
 
 def advance(context: TaskContext) -> None:
@@ -44,36 +43,39 @@ def step(context: TaskContext) -> None:
         finalize(context)
         return
     preflight.check(context)
-    call = context.open_call() or think.think(context)
+    call = context.history.open_call() or think.think(context)
     cleared = before_execution(context, call)
     result = run_tool.filter_result(context, cleared, run_tool.run(context, cleared))
     run_tool.record(context, cleared, result)
 
 
-def finalize(context: TaskContext) -> None:
+def finalize(unit: UnitOfWork) -> None:
     """Ends a task that has its result, with a summary and a list of its steps. No model is called."""
-    session, answer = context.session, _answer(context)
+    task, answer = unit.task, _answer(unit.history.entries)
 
     def also() -> None:
-        final = context.secrets.redactor.redacted_json(context.task.final_result)
-        Session.objects.filter(pk=session.pk).update(summary=final["text"], next_steps=final["suggestions"])
+        redactor = unit.secrets.redactor
+        final = redactor.redacted_json(task.final_result)
+        summary = redactor.redacted(_summary(unit.history.entries)) or final["text"]
+        Session.objects.filter(pk=task.session_id).update(summary=summary, next_steps=final["suggestions"])
         if answer is not None:
-            answer.metadata["steps"] = steps_of(context)
+            answer.metadata["steps"] = _steps(task, redactor)
             answer.save(update_fields=["metadata"])
 
-    context.commit(state=TaskState.DONE, also=also)
+    unit.commit(state=TaskState.DONE, also=also)
 
 
-def steps_of(context: TaskContext) -> list[dict[str, Any]]:
+def _steps(task: Task, redactor: Redactor) -> list[dict[str, Any]]:
     """Each call of the task with one line of its outcome; also those from before the cut."""
-    entries = ContextEntry.objects.of(context.session).filter(task=context.task).in_context().defer("thinking")
+    entries = ContextEntry.objects.in_session(task.session).filter(task=task).in_context().defer("thinking")
     calls = [entry for entry in entries if entry.context_type == ContextType.TOOL_CALL]
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
-    return [_step(entry, results.get((entry.call or {})["id"]), context.secrets.redactor) for entry in calls]
+    return [_step(entry, results.get((entry.call or {})["id"]), redactor) for entry in calls]
 
 
 def _step(call: ContextEntry, result: ContextEntry | None, redactor: Redactor) -> dict[str, Any]:
-    outcome = (redactor.redacted(result.content).strip().splitlines() or [""])[0] if result else ""
+    said = redactor.redacted(result.metadata.get("summary") or result.content) if result else ""
+    outcome = (said.strip().splitlines() or [""])[0]
     return {
         "seq": call.seq,
         "tool": (call.call or {})["name"],
@@ -82,7 +84,14 @@ def _step(call: ContextEntry, result: ContextEntry | None, redactor: Redactor) -
     }
 
 
-def _answer(context: TaskContext) -> ContextEntry | None:
+def _summary(entries: Sequence[ContextEntry]) -> str:
+    """What the tool that ended the task says of it in a line, if it does."""
+    results = (e for e in reversed(entries) if e.context_type == ContextType.TOOL_RESULT)
+    newest = next(results, None)
+    return str(newest.metadata.get("summary", "")) if newest is not None else ""
+
+
+def _answer(entries: Sequence[ContextEntry]) -> ContextEntry | None:
     """The message that carried the result."""
-    answers = (e for e in reversed(context.history.entries) if e.context_type == ContextType.AI_MESSAGE)
+    answers = (e for e in reversed(entries) if e.context_type == ContextType.AI_MESSAGE)
     return next(answers, None)

@@ -1,57 +1,71 @@
 """Watches an LLM call: streams what a person may see, and keeps in the record what came of failed attempts."""
 
-from llm_app.call.llm_call import Observer
-from llm_app.call.retry import Action
+from llm_app.call import Action, Observer
 from llm_app.errors import LLMError, Overloaded
 from llm_app.models import LLMLog
 from llm_app.types import Delta, DeltaKind, Thinking
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import ContextType
 from tasks_app.record import Draft, notice
-from tasks_app.run import TaskContext
+from tasks_app.run import UnitOfWork
 
 _GOES_ON = (Action.RETRY, Action.NEXT_ROUTE)
 
 
 class LLMObserver(Observer):
-    """`delta` is called on the event loop, the rest on the task's thread."""
+    """`delta` is called on the event loop, the rest on the task's thread.
 
-    def __init__(self, context: TaskContext) -> None:
-        self._context = context
+    Unless `streams_text`, a message and the words beside a call are shown only once they are recorded.
+    """
+
+    def __init__(self, unit: UnitOfWork, *, streams_text: bool) -> None:
+        self._unit, self._streams_text = unit, streams_text
         self._noticed = False
+        self.failed_call = ""  # the id of the newest call without an answer
         self.stream = self._new_stream()
 
     def attempt(self) -> None:
         self.stream = self._new_stream()
 
     def delta(self, delta: Delta) -> None:
-        is_held = delta.kind is DeltaKind.TEXT and self._context.settings.filters_output
-        if delta.kind is not DeltaKind.CONTENT and not is_held:
+        if delta.kind is DeltaKind.THINKING or self._streams_text:
             self.stream.feed(delta.kind, delta.text)
 
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
         """Keeps the partial as a discarded entry, and says once that something is in the way."""
+        drafts = self._discarded()
+        if then in _GOES_ON and not self._noticed and (drafts or _is_worth_saying(error, then)):
+            self._noticed = True
+            drafts.append(notice(_words(error, then, delay), llm_call=self.failed_call))
+        if drafts:
+            self._unit.commit(*drafts)
+
+    def adapted(self, sentence: str) -> None:
+        self._unit.commit(*self._discarded(), notice(sentence, llm_call=self.failed_call))
+
+    def _discarded(self) -> list[Draft]:
         self.stream.withdraw()
         drafts = self._partial(discarded=True)
         self.stream = self._new_stream()  # what is kept already is not kept again if a person ends the wait
-        if then in _GOES_ON and not self._noticed and (drafts or _is_worth_saying(error, then)):
-            self._noticed = True
-            drafts.append(notice(_words(error, then, delay)))
-        if drafts:
-            self._context.commit(*drafts)
+        return drafts
 
     def waiting(self, why: str) -> None:
-        self._context.commit(notice(why))
+        self._unit.commit(notice(why))
 
     def used(self, log: LLMLog) -> None:
-        self._context.calls.stored(log)
+        self.failed_call = str(log.id)
+        self._unit.calls.stored(log)
 
     def interrupted(self) -> list[Draft]:
         """The words that a person had seen when they cut them short; they stay in the context."""
-        return self._partial(discarded=False) if self.stream.text(DeltaKind.TEXT) else []
+        return self._partial(discarded=False) if self._shown() else []
+
+    def _shown(self) -> str:
+        """The words beside a call, and the text of its message."""
+        return "\n\n".join(filter(None, map(self.stream.text, (DeltaKind.WORDS, DeltaKind.TEXT))))
 
     def _partial(self, *, discarded: bool) -> list[Draft]:
-        text, thought = self.stream.text(DeltaKind.TEXT), self.stream.text(DeltaKind.THINKING)
+        text, thought = self._shown(), self.stream.text(DeltaKind.THINKING)
         if not text and not thought:
             return []
         partial = Draft(
@@ -64,7 +78,7 @@ class LLMObserver(Observer):
         return [partial]
 
     def _new_stream(self) -> LiveStream:
-        return LiveStream(self._context.session.group, self._context.task.id, self._context.secrets.redactor)
+        return LiveStream(self._unit.session.group, self._unit.task.id, self._unit.secrets.redactor)
 
 
 def _is_worth_saying(error: LLMError, then: Action) -> bool:

@@ -6,10 +6,11 @@ from tasks_app import reminders
 from tasks_app.engine import step_settings, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.memory import search
-from tasks_app.models import FailureCode, TaskState
+from tasks_app.models import FailureCode, InboxMessage, Mode, Session, Task, TaskState
+from tasks_app.record import tokens
 from tasks_app.reminders.before_step import Moment, due
-from tasks_app.run import LimitExceeded, TaskContext
-from tasks_app.run.interrupts import Stopped
+from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS
+from tasks_app.run import LimitExceeded, Stopped, TaskContext
 from tasks_app.runtime import process
 
 TERMINAL_GONE = "The terminal that ran this task has ended."
@@ -21,10 +22,11 @@ def check(context: TaskContext) -> None:
     if context.task.state == TaskState.INITIALIZING:
         _begin(context)
         is_wanted = _is_wanted(context)  # to begin may have asked a model, which a person ended
-    if is_wanted and (messages := context.interjections()):
+    if is_wanted and (messages := _interjections(context.session)):
         if closing := close_open_call(context, "Not run: the user wrote a message instead."):
             context.commit(*closing, state=TaskState.THINKING)
         context.take(messages, *reminders.interruption(context.history.entries, has_closed=bool(closing)))
+        context.detector.forget()
     step_settings.refresh_all(context)
     _check_iterations(context)
     _remind(context)
@@ -33,18 +35,29 @@ def check(context: TaskContext) -> None:
 def _is_wanted(context: TaskContext) -> bool:
     """Whether a person has written. Raises Stopped."""
     is_wanted = context.is_interrupted()
-    if is_wanted and context.stop_requested():
+    if is_wanted and _stop_requested(context.task):
         if process.is_dead(context.task.terminal):
             raise Stopped(TERMINAL_GONE, *close_open_call(context, TERMINAL_GONE))
         raise Stopped("Stopped.", *close_open_call(context, "Stopped by the user."))
     return is_wanted
 
 
+def _stop_requested(task: Task) -> bool:
+    return Task.objects.filter(pk=task.pk, stop_requested_at__isnull=False).exists()
+
+
+def _interjections(session: Session) -> list[InboxMessage]:
+    waiting = InboxMessage.objects.waiting_in(session).filter(mode=Mode.INTERJECT)
+    return list(waiting.select_related("author"))
+
+
 def _begin(context: TaskContext) -> None:
     """Appends the date and the listing of the workspace, right after the message that starts the task."""
-    instructions = search.text_file(context, "AGENTS.md")
-    remembered = search.recalled(context, instructions, context.interruption.unless_aborted)
-    start = reminders.task_start(timezone.now(), context.workspace.listing(), instructions, remembered)
+    step_settings.refresh(context)
+    instructions = search.text_file(context.workspace, "AGENTS.md", context.secrets.redactor)
+    remembered = search.recalled(context, context.workspace, instructions, context.interruption.unless_aborted)
+    longest = min(LONGEST_INSTRUCTIONS, context.settings.window // 8 * tokens.BYTES)
+    start = reminders.task_start(timezone.now(), context.workspace.listing(), instructions, remembered, longest)
     earlier = context.session.tasks.exclude(pk=context.task.pk).order_by("-created_at").values_list("shown_tools")
     shown = earlier.first()
     first_step, plan = workflow.beginning(context.task)
@@ -54,16 +67,16 @@ def _begin(context: TaskContext) -> None:
 
 def _check_iterations(context: TaskContext) -> None:
     most = context.task.max_iterations or context.settings.limits.max_iterations
-    if context.task.iteration >= most and context.open_call() is None:
+    if context.task.iteration >= most and context.history.open_call() is None:
         raise LimitExceeded(
             FailureCode.MAX_ITERATIONS,
-            f"The task used all of its {most} iterations. Write “go on” to continue, or ask for less at once.",
+            f"The task used all of its {most} iterations. Write “go on” to continue, or ask for less at a time.",
         )
 
 
 def _remind(context: TaskContext) -> None:
     """Appends the reminders that are due, in one commit; none between a call and its result."""
-    if context.open_call() is not None:
+    if context.history.open_call() is not None:
         return
     task, tools = context.task, sorted(tool.name for tool in context.settings.policy.visible(context.visibility))
     moment = Moment(

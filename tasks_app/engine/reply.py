@@ -1,6 +1,7 @@
 """Reads the reply of a model: which of its calls runs, and what follows if it has none."""
 
 import re
+from collections.abc import Set
 from uuid import uuid4
 
 from llm_app.types import LLMTurnResult, ToolCall
@@ -9,8 +10,7 @@ from tasks_app.engine.observer import LLMObserver
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, ContextType, FailureCode, ToolCallLog
 from tasks_app.record import Draft
-from tasks_app.run import Failed, TaskContext
-from tasks_app.run.interrupts import NoToolCall
+from tasks_app.run import Failed, NoToolCall, TaskContext
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 
@@ -23,14 +23,14 @@ def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver,
     first, *others = turn.tool_calls
     if fault := _fault(first, turn):
         raise _no_call(context, turn, observer, _as_written(turn), reminders.unreadable_call(fault))
-    call = _with_own_id(context, first)
+    call = _with_own_id(first, context.history.call_ids)
     deferred = [f"{other.name}({other.arguments})" for other in others]
     draft = Draft(
         context_type=ContextType.AI_MESSAGE if call.name == "message" else ContextType.TOOL_CALL,
         content=turn.content,
         thinking=turn.thinking,
         tool_call=call,
-        metadata=_about(turn, observer, log_id) | ({"deferred": deferred} if deferred else {}),
+        metadata=_about(turn, observer, log_id) | _filter(context) | ({"deferred": deferred} if deferred else {}),
     )
     log = ToolCallLog(
         task=context.task,
@@ -50,10 +50,15 @@ def _about(turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> dict[str,
     return about if turn.origin == "native" else about | {"origin": turn.origin}
 
 
+def _filter(context: TaskContext) -> dict[str, object]:
+    """Says that an output filter was on: what it has not let pass, nobody is shown."""
+    return {"output_filter": True} if context.settings.filters_output else {}
+
+
 def _fault(call: ToolCall, turn: LLMTurnResult) -> str:
     """Why a call cannot be taken for one; arguments that are no JSON are checked later."""
     if not _NAME.fullmatch(call.name):
-        return f"{call.name[:100]!r} is no name of a tool."
+        return f"{call.name[:100]!r} is not a valid tool name."
     if not call.arguments and turn.is_cut:
         return "your reply reached the output limit before its arguments."
     if not call.arguments and not turn.finish_reason:
@@ -61,9 +66,9 @@ def _fault(call: ToolCall, turn: LLMTurnResult) -> str:
     return ""
 
 
-def _with_own_id(context: TaskContext, call: ToolCall) -> ToolCall:
+def _with_own_id(call: ToolCall, taken: Set[str]) -> ToolCall:
     """A provider's id, or one of ours where it is missing, malformed or taken."""
-    usable = _NAME.fullmatch(call.id) and call.id not in context.history.call_ids
+    usable = _NAME.fullmatch(call.id) and call.id not in taken
     return ToolCall(
         id=call.id if usable else f"call_{uuid4().hex[:24]}", name=call.name, arguments=call.arguments or "{}"
     )
@@ -83,13 +88,13 @@ def _no_call(
         context_type=ContextType.NO_TOOL_CALL_RETRY,
         content=written,
         thinking=turn.thinking,
-        metadata={"stream": observer.stream.id},
+        metadata={"stream": observer.stream.id} | _filter(context),
     )
     left = context.settings.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
     if left < 0:
         return Failed(
             FailureCode.NO_TOOL_CALL,
-            "The model answered without a tool call, also after several reminders. Try again, or choose another model.",
+            "The model answered without a tool call, even after several reminders. Try again, or choose another model.",
             discarded,
         )
     return NoToolCall(discarded, said or reminders.missing_call(left))

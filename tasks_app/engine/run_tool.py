@@ -3,8 +3,9 @@
 import logging
 import time
 from dataclasses import replace
+from typing import Any
 
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from tasks_app.engine import effects
 from tasks_app.engine.capabilities.tool_context import tool_context
 from tasks_app.engine.check_call import ClearedCall, reminder_of_cycle
@@ -41,7 +42,7 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
         return ToolResult(content=str(error), status="failed")
     except Exception:
         logger.exception("the tool %s failed", call.call.name)
-        return ToolResult(content="The tool failed by a fault of its own. Try another way.", status="failed")
+        return ToolResult(content="The tool failed because of an internal error. Try something else.", status="failed")
     finally:
         call.log.duration_ms = round((time.monotonic() - began) * 1000)
         context.streamed = stream
@@ -62,7 +63,8 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
         raise Aborted(*cleared.open.result(words, CallStatus.INTERRUPTED)) from None
     if opinion.refusal:
         words = f"[The tool ran. Its result is withheld by {opinion.words}]"
-        return replace(result, content=words, status="blocked", images=(), metadata={"withheld_by": opinion.refused_by})
+        by = {"withheld_by": opinion.refused_by}
+        return replace(result, content=words, status="blocked", images=(), metadata=by, summary="")
     notes = [f"[{note}]" for note in opinion.notes]
     return replace(result, content="\n".join([result.content, *notes])) if notes else result
 
@@ -91,14 +93,15 @@ def _drafts(context: TaskContext, cleared: ClearedCall, result: ToolResult, reda
     """The result as it is recorded, and what is said right after it."""
     call = cleared.open
     content = within_budget(
-        redactor.redacted(result.content), context.workspace, call.call, context.settings.limits.result_tokens
+        redactor.redacted(result.content), context.workspace, call.call, context.settings.result_tokens
     )
     kept, faults = images.keep(context.workspace, result.images)
     text = "\n".join([content, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
-    stream = {"stream": context.streamed.id} if context.streamed else {}
+    about: dict[str, Any] = {"stream": context.streamed.id} if context.streamed else {}
+    about |= {**result.metadata, "summary": result.summary} if result.summary else result.metadata
     return [
-        *call.result(text, result.status, images=kept, **stream, **result.metadata),
-        *reminder_of_cycle(context, call),
+        *call.result(text, result.status, images=kept, **about),
+        *reminder_of_cycle(context.detector, call),
     ]
 
 

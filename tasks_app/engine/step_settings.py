@@ -3,13 +3,16 @@
 from django.utils import timezone
 
 from llm_app import abilities
+from llm_app.models import LogicalModel
 from tasks_app import settings_version
 from tasks_app.engine.capabilities import skills
 from tasks_app.engine.hooks import hooks_of
-from tasks_app.models import Agent, Limits, Loaded, LoadedKind, PromptSection, Session
-from tasks_app.run import TaskContext
-from tasks_app.run.context import StepSettings, model_name
+from tasks_app.models import Agent, Limits, Loaded, LoadedKind, PromptSection, Session, Task
+from tasks_app.run import StepSettings, TaskContext
+from tasks_app.run.context import model_name
 from tools_app.policy import Policy, policy_for
+
+SMALL_WINDOW = 12_000  # tokens: with fewer, tools that few tasks need are loaded by group
 
 
 def refresh_all(context: TaskContext) -> None:
@@ -26,30 +29,34 @@ def refresh(context: TaskContext) -> None:
     version, agent, denied = session.values_list("version", "agent_id", "denied_tools").get()
     known = (version, timezone.now().date(), agent, denied, skills.in_folders())
     if context.settings.version != known:
-        context.settings = _read(context, denied, known)
+        context.allowance.refresh()
+        context.settings = read_settings(context.task, denied, known)
 
 
-def _read(context: TaskContext, denied: list[str], version: tuple[object, ...]) -> StepSettings:
-    """The settings, and the budgets, which the task's allowance holds."""
-    session, user_id = context.session, context.task.started_by_id
+def read_settings(task: Task, denied: list[str], version: tuple[object, ...]) -> StepSettings:
+    session, user_id = task.session, task.started_by_id
     agent = Agent.objects.of_session(session.pk)
-    context.allowance.refresh()
+    window = LogicalModel.objects.window_of(model_name(session, agent))
     return StepSettings(
         version=version,
         limits=Limits.current(),
         agent=agent,
         own_sections=PromptSection.objects.texts_of(agent),
         hooks=hooks_of(agent, off_record=session.off_record),
-        policy=_policy(session, agent, user_id, denied),
+        window=window,
+        policy=_policy(session, agent, user_id, denied, has_small_window=window < SMALL_WINDOW),
         skills=skills.catalogue(user_id),
         abilities=abilities.of_user(user_id, preferred=model_name(session, agent)),
     )
 
 
-def _policy(session: Session, agent: Agent | None, user_id: int, in_session: list[str]) -> Policy:
+def _policy(
+    session: Session, agent: Agent | None, user_id: int, in_session: list[str], *, has_small_window: bool
+) -> Policy:
     """What the task's person may use, in this session, by its agent."""
     denied = [*in_session, *(agent.denied_tools if agent else ()), *(["memory"] if session.off_record else [])]
-    return policy_for(user_id, denied=denied, safe_only=session.off_record or bool(agent and agent.safe_only))
+    safe_only = session.off_record or bool(agent and agent.safe_only)
+    return policy_for(user_id, denied=denied, safe_only=safe_only, has_small_window=has_small_window)
 
 
 def _loaded_groups(session: Session) -> frozenset[str]:

@@ -1,12 +1,11 @@
 """One turn of the LLM: from the context to the one call that will run."""
 
 from llm_app import errors
-from llm_app.call import client
-from llm_app.call.llm_call import Completion, LLMCall, Recipient, References, Runner, StoredPrompt
+from llm_app.call import Completion, LLMCall, Recipient, References, Runner, StoredPrompt, client
 from llm_app.stored_prompt import tools_text
 from llm_app.types import Prompt, Purpose
 from tasks_app.engine.compaction import summary
-from tasks_app.engine.compaction.apply import about_to_be_cut, make_room
+from tasks_app.engine.compaction.apply import about_to_be_cut, make_room, too_small
 from tasks_app.engine.compaction.measure import Measured, measure
 from tasks_app.engine.compaction.summary import SummaryDue
 from tasks_app.engine.observer import LLMObserver
@@ -21,6 +20,7 @@ _CODES: list[tuple[type[errors.LLMError], FailureCode]] = [
     (errors.AuthenticationFailed, FailureCode.AUTHENTICATION),
     (errors.ContextTooLong, FailureCode.CONTEXT_OVERFLOW),
     (errors.BadRequest, FailureCode.STRUCTURAL_ERROR),
+    (errors.UnreadableReply, FailureCode.STRUCTURAL_ERROR),
     (errors.LLMError, FailureCode.PROVIDER_UNAVAILABLE),
 ]
 
@@ -38,6 +38,8 @@ class Requests:
         """Moves the cut if it must. Raises Failed where that does not help, and SummaryDue before the first route."""
         self._latest = recipient
         measured = measure(self._context, recipient)
+        if measured.window.is_too_small:
+            raise too_small(measured.window)
         if measured.is_full and self._may_ask:
             raise SummaryDue()
         self._may_ask = False
@@ -76,14 +78,14 @@ class Requests:
 
 def think(context: TaskContext) -> OpenCall:
     """Asks the LLM. Raises NoToolCall, Aborted, LimitExceeded or Failed."""
-    observer = LLMObserver(context)
+    observer = LLMObserver(context, streams_text=not context.settings.filters_output)
     try:
         completion = _complete(context, observer)
     except WorkAborted:
         observer.stream.withdraw()
         raise Aborted(*observer.interrupted()) from None
     except errors.LLMError as error:
-        raise failure_of(error) from error
+        raise failure_of(error, observer.failed_call) from error
     except errors.BudgetExceeded as error:
         raise LimitExceeded(FailureCode.BUDGET_EXCEEDED, str(error)) from error
     context.calls.answered(completion)
@@ -126,7 +128,7 @@ def _call(context: TaskContext, requests: Requests) -> LLMCall:
     )
 
 
-def failure_of(error: errors.LLMError) -> Failed:
-    """The end of the task; its sentence never contains the provider's own text."""
+def failure_of(error: errors.LLMError, llm_call: str = "") -> Failed:
+    """The end of the task; its sentence never contains the provider's own text, to which `llm_call` leads."""
     code = next(code for kind, code in _CODES if isinstance(error, kind))
-    return Failed(code, error.sentence)
+    return Failed(code, error.sentence, llm_call=llm_call)

@@ -5,8 +5,7 @@ import uuid
 from collections import defaultdict
 from uuid import UUID
 
-from llm_app.redaction.redactor import Redactor
-from llm_app.redaction.stream import StreamRedactor
+from llm_app.redaction import Redactor, StreamRedactor
 from tasks_app.events import broadcast, event_loop, stream_buffer
 from tasks_app.events.stream_buffer import Chunk
 

@@ -33,10 +33,10 @@ class Store(Protocol):
     async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
         """The first piece of a new stream replaces the stream before it.
 
-        One that `goes_on` with a stream that was dropped comes too late, and is not kept.
+        One that `goes_on` with a stream that was dropped or replaced comes too late, and is not shown.
         """
 
-    async def read(self, task_id: UUID) -> list[Chunk]:
+    async def chunks_of(self, task_id: UUID) -> list[Chunk]:
         """The whole text so far, one piece for each kind, from offset 0."""
 
     async def drop(self, task_id: UUID) -> None: ...
@@ -46,17 +46,16 @@ class InProcess:
     """For the embedded mode. Used on the event loop only."""
 
     def __init__(self) -> None:
-        self._pieces: dict[UUID, list[Chunk]] = defaultdict(list)
+        self._pieces: dict[UUID, list[Chunk]] = {}
 
     async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
-        if goes_on and task_id not in self._pieces:
-            return
-        pieces = self._pieces[task_id]
-        if pieces and pieces[0].stream != piece.stream:
-            pieces.clear()
-        pieces.append(piece)
+        pieces = self._pieces.get(task_id, [])
+        if goes_on or (pieces and pieces[0].stream == piece.stream):
+            pieces.append(piece)  # to nothing, if the stream was dropped
+        else:
+            self._pieces[task_id] = [piece]
 
-    async def read(self, task_id: UUID) -> list[Chunk]:
+    async def chunks_of(self, task_id: UUID) -> list[Chunk]:
         return joined(self._pieces.get(task_id, []))
 
     async def drop(self, task_id: UUID) -> None:
@@ -74,7 +73,7 @@ class InRedis:
     async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
         key = self._key(task_id)
         async with self._redis.pipeline(transaction=False) as pipe:
-            if piece.offset == 0:
+            if not goes_on:
                 await self._forget_other_streams(key, piece)
             (pipe.rpushx if goes_on else pipe.rpush)(key, orjson.dumps(piece)).expire(key, 3600)
             await pipe.execute()
@@ -84,7 +83,7 @@ class InRedis:
         if first and orjson.loads(first)["stream"] != piece.stream:
             await self._redis.delete(key)
 
-    async def read(self, task_id: UUID) -> list[Chunk]:
+    async def chunks_of(self, task_id: UUID) -> list[Chunk]:
         rows = await self._redis.lrange(self._key(task_id), 0, -1)
         return joined([Chunk(**orjson.loads(row)) for row in rows])
 
@@ -100,7 +99,7 @@ def joined(pieces: list[Chunk]) -> list[Chunk]:
     """One piece for each kind of the newest stream."""
     if not pieces:
         return []
-    stream = pieces[-1].stream
+    stream = pieces[0].stream  # those of another came late
     texts: dict[str, list[str]] = defaultdict(list)
     for piece in pieces:
         if piece.stream == stream:

@@ -17,10 +17,10 @@ def why_not(approval: Approval, user: Any, decision: str = Decision.APPROVED) ->
         return ""
     setting = setting_of(approval)
     if setting is not None and setting.four_eyes and approval.tool_call.task.started_by_id == user.pk:
-        return "It waits for somebody else than you: this tool needs four eyes."
+        return "It is waiting for someone other than you: this tool needs a second person's approval."
     if setting is not None and setting.approvers is not None:
-        return f"It waits for somebody who has the role {setting.approvers}."
-    return "It waits for somebody who may write here."
+        return f"It is waiting for someone with the role {setting.approvers}."
+    return "It is waiting for someone who may write in this session."
 
 
 def may_reject(approval: Approval, user: Any) -> bool:

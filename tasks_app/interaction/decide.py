@@ -8,8 +8,7 @@ from tasks_app.errors import NothingToAnswer
 from tasks_app.interaction import open_call
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Approval, CallStatus, Decision, Scope, Task, WaitingFor
-from tasks_app.record import Draft
-from tasks_app.record.append import append
+from tasks_app.record import Draft, append_entries
 
 
 def settle(
@@ -26,7 +25,7 @@ def settle(
     if decision == Decision.REJECTED:
         call.log.status = CallStatus.REJECTED
         call.log.save(update_fields=["status"])
-        append(task.session, task, _rejection(call, by, note))
+        append_entries(task.session, task, _rejection(call, by, note))
 
 
 def _rejection(call: OpenCall, by: Any, note: str) -> list[Draft]:

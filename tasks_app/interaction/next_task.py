@@ -7,8 +7,7 @@ from django.db import transaction
 
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
-from tasks_app.record import Draft, KeptPicture
-from tasks_app.record.append import append
+from tasks_app.record import Draft, KeptPicture, append_entries
 from tasks_app.runtime.wakeup import wake
 
 
@@ -45,7 +44,7 @@ def start(session: Session, message: InboxMessage, *, max_iterations: int | None
 
 def deliver(session: Session, task: Task, messages: list[InboxMessage]) -> list[ContextEntry]:
     """Appends messages of the inbox as entries of `task`."""
-    entries = append(session, task, [user_message(message) for message in messages])
+    entries = append_entries(session, task, [user_message(message) for message in messages])
     for message, entry in zip(messages, entries, strict=True):
         task.add_author(message.author)
         message.delivered_seq = entry.seq

@@ -13,12 +13,11 @@ from tasks_app import reminders
 from tasks_app.errors import NothingToAnswer
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, Task, ToolCallLog, WaitingFor
-from tasks_app.record import Draft, KeptPicture, redact_entry, redactor_of
+from tasks_app.record import Draft, KeptPicture, call_json, redact_entry, redactor_of
 from tasks_app.record.draft import result
-from tasks_app.record.entry_json import call_json
 from tasks_app.runtime import wakeup
 
-ASKED = "The agent asks, and goes on when you answer."
+ASKED = "The agent has a question and continues when you answer."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +59,7 @@ def resume(task: Task, waiting_for: WaitingFor) -> None:
 
 def awaited_call(task: Task, call_id: str = "") -> OpenCall:
     """The call that waits. Raises NothingToAnswer for another `call_id`: it came from an older page."""
-    entry = ContextEntry.objects.of(task.session).in_context().last()
+    entry = ContextEntry.objects.in_session(task.session).in_context().last()
     if entry is None or entry.call is None or call_id not in ("", entry.call["id"]):
         raise NothingToAnswer()
     return open_call_in(entry)
@@ -71,7 +70,7 @@ def pending_json(task: Task) -> dict[str, Any] | None:
 
     `text` and `options` belong to a question, `danger` to an approval, and are None for the other kind.
     """
-    entry = ContextEntry.objects.of(task.session).in_context().last() if task.waiting_for else None
+    entry = ContextEntry.objects.in_session(task.session).in_context().last() if task.waiting_for else None
     call = call_json(redact_entry(entry, redactor_of(task.session))) if entry else None
     if call is None:  # it does not wait, or was answered in this instant
         return None

@@ -26,7 +26,7 @@ class SessionGone(Exception):
 
 
 class Follower:
-    """Yields entries and events (`delta`, `reset`, `state`, `inbox`, `progress`) for one user.
+    """Yields entries and events (`delta`, `reset`, `state`, `inbox`) for one user.
 
     Messages of the channel layer are hints: entries are read from the database, in order, none missing and none twice.
     """
@@ -97,7 +97,7 @@ class Follower:
         if task is None:
             return
         yield {"type": "state", **broadcast.state_of(task)}
-        pieces = await stream_buffer.store.read(task.id)
+        pieces = await stream_buffer.store.chunks_of(task.id)
         if pieces and await self._is_recorded(task, pieces[0].stream):
             self._concluded.add(pieces[0].stream)
         for piece in pieces:
@@ -107,7 +107,7 @@ class Follower:
     async def _delta(self, event: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """The part of a delta that is new. After a gap, the whole text is read again."""
         if event["offset"] > self._seen[event["stream"], event["kind"]]:
-            for piece in await stream_buffer.store.read(UUID(event["task"])):
+            for piece in await stream_buffer.store.chunks_of(UUID(event["task"])):
                 for part in self._unseen(piece.event(UUID(event["task"]))):
                     yield part
         for part in self._unseen(event):
@@ -132,7 +132,7 @@ class Follower:
     @_in_thread
     def _entries_after(self, seq: int) -> list[ContextEntry]:
         session = self._visible()
-        return redact_entries(session, ContextEntry.objects.of(session).after(seq).select_related("task"))
+        return redact_entries(session, ContextEntry.objects.in_session(session).after(seq).select_related("task"))
 
     @_in_thread
     def _newest_task(self) -> Task | None:

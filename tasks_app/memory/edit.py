@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from llm_app import active_secrets
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from tasks_app.errors import Refusal
 from tasks_app.models import MemoryNote
 

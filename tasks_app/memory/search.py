@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from llm_app.call.llm_call import Runner
+from llm_app.call import Runner
+from llm_app.redaction import Redactor
 from tasks_app.memory import vectors
-from tasks_app.models import ContextType, MemoryNote, MemoryNoteQuerySet, SessionMember
+from tasks_app.models import ContextEntry, ContextType, MemoryNote, MemoryNoteQuerySet, SessionMember, Task
 from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS
-from tasks_app.run import TaskContext
+from tasks_app.run import UnitOfWork
 from tasks_app.text.languages import STOP_WORDS
 from tasks_app.text.retrieval import bm25, reciprocal_rank_fusion, terms_of
 from tools_app.errors import ToolError
+from tools_app.files import Workspace
 from tools_app.notes import Note, Passage, rendered
 
 RECALLED = 5  # for the message that starts a task
@@ -23,19 +25,19 @@ _ASIDE = frozenset(
 )
 
 
-def is_shared(context: TaskContext) -> bool:
+def is_shared(task: Task) -> bool:
     """Whether anyone but the task's own user can read its session."""
-    members = SessionMember.objects.filter(session=context.session.pk)
-    return context.session.owner_id != context.task.started_by_id or members.exists()
+    members = SessionMember.objects.filter(session=task.session_id)
+    return task.session.owner_id != task.started_by_id or members.exists()
 
 
-def readable(context: TaskContext) -> MemoryNoteQuerySet:
+def _readable(task: Task) -> MemoryNoteQuerySet:
     """The notes that may be said in a task's session: where others read along, only the team's."""
-    if context.session.off_record:
+    if task.session.off_record:
         return MemoryNote.objects.none()
-    if is_shared(context):
+    if is_shared(task):
         return MemoryNote.objects.of_team()
-    return MemoryNote.objects.visible_to(context.task.started_by)
+    return MemoryNote.objects.visible_to(task.started_by)
 
 
 def nearest_by_words(notes: MemoryNoteQuerySet, question: str, most: int) -> list[Note]:
@@ -44,40 +46,40 @@ def nearest_by_words(notes: MemoryNoteQuerySet, question: str, most: int) -> lis
     return bm25(terms, _candidates(notes, terms), lambda note: terms_of(note.text), most)
 
 
-def search(context: TaskContext, question: str, most: int, run: Runner) -> list[Note]:
+def search(unit: UnitOfWork, question: str, most: int, run: Runner) -> list[Note]:
     """The nearest notes that may be said in the session, by their words and by their meaning, best first."""
-    notes = readable(context)
+    notes = _readable(unit.task)
     return reciprocal_rank_fusion(
-        [nearest_by_words(notes, question, CANDIDATES), _meant(context, notes, question, run)], most
+        [nearest_by_words(notes, question, CANDIDATES), _meant(unit, notes, question, run)], most
     )
 
 
-def recalled(context: TaskContext, instructions: str, run: Runner) -> str:
+def recalled(unit: UnitOfWork, workspace: Workspace, instructions: str, run: Runner) -> str:
     """For the start of a task: the nearest notes and passages of the workspace's files; empty where none fits.
 
     `instructions` are those of AGENTS.md, of which the model reads the beginning anyway.
     """
-    question = _message(context)
-    if context.session.off_record or not (terms := asked(question)):
+    question = _newest_message(unit.history.entries)
+    if unit.session.off_record or not (terms := asked(question)):
         return ""
-    notes = readable(context)
-    heartbeat = text_file(context, "HEARTBEAT.md")
+    notes = _readable(unit.task)
+    heartbeat = text_file(workspace, "HEARTBEAT.md", unit.secrets.redactor)
     known: list[Note | Passage] = [*_candidates(notes, terms)]
     known += [Passage(path="HEARTBEAT.md", text=text) for text in _passages(heartbeat)]
     known += [Passage(path="AGENTS.md", text=text) for text in _passages(instructions[LONGEST_INSTRUCTIONS:])]
     worded = bm25(terms, known, lambda each: terms_of(each.text), len(known))
-    rankings: list[Sequence[Note | Passage]] = [worded, _meant(context, notes, question, run)]
+    rankings: list[Sequence[Note | Passage]] = [worded, _meant(unit, notes, question, run)]
     best = reciprocal_rank_fusion(rankings, RECALLED)
     return rendered(best) if best else ""
 
 
-def text_file(context: TaskContext, path: str) -> str:
+def text_file(workspace: Workspace, path: str, redactor: Redactor) -> str:
     """Redacted before anything is cut out of it; empty where there is no such file that can be read."""
     try:
-        text = context.workspace.read_bytes(path).decode(errors="replace")
+        text = workspace.read_bytes(path).decode(errors="replace")
     except (ToolError, OSError):
         return ""
-    return context.secrets.redactor.redacted(text[:LONGEST_FILE])
+    return redactor.redacted(text[:LONGEST_FILE])
 
 
 def asked(question: str) -> list[str]:
@@ -94,13 +96,13 @@ def _candidates(notes: MemoryNoteQuerySet, terms: Sequence[str]) -> list[Note]:
     return [as_read(row) for row in notes.with_any_term(terms)[:CANDIDATES]]
 
 
-def _meant(context: TaskContext, notes: MemoryNoteQuerySet, question: str, run: Runner) -> list[Note]:
-    return [as_read(row) for row in vectors.nearest_by_meaning(context, notes, question, run)]
+def _meant(unit: UnitOfWork, notes: MemoryNoteQuerySet, question: str, run: Runner) -> list[Note]:
+    return [as_read(row) for row in vectors.nearest_by_meaning(unit, notes, question, run)]
 
 
-def _message(context: TaskContext) -> str:
-    entries = (entry for entry in reversed(context.history.entries) if entry.context_type == ContextType.USER_MESSAGE)
-    return next((entry.content for entry in entries), "")
+def _newest_message(entries: Sequence[ContextEntry]) -> str:
+    messages = (entry for entry in reversed(entries) if entry.context_type == ContextType.USER_MESSAGE)
+    return next((entry.content for entry in messages), "")
 
 
 @lru_cache(maxsize=32)

@@ -14,12 +14,12 @@ from django.db import IntegrityError, transaction
 
 from llm_app import abilities, active_secrets, errors
 from llm_app.adapters.openai_embeddings import vectors
-from llm_app.call.llm_call import Completion, Runner
-from llm_app.redaction.redactor import Redactor
+from llm_app.call import Completion, Runner
+from llm_app.redaction import Redactor
 from llm_app.types import Message, Purpose
 from tasks_app.models import MemoryNote, MemoryNoteQuerySet, NoteVector
 from tasks_app.models.memory_note import digest_of
-from tasks_app.run import TaskContext, ask_aside
+from tasks_app.run import UnitOfWork, ask_aside
 from tasks_app.runtime.cancellation import WorkAborted
 
 if TYPE_CHECKING:  # imported on first use: it takes 0.1 s, and most servers have no model of embeddings
@@ -53,17 +53,17 @@ class Embedded:
 class Embedder:
     """`model` is a logical one. Each method raises NoEmbedding, or what interrupts `run`."""
 
-    def __init__(self, context: TaskContext, model: str, run: Runner) -> None:
-        self._context, self._model, self._run = context, model, run
+    def __init__(self, unit: UnitOfWork, model: str, run: Runner) -> None:
+        self._unit, self._model, self._run = unit, model, run
         self._end = time.monotonic() + PATIENCE
 
     def of_question(self, text: str) -> Embedded:
         """A call of the task."""
-        return self._embedded([text], self._context.secrets.redactor, of_task=True)
+        return self._embedded([text], self._unit.secrets.redactor, of_task=True)
 
     def of_notes(self, texts: Sequence[str]) -> Embedded:
         """A call of the person, not of the session: those who read its calls, now or later, may not know all notes."""
-        redactor = active_secrets.of_people([self._context.task.started_by_id]).redactor
+        redactor = active_secrets.of_people([self._unit.task.started_by_id]).redactor
         return self._embedded(texts, redactor, of_task=False)
 
     def _embedded(self, texts: Sequence[str], redactor: Redactor, *, of_task: bool) -> Embedded:
@@ -80,7 +80,7 @@ class Embedder:
     def _complete(self, messages: Sequence[Message], redactor: Redactor, *, of_task: bool) -> Completion:
         try:
             return ask_aside(
-                self._context,
+                self._unit,
                 messages,
                 self._in_time,
                 purpose=Purpose.MEMORY,
@@ -97,13 +97,13 @@ class Embedder:
         return self._run(asyncio.wait_for(work, self._end - time.monotonic()))
 
 
-def nearest_by_meaning(context: TaskContext, notes: MemoryNoteQuerySet, question: str, run: Runner) -> list[MemoryNote]:
+def nearest_by_meaning(unit: UnitOfWork, notes: MemoryNoteQuerySet, question: str, run: Runner) -> list[MemoryNote]:
     """Best first. Empty where no model is set up for it or none answers: nothing hangs on it."""
-    model = abilities.of_user(context.task.started_by_id).embeds
+    model = abilities.of_user(unit.task.started_by_id).embeds
     if not model or not (rows := list(notes[:MOST])):
         return []
     try:
-        return _nearest(rows, question, Embedder(context, model, run))
+        return _nearest(rows, question, Embedder(unit, model, run))
     except NoEmbedding as error:
         logger.warning("memory is searched by its words only: %s", error)
     except WorkAborted:

@@ -25,13 +25,15 @@ class Agent(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     description = models.TextField(blank=True, help_text="For the people who choose it.")
-    is_default = models.BooleanField(default=False, help_text="The agent of new sessions that name none.")
+    is_default = models.BooleanField(default=False, help_text="Used for new sessions that name no agent.")
     model = models.ForeignKey(
-        LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Where the session names no model."
+        LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Used where the session names no model."
     )
-    denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it never has.")
+    denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it may never use.")
     hooks = models.JSONField(
-        default=list, blank=True, help_text="Names of the hooks that look at its calls, beside the plugins for all."
+        default=list,
+        blank=True,
+        help_text="Names of the hooks that check its calls, besides the plugins that check every agent's.",
     )
     review_model = models.ForeignKey(
         LogicalModel,
@@ -39,24 +41,24 @@ class Agent(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="The model that reviews results. Empty: fixed rules do, and cost nothing.",
+        help_text="The model that reviews results. Empty: fixed rules review them, at no cost.",
     )
     withheld_patterns = models.JSONField(
         default=list,
         blank=True,
-        help_text="Regular expressions of the output filter. While there are any, it is on, and messages are not "
-        "streamed.",
+        help_text="Regular expressions for the output filter. If there are any, the filter is on and messages "
+        "are not streamed.",
     )
     prune_outputs = models.BooleanField(
         default=False,
-        help_text="When a session grows too long: first leave out old tool outputs, except the newest 40,000 tokens.",
+        help_text="When a session gets too long, first leave out old tool results, except the newest 40,000 tokens.",
     )
     shorten_results = models.BooleanField(
-        default=False, help_text="Then: say of results older than four turns only how long they were, and of what kind."
+        default=False, help_text="Then replace results older than four turns by their length and kind."
     )
     summarise = models.BooleanField(
         default=False,
-        help_text="Then: have the model sum up what is cut, as a visible entry. Costs one call each time.",
+        help_text="Then have the model summarize what is cut, as a visible entry. This costs one call each time.",
     )
 
     objects = AgentQuerySet.as_manager()
@@ -122,7 +124,7 @@ class PromptSection(models.Model):
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="sections")
     section = models.CharField(max_length=20, choices=SECTIONS)
     text = models.TextField(
-        blank=True, max_length=20_000, help_text="In place of the text that ships. Empty: the text that ships."
+        blank=True, max_length=20_000, help_text="Replaces the built-in text. Empty: the built-in text is used."
     )
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

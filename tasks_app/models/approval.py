@@ -22,7 +22,7 @@ class Decision(models.TextChoices):
 
 class Scope(models.TextChoices):
     ONCE = "once", "This call"
-    TASK = "task", "Such calls in this task"
+    TASK = "task", "Similar calls in this task"
 
 
 class ApprovalQuerySet(models.QuerySet["Approval"]):
@@ -61,7 +61,9 @@ class Approval(models.Model):
     decided_at = models.DateTimeField(null=True, blank=True)
     consumed_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField(null=True, blank=True, help_text="From then on it is rejected.")
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="If it is undecided at this time, it is rejected."
+    )
 
     objects = ApprovalQuerySet.as_manager()
 

@@ -13,7 +13,7 @@ class Cause(models.TextChoices):
 
 
 class ContextCutQuerySet(models.QuerySet["ContextCut"]):
-    def of(self, session: Session) -> "ContextCutQuerySet":
+    def in_session(self, session: Session) -> "ContextCutQuerySet":
         """Newest first; the first one of a window is in force for it."""
         return self.filter(session=session).order_by("-pk")
 
@@ -27,13 +27,13 @@ class ContextCut(models.Model):
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="cuts")
     task = models.ForeignKey(Task, models.CASCADE, related_name="cuts")
-    window = models.PositiveIntegerField(help_text="Of the model that it was made for, in tokens.")
+    window = models.PositiveIntegerField(help_text="The model's window, in tokens.")
     seq = models.PositiveIntegerField()
     blob = models.CharField(max_length=64)
     masked_with = models.CharField(max_length=16, blank=True)
     summary_seq = models.PositiveIntegerField(null=True, blank=True)
     cause = models.CharField(max_length=7, choices=Cause)
-    tokens_before = models.PositiveIntegerField(help_text="Of the whole request.")
+    tokens_before = models.PositiveIntegerField(help_text="The size of the whole request.")
     tokens_after = models.PositiveIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
 

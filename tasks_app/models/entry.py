@@ -22,7 +22,7 @@ class ContextType(models.TextChoices):
 
 
 class EntryQuerySet(models.QuerySet["ContextEntry"]):
-    def of(self, session: Session) -> "EntryQuerySet":
+    def in_session(self, session: Session) -> "EntryQuerySet":
         return self.filter(session=session).order_by("seq")
 
     def after(self, seq: int) -> "EntryQuerySet":
@@ -51,14 +51,16 @@ class ContextEntry(models.Model):
     content = models.TextField(blank=True)
     thinking = models.TextField(blank=True)
     tool_call = models.TextField(blank=True)
-    tool_call_id = models.CharField(max_length=100, blank=True, help_text="Of a result: the call that it belongs to.")
+    tool_call_id = models.CharField(max_length=100, blank=True, help_text="For a result: the call that it belongs to.")
     images = models.TextField(blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField()
     hash = models.CharField(max_length=64)
-    hash_key = models.CharField(max_length=16, help_text="The id of the key of the hash.")
+    hash_key = models.CharField(max_length=16, help_text="The id of the key that the hash was made with.")
     masked_with = models.CharField(
-        max_length=16, blank=True, help_text="The version of the secrets that were redacted; later ones are on reading."
+        max_length=16,
+        blank=True,
+        help_text="The version of the secrets that were redacted in it; later secrets are redacted on reading.",
     )
 
     objects = EntryQuerySet.as_manager()

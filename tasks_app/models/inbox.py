@@ -24,12 +24,12 @@ class InboxMessage(models.Model):
     mode = models.CharField(max_length=9, choices=Mode)
     content = models.TextField()
     attachments = models.JSONField(default=list, blank=True)
-    images = models.JSONField(default=list, blank=True, help_text="The attached pictures, as entries name them.")
-    output_schema = models.TextField(blank=True, help_text="Of the task that the message starts.")
+    images = models.JSONField(default=list, blank=True, help_text="The attached images, as they are named in entries.")
+    output_schema = models.TextField(blank=True, help_text="For the task that the message starts.")
     workflow = models.ForeignKey(
-        Workflow, models.SET_NULL, null=True, blank=True, related_name="+", help_text="Of the task that it starts."
+        Workflow, models.SET_NULL, null=True, blank=True, related_name="+", help_text="For the task that it starts."
     )
-    delivered_seq = models.PositiveIntegerField(null=True, blank=True, help_text="The entry that it became.")
+    delivered_seq = models.PositiveIntegerField(null=True, blank=True, help_text="The entry that it was appended as.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = InboxQuerySet.as_manager()

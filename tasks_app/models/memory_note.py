@@ -44,11 +44,13 @@ class MemoryNote(models.Model):
         null=True,
         blank=True,
         related_name="memory_notes",
-        help_text="Empty for the whole team.",
+        help_text="Empty: for the whole team.",
     )
     text = models.TextField(max_length=LONGEST)
     terms = models.TextField(blank=True, editable=False)
-    auto = models.BooleanField(default=False, editable=False, help_text="Captured before a conversation was cut.")
+    auto = models.BooleanField(
+        default=False, editable=False, help_text="Written automatically before old turns were cut."
+    )
     task = models.ForeignKey(Task, models.SET_NULL, null=True, blank=True, editable=False, related_name="+")
     call_id = models.CharField(max_length=100, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -14,36 +14,39 @@ class Limits(models.Model):
     """One row. Without it, the defaults below hold."""
 
     max_iterations = models.PositiveIntegerField(default=60)
-    tool_loop_threshold = models.PositiveIntegerField(default=5, help_text="So many identical calls may run.")
-    tool_loop_window = models.PositiveIntegerField(default=20, help_text="Among so many of the latest calls.")
-    tool_loop_refusals = models.PositiveIntegerField(default=3, help_text="The refusal that ends the task.")
+    tool_loop_threshold = models.PositiveIntegerField(default=5, help_text="How many identical calls may run.")
+    tool_loop_window = models.PositiveIntegerField(default=20, help_text="How many of the latest calls are compared.")
+    tool_loop_refusals = models.PositiveIntegerField(default=3, help_text="At this many refusals the task fails.")
     no_tool_call_retries = models.PositiveIntegerField(default=3, help_text="Reminders in a row before the task fails.")
     result_tokens = models.PositiveIntegerField(
-        default=2_500, help_text="Of a tool's result; the whole of a longer one goes into a file."
+        default=2_500,
+        help_text="How much of a tool's result the model sees; a longer one is written to a file in full.",
     )
     compact_at_percent = models.PositiveSmallIntegerField(
-        default=80, help_text="How full the window may be before old turns become lines."
+        default=80, help_text="How full the window may get before old turns are replaced by an outline."
     )
     tail_percent = models.PositiveSmallIntegerField(
-        default=15, help_text="How much of the window the newest turns may keep then."
+        default=15, help_text="How much of the window the newest turns may then still take up."
     )
 
     approval_hours = models.PositiveIntegerField(
-        default=24, validators=[MinValueValidator(1)], help_text="An approval that nobody gave in this time is a no."
+        default=24, validators=[MinValueValidator(1)], help_text="A call that nobody approves in this time is rejected."
     )
 
     tool_call_limit = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Tool calls of a task; then it answers from what it knows. Empty: no limit."
+        null=True,
+        blank=True,
+        help_text="Tool calls of a task; after them, it must answer with what it has. Empty: no limit.",
     )
     stale_plan_after = models.PositiveIntegerField(
-        default=10, help_text="Replies without a change of an open plan before the agent is reminded of it."
+        default=10, help_text="Replies that may leave an open plan unchanged before the agent is reminded of it."
     )
     budget_reminder_percent = models.PositiveSmallIntegerField(
         default=80, help_text="How much of a budget may be spent before the agent is told."
     )
 
     workspace_bytes = models.PositiveBigIntegerField(
-        default=2 * 1000**3, help_text="What the files of a session may hold together."
+        default=2 * 1000**3, help_text="The most that the files of a session may take up together."
     )
 
     class Meta:
@@ -105,7 +108,7 @@ class IdempotencyKey(models.Model):
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     key = models.CharField(max_length=255)
-    request_sha256 = models.CharField(max_length=64, help_text="Of method, path and body.")
+    request_sha256 = models.CharField(max_length=64, help_text="SHA-256 of method, path and body.")
     status = models.PositiveSmallIntegerField(null=True)
     answer = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)

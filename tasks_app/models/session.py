@@ -47,18 +47,28 @@ class Session(models.Model):
         settings.AUTH_USER_MODEL, through="SessionMember", related_name="shared_sessions"
     )
     title = models.CharField(max_length=200, blank=True)
-    model = models.ForeignKey(LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Empty for the default.")
+    model = models.ForeignKey(
+        LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Empty: the default model."
+    )
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, blank=True, related_name="sessions")
-    denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it does not have.")
+    denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that may not be used in it.")
     off_record = models.BooleanField(
-        default=False, help_text="Read-only tools, and no memory read or written. Chosen when it is created."
+        default=False, help_text="Read-only tools; no memory is read or written. Chosen when the session is created."
     )
     parent = models.ForeignKey(
-        "self", models.SET_NULL, null=True, blank=True, editable=False, related_name="forks", help_text="Forked from."
+        "self",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="forks",
+        help_text="The session that it was forked from.",
     )
-    parent_seq = models.PositiveIntegerField(null=True, blank=True, editable=False, help_text="Its last copied entry.")
+    parent_seq = models.PositiveIntegerField(
+        null=True, blank=True, editable=False, help_text="The last entry that was copied from it."
+    )
     workdir = models.CharField(
-        max_length=1000, blank=True, editable=False, help_text="A folder that `run_agent` was told to work in."
+        max_length=1000, blank=True, editable=False, help_text="The folder that `run_agent` was told to work in."
     )
     summary = models.TextField(blank=True, help_text="The text of the newest result.")
     next_steps = models.JSONField(default=list, blank=True)

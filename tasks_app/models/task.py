@@ -105,7 +105,9 @@ class Task(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     session = models.ForeignKey(Session, models.CASCADE, related_name="tasks")
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    other_authors = models.JSONField(default=list, blank=True, help_text="Ids of others whose words have entered it.")
+    other_authors = models.JSONField(
+        default=list, blank=True, help_text="Ids of the other people whose messages it contains."
+    )
     state = models.CharField(max_length=14, choices=TaskState, default=TaskState.INITIALIZING)
     waiting_for = models.CharField(max_length=8, choices=WaitingFor, null=True, blank=True, default=None)
     stop_requested_at = models.DateTimeField(null=True, blank=True)
@@ -114,14 +116,18 @@ class Task(models.Model):
     failure_detail = models.TextField(blank=True)
 
     iteration = models.PositiveIntegerField(default=0)
-    max_iterations = models.PositiveIntegerField(null=True, blank=True, help_text="Instead of the limit for all.")
-    calls_made = models.PositiveIntegerField(default=0, help_text="Tool calls, those of message not counted.")
-    shown_tools = models.JSONField(default=list, blank=True, help_text="The tools of its last request, by name.")
-    reminded = models.JSONField(default=dict, blank=True, help_text="The iteration of each kind's last reminder.")
-    workflow = models.JSONField(default=dict, blank=True, help_text="Its name and steps, as they were at the start.")
+    max_iterations = models.PositiveIntegerField(null=True, blank=True, help_text="Overrides the general limit.")
+    calls_made = models.PositiveIntegerField(default=0, help_text="Tool calls, not counting those of `message`.")
+    shown_tools = models.JSONField(default=list, blank=True, help_text="Names of the tools in its last request.")
+    reminded = models.JSONField(
+        default=dict, blank=True, help_text="For each kind of reminder, the iteration of the last one."
+    )
+    workflow = models.JSONField(
+        default=dict, blank=True, help_text="Its name and steps, as they were when the task started."
+    )
     plan = models.JSONField(default=list, blank=True)
-    output_schema = models.TextField(blank=True, help_text="JSON Schema that the data of the result must fit.")
-    misfits = models.PositiveSmallIntegerField(default=0, help_text="Results whose data did not fit the schema.")
+    output_schema = models.TextField(blank=True, help_text="JSON Schema that the result's data must match.")
+    misfits = models.PositiveSmallIntegerField(default=0, help_text="Results whose data did not match the schema.")
     final_result = models.JSONField(null=True, blank=True)
     input_tokens = models.PositiveBigIntegerField(default=0)
     cached_tokens = models.PositiveBigIntegerField(default=0)
@@ -132,8 +138,10 @@ class Task(models.Model):
     epoch = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
-    terminal = models.CharField(max_length=100, blank=True, help_text="The `run_agent` that alone advances it.")
-    crashes = models.PositiveSmallIntegerField(default=0, help_text="Claims in a row that ended with a dead worker.")
+    terminal = models.CharField(
+        max_length=100, blank=True, help_text="The only `run_agent` process that may advance it."
+    )
+    crashes = models.PositiveSmallIntegerField(default=0, help_text="Claims in a row whose worker died.")
     woken_at = models.DateTimeField(null=True, blank=True, help_text="When the reaper last enqueued it.")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True, blank=True)

@@ -36,7 +36,7 @@ class ToolCallLog(models.Model):
     fingerprint = models.CharField(max_length=64)
     danger = models.CharField(max_length=10, blank=True)
     status = models.CharField(max_length=11, choices=CallStatus)
-    looped = models.BooleanField(default=False, help_text="Refused as a repetition.")
+    looped = models.BooleanField(default=False, help_text="Refused because it was repeated too often.")
     started_at = models.DateTimeField(auto_now_add=True)
     duration_ms = models.PositiveIntegerField(null=True, blank=True)
 
@@ -67,7 +67,7 @@ class Loaded(models.Model):
 
     class Meta:
         db_table = "loaded"
-        verbose_name_plural = "loaded"
+        verbose_name_plural = "loaded tools and skills"
         constraints = [
             models.UniqueConstraint(fields=["session", "kind", "name"], name="loaded_once"),
             models.CheckConstraint(condition=Q(kind__in=LoadedKind.values), name="loaded_kind_known"),

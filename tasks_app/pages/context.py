@@ -68,7 +68,7 @@ class OutlineLine:
 def show(request: Request, session_id: UUID) -> HttpResponse:
     """The newest cut; with `?cut=ID` an earlier one."""
     session = visible_session(request.user, session_id)
-    cuts = list(ContextCut.objects.of(session))
+    cuts = list(ContextCut.objects.in_session(session))
     chosen = next((cut for cut in cuts if str(cut.pk) == request.GET.get("cut")), cuts[0] if cuts else None)
     context: dict[str, Any] = {
         "session": session,
@@ -88,7 +88,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
 def entry(request: Request, session_id: UUID, seq: int) -> HttpResponse:
     """Redirects to an entry's place in the conversation."""
     session = visible_session(request.user, session_id)
-    found = ContextEntry.objects.of(session).filter(seq=seq).first()
+    found = ContextEntry.objects.in_session(session).filter(seq=seq).first()
     if found is None:
         raise Http404()
     page = "" if seq > session.last_seq - transcript.PAGE else f"?before={seq + BEHIND}"

@@ -62,7 +62,7 @@ def download(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
 def preview(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
     """A page that the agent made, in a sandbox."""
     if not path.lower().endswith(".html"):
-        raise Http404("Only pages have a preview.")
+        raise Http404("Only HTML pages have a preview.")
     return downloads.preview(_open(request, session_id, path))
 
 
@@ -98,7 +98,7 @@ def restore_version(request: Request, session_id: UUID, version_id: int) -> Http
         versions.restore(version)
     except ToolError as error:
         return refused(request, session, error)
-    return done(request, session, f"{version.path} is as it was.")
+    return done(request, session, f"{version.path} has been restored.")
 
 
 def _version(session_id: UUID, version_id: int) -> FileVersion:

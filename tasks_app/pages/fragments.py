@@ -1,11 +1,12 @@
 """The pieces of a session's page: rendered the same when it loads, when something happens, and after a reconnect."""
 
+from functools import partial
 from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from tasks_app.access import may_write
+from tasks_app.access import may_see_llm_calls, may_write
 from tasks_app.models import ContextEntry, InboxMessage, Session
 from tasks_app.pages import file_tree
 from tasks_app.transcript import transcript
@@ -16,7 +17,9 @@ LIVE = ("state", "here", "said", "actions", "waiting", "plan", "spent")  # what 
 
 def viewing(session: Session, viewer: Any) -> dict[str, Any]:
     """What every piece is rendered from; asked anew each time, because rights may change while a page is open."""
-    return {"session": session, "viewer": viewer, "may_write": may_write(viewer, session)}
+    sees_calls = partial(may_see_llm_calls, viewer)  # asked only where there is one
+    rights = {"may_write": may_write(viewer, session), "may_see_llm_calls": sees_calls}
+    return {"session": session, "viewer": viewer, **rights}
 
 
 def now(session: Session, viewer: Any) -> dict[str, Any]:

@@ -5,20 +5,19 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from llm_app.models import Protocol, Route
 from tasks_app import services
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
 from tasks_app.models import Session
-from tasks_app.pages import choices
+from tasks_app.pages import choices, provider
 from tasks_app.pages.responses import refused
 from tools_app.errors import ToolError
 
 SHOWN = 100  # sessions; older ones are found by searching
 EXAMPLES = (
     "Show me what you can do",
-    "Summarise the file I attach, and list what is unclear in it",
+    "Summarize the file I attach, and list what is unclear in it",
     "Write a small program that renames my photos by date, and test it",
 )
 
@@ -33,7 +32,8 @@ def home(request: Request) -> HttpResponse:
     context = {"sessions": sessions[:SHOWN], "query": query}
     if request.htmx:
         return render(request, "home/_sessions.html", context)
-    return render(request, "home/home.html", {**context, **_start_context(request.user)})
+    start = {"examples": EXAMPLES, **choices.offered(request.user), **provider.panel(request.user)}
+    return render(request, "home/home.html", {**context, **start})
 
 
 def _start(request: Request) -> HttpResponse:
@@ -49,13 +49,3 @@ def _start(request: Request) -> HttpResponse:
         services.delete_session(session)
         return refused(request, "home", error)
     return redirect(session)
-
-
-def _start_context(user: Any) -> dict[str, Any]:
-    route = Route.objects.usable_for("").first()
-    return {
-        "examples": EXAMPLES,
-        **choices.offered(user),
-        "is_demo": route is not None and route.provider.protocol == Protocol.SCRIPTED,
-        "has_no_model": route is None,
-    }

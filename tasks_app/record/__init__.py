@@ -1,22 +1,31 @@
-"""?"""
+"""The record of a session: entries are appended, chained and redacted here, and read back for requests and people."""
 
-from tasks_app.record.append import lock
-from tasks_app.record.cut import Cut
+from tasks_app.record.append import append_entries, lock, storable
+from tasks_app.record.cut import Conversation, Cut
 from tasks_app.record.draft import Draft, notice, reminder
-from tasks_app.record.images import KeptPicture
-from tasks_app.record.redacted import redact_entries, redact_entry
-from tasks_app.record.session_secrets import redactor_of
+from tasks_app.record.entry_json import call_json
+from tasks_app.record.images import KeptPicture, UnreadablePicture
+from tasks_app.record.serialize import message_of, thinking_of
+from tasks_app.record.session_secrets import SessionSecrets, redact_entries, redact_entry, redactor_of
 from tasks_app.record.turns import Turn
 
 __all__ = [
+    "Conversation",
     "Cut",
     "Draft",
     "KeptPicture",
+    "SessionSecrets",
     "Turn",
+    "UnreadablePicture",
+    "append_entries",
+    "call_json",
     "lock",
+    "message_of",
     "notice",
     "redact_entries",
     "redact_entry",
     "redactor_of",
     "reminder",
+    "storable",
+    "thinking_of",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.record import chain
@@ -19,7 +19,7 @@ def lock(session: Session) -> Session:
     return Session.objects.select_for_update().only("last_seq", "chain_head").get(pk=session.pk)
 
 
-def append(
+def append_entries(
     session: Session,
     task: Task,
     drafts: Sequence[Draft],

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from llm_app.types import Message
 from tasks_app.models import ContextEntry
 from tasks_app.record import tokens
@@ -81,10 +81,10 @@ class Conversation:
     def __init__(self, cut: Cut) -> None:
         self.cut = cut
         self.messages = cut.messages()
-        self.size = tokens.of_view(cut.block) if cut.block else 0
+        self.size = tokens.view_tokens(cut.block) if cut.block else 0
 
     def add(self, entry: ContextEntry, message: Message) -> None:
         """The next entry behind the cut; `message` is what it is without a view."""
         self.messages.append(self.cut.seen(message))
         view = self.cut.views.get(entry.seq)
-        self.size += tokens.of_entry(entry) if view is None else tokens.of_view(view)
+        self.size += tokens.entry_tokens(entry) if view is None else tokens.view_tokens(view)

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from llm_app.redaction.redactor import Redactor
-from llm_app.redaction.turn import redacted_call, redacted_thinking
+from llm_app.redaction import Redactor, redacted_call, redacted_thinking
 from llm_app.types import Thinking, ToolCall
 from tasks_app.models import ContextType
 from tasks_app.record.images import KeptPicture

@@ -16,8 +16,7 @@ from tasks_app.events import event_loop
 from tasks_app.models import ContextEntry
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.errors import ToolError
-from tools_app.files import Workspace
-from tools_app.files.picture_type import picture_type
+from tools_app.files import Workspace, picture_type
 
 MOST = 10  # pictures of one entry
 LARGEST_FILE = 20 * 1000**2  # bytes

@@ -1,5 +1,12 @@
-"""Whose secrets are redacted in a session: the team's, and those of everyone who may write in it."""
+"""What is redacted in a session: the secrets of the team, and of everyone who may write in it.
 
+What became secret after an entry was stored is redacted whenever the entry is read.
+"""
+
+import json
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import asdict
 from typing import Any
 
 from django.db.models import QuerySet
@@ -7,8 +14,9 @@ from django.db.models import QuerySet
 from llm_app import active_secrets
 from llm_app.active_secrets import ActiveSecrets
 from llm_app.models import Secret
-from llm_app.redaction.redactor import Redactor
-from tasks_app.models import Session, SessionMember, Task
+from llm_app.redaction import Redactor, redacted_call
+from llm_app.types import ToolCall
+from tasks_app.models import ContextEntry, Session, SessionMember, Task
 
 
 class SessionSecrets:
@@ -54,3 +62,36 @@ def redactor_for(user: Any) -> Redactor:
 def _writers(sessions: QuerySet[Session]) -> set[int]:
     members = SessionMember.objects.filter(session__in=sessions, may_write=True)
     return set(sessions.order_by().values_list("owner", flat=True).union(members.values_list("user", flat=True)))
+
+
+def redact_entries(session: Session, entries: Iterable[ContextEntry]) -> list[ContextEntry]:
+    """Entries of a session without what is secret in it at this moment."""
+    entries = list(entries)
+    redactor = redactor_of(session) if entries else Redactor([])
+    return [redact_entry(entry, redactor) for entry in entries]
+
+
+def redact_entry(entry: ContextEntry, redactor: Redactor) -> ContextEntry:
+    """The entry itself if it was redacted with the same secrets, else a copy: what is stored is never changed."""
+    if entry.masked_with == redactor.version:
+        return entry
+    redacted = copy(entry)
+    redacted.content = redactor.redacted(entry.content)
+    redacted.tool_call_id = redactor.redacted(entry.tool_call_id)
+    redacted.metadata = redactor.redacted_json(entry.metadata)
+    redacted.thinking, redacted.images = (
+        _redacted_text(entry.thinking, redactor),
+        _redacted_text(entry.images, redactor),
+    )
+    if call := entry.call:
+        redacted.tool_call = _json(asdict(redacted_call(ToolCall(**call), redactor)))
+    return redacted
+
+
+def _redacted_text(text: str, redactor: Redactor) -> str:
+    """A JSON text, redacted value by value: so it stays one."""
+    return _json(redactor.redacted_json(json.loads(text))) if text else ""
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

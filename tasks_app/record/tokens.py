@@ -15,13 +15,13 @@ def estimate(text: str) -> int:
     return len(text.encode(errors="replace")) // BYTES
 
 
-def of_entry(entry: ContextEntry) -> int:
+def entry_tokens(entry: ContextEntry) -> int:
     """Of the message that an entry is: its words, its call, its thinking, its pictures."""
     texts = (entry.content, entry.tool_call, entry.thought)
     return FRAME + sum(map(estimate, texts)) + PICTURE * len(entry.pictures)
 
 
-def of_view(view: str) -> int:
+def view_tokens(view: str) -> int:
     """Of a message that is only these words."""
     return FRAME + estimate(view)
 

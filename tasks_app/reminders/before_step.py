@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from llm_app.budgets.standing import Standing
+from llm_app.budgets import Standing
 from tasks_app.models import ContextEntry, ContextType, Limits, Task
 from tasks_app.record import Draft, reminder
 from tasks_app.text.languages import language_of
@@ -17,7 +17,7 @@ from tasks_app.text.languages import language_of
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """What the triggers look at. `entries` are those that the model sees whole, `tools` the names that it sees."""
+    """What the triggers look at. `entries` are those that the model sees in full, `tools` the names that it sees."""
 
     task: Task
     limits: Limits
@@ -42,7 +42,7 @@ def due(moment: Moment) -> list[Draft]:
 def workflow_step(workflow: Mapping[str, Any], place: int) -> Draft:
     """When a step of a workflow begins: at the task's start, and right after the result that ends the step before it.
 
-    `place` counts from 0. The first one also names the whole way.
+    `place` counts from 0. The first one also lists all steps.
     """
     steps = workflow["steps"]
     way = " → ".join(step["title"] for step in steps)
@@ -50,7 +50,7 @@ def workflow_step(workflow: Mapping[str, Any], place: int) -> Draft:
     text = (
         f"{first}Step {place + 1} of {len(steps)}: {steps[place]['title']}\n{steps[place]['instructions']}\n"
         'When it is done, call `step` with action "done". If it cannot be done, call it with action "blocked" and say '
-        "in `note` what is in the way and what you need; the person answers."
+        "in `note` what prevents it and what you need; the person answers."
     )
     return Draft(context_type=ContextType.WORKFLOW_STEP, content=text, metadata={"step": place + 1})
 
@@ -61,7 +61,7 @@ def current_place(task: Task) -> int | None:
 
 
 def _workflow_step_again(moment: Moment) -> Draft | None:
-    """When the entry that named the current step has gone out of sight."""
+    """When the model no longer sees the entry that named the current step."""
     types = (entry.context_type for entry in reversed(moment.entries))
     if not moment.task.workflow or ContextType.WORKFLOW_STEP in types:
         return None
@@ -70,9 +70,9 @@ def _workflow_step_again(moment: Moment) -> Draft | None:
 
 
 def budget(moment: Moment) -> Draft | None:
-    """Before a step, when most of a budget that binds the task is spent; once a task.
+    """Before a step, when most of a budget that limits the task is spent; once per task.
 
-    Names the limit that is nearest to its end.
+    Names the limit of which the largest share is spent.
     """
     nearest = max(moment.standings, key=lambda standing: standing.share_spent, default=None)
     if nearest is None or moment.was_said("budget"):
@@ -80,36 +80,36 @@ def budget(moment: Moment) -> Draft | None:
     if nearest.share_spent * 100 < moment.limits.budget_reminder_percent:
         return None
     text = (
-        f"{nearest.share_spent:.0%} of the {nearest.limit.words} is spent; when all of it is, the task ends without a "
-        "result. Finish what matters most, leave out what is optional, and hand over the result while there is room. "
+        f"{nearest.share_spent:.0%} of the {nearest.limit.words} is spent; once all of it is, the task ends without a "
+        "result. Finish what matters most, leave out what is optional, and hand over the result while you still can. "
         "Say in it what you left out."
     )
     return reminder(text, "budget")
 
 
 def tool_limit(moment: Moment) -> Draft | None:
-    """Before a step, when the task has made all its tool calls: from then on only `message` is there."""
+    """Before a step, when the task has made all its tool calls: from then on it can only call `message`."""
     if not moment.has_made_all_calls or moment.was_said("tool_limit"):
         return None
     text = (
-        f"This task has made its {moment.task.calls_made} tool calls, and no tool but `message` is left. Answer now "
-        'from what you know, with `message` of type "result". Say what is certain, what you could not check, and what '
-        "is still to be done."
+        f"This task has made all of its {moment.task.calls_made} tool calls; only `message` is still available. Answer "
+        'now with what you know, by `message` of type "result". Say what is certain, what you could not check and what '
+        "remains to be done."
     )
     return reminder(text, "tool_limit")
 
 
 def tool_list(moment: Moment) -> Draft | None:
-    """Before a step, when other tools are there than in the last request, whatever the reason.
+    """Before a step, when its tools are not those of the last request, for whatever reason.
 
-    Says what came and what went; their order means nothing. The limit on tool calls has a reminder of its own.
+    Says which are new and which are gone; order does not matter. The limit on tool calls has a reminder of its own.
     """
     before, now = set(moment.task.shown_tools), set(moment.tools)
     if not before or before == now or moment.has_made_all_calls:
         return None
     gone, came = _named(before - now), _named(now - before)
     changes = [f"New: {came}."] if came else []
-    changes += [f"No longer there: {gone}. Do not try to reach by other ways what they did."] if gone else []
+    changes += [f"No longer available: {gone}. Do not try to do what they did by other means."] if gone else []
     return reminder(f"Your tools have changed. {' '.join(changes)}", "tool_list")
 
 
@@ -118,7 +118,7 @@ def _named(names: set[str]) -> str:
 
 
 def stale_plan(moment: Moment) -> Draft | None:
-    """Before a step, when a plan with open steps was not touched for many replies; again after as many."""
+    """Before a step, when a plan with open steps has not changed for many replies; again after as many."""
     task, after = moment.task, moment.limits.stale_plan_after
     still_open = [step for step in task.plan if step["status"] != "done"]
     if not still_open or "plan" not in moment.tools or task.iteration - task.reminded.get("stale_plan", 0) < after:
@@ -127,16 +127,16 @@ def stale_plan(moment: Moment) -> Draft | None:
         return None
     steps = "\n".join(f"- {step['title']} ({step['status']})" for step in still_open)
     text = (
-        f"Your plan was not touched for {after} replies. The person sees it beside the chat; these steps are open:\n"
-        f"{steps}\nIf a step is done, advance the plan; if the way has changed, update it; if it still holds, go on."
+        f"Your plan has not changed for {after} replies. The person sees it beside the chat; these steps are open:\n"
+        f"{steps}\nIf a step is done, advance the plan; if your approach has changed, update it; otherwise go on."
     )
     return reminder(text, "stale_plan")
 
 
 def language(moment: Moment) -> Draft | None:
-    """After a message to the person in another language than theirs; once a task.
+    """After a message to the person in a language other than theirs; once per task.
 
-    Conservative: only where both languages are plain to see.
+    Conservative: only where both languages are unmistakable.
     """
     newest = next(moment.replies(), None)
     if newest is None or newest.context_type != ContextType.AI_MESSAGE or moment.was_said("language"):

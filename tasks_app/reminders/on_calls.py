@@ -13,8 +13,8 @@ def missing_call(left: int) -> Draft:
     """
     more = f"{left} more such replies and the task fails." if left else "The next such reply ends the task as failed."
     text = (
-        "Your reply contained no tool call, so nothing happened and the person saw nothing of it. Every reply must "
-        "contain exactly one tool call. To speak to the person call `message`; to hand over the final answer call "
+        "Your reply contained no tool call, so nothing happened and the person got no answer. Every reply must "
+        "contain exactly one tool call. To speak to the person, call `message`; to hand over the final answer, call "
         f'`message` with type "result". {more}'
     )
     return reminder(text, "missing_call")
@@ -22,23 +22,33 @@ def missing_call(left: int) -> Draft:
 
 def unreadable_call(reason: str) -> Draft:
     """After a reply whose tool call could not be read."""
-    text = f"Your tool call could not be read, so nothing ran: {reason} Send the whole call again, once."
+    text = f"Your tool call could not be read, so nothing was run: {reason} Send the whole call again, once."
     return reminder(text, "unreadable_call")
+
+
+LONGEST_ARGUMENTS = 200  # characters of a deferred call
 
 
 def deferred(calls: Sequence[str]) -> list[Draft]:
     """Right after the result of the first of several calls in one reply.
 
-    `calls` are the others, verbatim; without any, there is no reminder.
+    `calls` are the others, as name(arguments); without any, there is no reminder. Long arguments are cut: what a model
+    still needs it writes anew.
     """
     if not calls:
         return []
-    listing = "\n".join(f"- {call}" for call in calls)
+    listing = "\n".join(f"- {_with_cut_arguments(call)}" for call in calls)
     text = (
-        "Only the first tool call of your reply was run. These were not run; call them again, one a reply, "
+        "Only the first tool call of your reply was run. These were not run; call them again, one per reply, "
         f"if they are still needed after the result above:\n{listing}"
     )
     return [reminder(text, "deferred")]
+
+
+def _with_cut_arguments(call: str) -> str:
+    name, bracket, arguments = call.partition("(")
+    cut = len(arguments) > LONGEST_ARGUMENTS + 1  # and the closing bracket
+    return f"{name}{bracket}{arguments[:LONGEST_ARGUMENTS]}…)" if cut else call
 
 
 LONGEST_CALL = 120  # characters that name one of the calls
@@ -47,8 +57,8 @@ LONGEST_CALL = 120  # characters that name one of the calls
 def loop(name: str, times: int) -> Draft:
     """With each call that is refused because it was made too often."""
     text = (
-        f"You have called `{name}` with the same arguments {times} times and it will not give another result. You are "
-        "in a loop. Try another way: other arguments, another tool, or tell the person what is in the way."
+        f"You have called `{name}` with the same arguments {times} times, and the result will not change. You are "
+        "in a loop. Try something else: other arguments, another tool, or tell the person what the problem is."
     )
     return reminder(text, "loop")
 
@@ -65,10 +75,10 @@ def cycle(fingerprints: Sequence[str], newest: ToolCallLog, times: int) -> list[
     calls = {log.fingerprint: f"{log.name}({log.arguments})" for log in logs}
     sequence = "\n".join(f"- {_cut(calls[fingerprint])}" for fingerprint in fingerprints)
     text = (
-        f"Your last calls are the same {len(fingerprints)} in turn, with the same arguments, {times} times over:\n"
+        f"Your last calls repeat the same sequence of {len(fingerprints)}, with the same arguments, {times} times:\n"
         f"{sequence}\n"
-        "You are going in a circle. Say to yourself what you expected from it and what came instead, then do something "
-        "different: another tool, other arguments, or tell the person what is in the way."
+        "You are in a loop. Work out what you expected and what happened instead, then do something "
+        "different: another tool, other arguments, or tell the person what the problem is."
     )
     return [reminder(text, "cycle")]
 

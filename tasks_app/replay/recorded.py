@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from itertools import takewhile
 
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from llm_app.types import LLMTurnResult, ToolCall
 from tasks_app import reminders
 from tasks_app.models import CallStatus, ContextEntry, ContextType
-from tasks_app.record import Draft, redact_entry
-from tasks_app.record.serialize import thinking_of
+from tasks_app.record import Draft, redact_entry, thinking_of
 
 _ASIDE = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)
 _FROM_OUTSIDE = (CallStatus.REJECTED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)

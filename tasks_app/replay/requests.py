@@ -57,7 +57,7 @@ class SessionRequests:
 
     @classmethod
     def for_session(cls, session: Session) -> "SessionRequests":
-        return cls(list(ContextEntry.objects.of(session).in_context().defer("metadata")))
+        return cls(list(ContextEntry.objects.in_session(session).in_context().defer("metadata")))
 
     @classmethod
     def for_one(cls, log: LLMLog) -> "SessionRequests":

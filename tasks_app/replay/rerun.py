@@ -79,7 +79,8 @@ def _step(context: RerunContext, entry: ContextEntry) -> None:
         return
     call: OpenCall | None = None
     try:
-        call = reply.first_call(context, turn_of(entry, context.recorded.peek(1)), LLMObserver(context), "")
+        observer = LLMObserver(context, streams_text=False)
+        call = reply.first_call(context, turn_of(entry, context.recorded.peek(1)), observer, "")
         before_execution(context, call)
         context.commit()
         _answered(context, call)
@@ -128,8 +129,8 @@ class Comparison:
     def _head(self, log: LLMLog) -> Prompt:
         """System prompt and tools, with the visibility that fits what was recorded, or else its tools."""
         mode, address, heads = adapter_for(log.adapter).tool_mode, self._context.blob, []
-        for self._context.has_open_page, self._context.has_cut in product((False, True), repeat=2):
-            heads.append(head := build.build(self._context, mode))
+        for self._context.has_open_page, self._context.has_cut, is_brief in product((False, True), repeat=3):
+            heads.append(head := build.build(self._context, mode, is_brief=is_brief))
             if (address(head.system), address(tools_text(head.tools))) == (log.system_blob, log.tools_blob):
                 return head
         return next((head for head in heads if address(tools_text(head.tools)) == log.tools_blob), heads[0])

@@ -10,8 +10,7 @@ from tasks_app.engine import step_settings
 from tasks_app.models import ContextEntry, Task, TaskState
 from tasks_app.record import Draft
 from tasks_app.replay.recorded import Recorded
-from tasks_app.run import TaskContext
-from tasks_app.run.history import History
+from tasks_app.run import History, TaskContext
 from tasks_app.run.usage import Calls
 from tasks_app.workspaces import sandbox, workspace_of
 from tools_app.contract import ToolVisibility
@@ -24,7 +23,7 @@ class RerunContext(TaskContext):
 
     def __init__(self, task: Task) -> None:
         super().__init__(_fresh(task), workspace_of(task.session), sandbox())
-        entries = list(ContextEntry.objects.of(task.session).in_context())
+        entries = list(ContextEntry.objects.in_session(task.session).in_context())
         own = [place for place, entry in enumerate(entries) if entry.task_id == task.pk]
         start = own[0] if own else len(entries)
         self.history = History(task.session)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from tasks_app.errors import Refusal
 from tasks_app.models import Session
 from tasks_app.record import redactor_of

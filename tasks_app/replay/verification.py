@@ -44,7 +44,7 @@ def of_session(session: Session, calls: QuerySet[LLMLog] | None = None) -> Findi
     calls = LLMLog.objects.filter(session_id=session.pk) if calls is None else calls
     logs = list(calls.order_by("created_at"))
     head = Session.objects.only("last_seq", "chain_head").get(pk=session.pk)
-    entries = list(ContextEntry.objects.of(session).defer("metadata"))
+    entries = list(ContextEntry.objects.in_session(session).defer("metadata"))
     findings = Findings(sessions=1, entries=len(entries))
     if fault := fault_in(head, entries):
         findings.broken_chains.append(f"session {session.pk}: {fault}")

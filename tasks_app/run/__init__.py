@@ -1,16 +1,36 @@
 """A running task in memory: its context, its unit of work, and what interrupts it."""
 
 from tasks_app.run.aside import ask_aside
-from tasks_app.run.context import TaskContext
-from tasks_app.run.interrupts import Aborted, ApprovalNeeded, Failed, Interrupt, LimitExceeded, ReplyNeeded
+from tasks_app.run.context import StepSettings, TaskContext
+from tasks_app.run.history import History
+from tasks_app.run.interrupts import (
+    Aborted,
+    ApprovalNeeded,
+    Failed,
+    Interrupt,
+    LimitExceeded,
+    LoopDetected,
+    NoToolCall,
+    Refused,
+    ReplyNeeded,
+    Stopped,
+)
+from tasks_app.run.unit_of_work import UnitOfWork
 
 __all__ = [
     "Aborted",
     "ApprovalNeeded",
     "Failed",
+    "History",
     "Interrupt",
     "LimitExceeded",
+    "LoopDetected",
+    "NoToolCall",
+    "Refused",
     "ReplyNeeded",
+    "StepSettings",
+    "Stopped",
     "TaskContext",
+    "UnitOfWork",
     "ask_aside",
 ]

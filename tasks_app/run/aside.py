@@ -5,12 +5,10 @@ from collections.abc import Callable, Sequence
 from django.db import transaction
 
 from llm_app import stored_prompt
-from llm_app.call import client
-from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
-from llm_app.call.retry import Action
+from llm_app.call import Action, Completion, LLMCall, Observer, Runner, client
 from llm_app.errors import LLMError
 from llm_app.models import LLMLog
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from llm_app.types import Message, Prompt, Purpose
 from tasks_app.run.unit_of_work import UnitOfWork
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from llm_app.abilities import Abilities
 from llm_app.models import Blob
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.interaction.open_call import OpenCall, open_call_in
-from tasks_app.models import Agent, ContextEntry, InboxMessage, Limits, Mode, Session, Task, ToolCallLog
+from tasks_app.models import Agent, ContextEntry, Limits, Session, Task, ToolCallLog
 from tasks_app.run.loop_detector import LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
 from tasks_app.run.usage import Calibration
@@ -18,7 +17,7 @@ from tools_app.files import Workspace
 from tools_app.held_resources import PAGE
 from tools_app.hooks.base import Hook
 from tools_app.policy import Policy
-from tools_app.sandbox.base import Sandbox
+from tools_app.sandbox import Sandbox
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +26,7 @@ class StepSettings:
 
     version: tuple[object, ...] = ()
     limits: Limits
+    window: int = 128_000  # tokens that the conversation's model reads
     agent: Agent | None = None
     own_sections: tuple[tuple[str, str], ...] = ()  # of the prompt, in the agent's words
     hooks: Sequence[Hook] = ()
@@ -38,6 +38,11 @@ class StepSettings:
     def filters_output(self) -> bool:
         """Whether nothing may be streamed, because a hook looks at what is said before anyone sees it."""
         return any(hook.filters_output for hook in self.hooks)
+
+    @property
+    def result_tokens(self) -> int:
+        """How much of a tool's result is shown: in a small window an eighth of it at most."""
+        return min(self.limits.result_tokens, self.window // 8)
 
     def loop_detector(self) -> LoopDetector:
         return LoopDetector(
@@ -65,7 +70,7 @@ class TaskContext(UnitOfWork):
         self.interruption = Interruption(self.is_interrupted)
         self.streamed: LiveStream | None = None  # the newest reply's stream, to be withdrawn if its call is refused
         self.detector = self.settings.loop_detector()
-        self.detector.load(self._calls_since_last_message())
+        self.detector.load(_calls_since_last_message(task))
         self._blobs: dict[str, str] = {}
 
     def withdraw_stream(self) -> None:
@@ -106,21 +111,10 @@ class TaskContext(UnitOfWork):
         """Whether the task has reached the limit on its tool calls, where there is one."""
         return self.task.calls_made >= (self.settings.limits.tool_call_limit or math.inf)
 
-    def open_call(self) -> OpenCall | None:
-        """The call that still waits for its result: after an approval, a crash or a restart it goes first."""
-        entry = self.history.open_call()
-        return open_call_in(entry) if entry is not None else None
 
-    def stop_requested(self) -> bool:
-        return Task.objects.filter(pk=self.task.pk, stop_requested_at__isnull=False).exists()
-
-    def interjections(self) -> list[InboxMessage]:
-        waiting = InboxMessage.objects.waiting_in(self.session).filter(mode=Mode.INTERJECT)
-        return list(waiting.select_related("author"))
-
-    def _calls_since_last_message(self) -> list[tuple[str, bool]]:
-        calls = ToolCallLog.objects.filter(task=self.task).order_by("pk")
-        last = ContextEntry.objects.of(self.session).filter(context_type="user_message").last()
-        if last is not None:
-            calls = calls.filter(started_at__gt=last.created_at)
-        return list(calls.values_list("fingerprint", "looped"))
+def _calls_since_last_message(task: Task) -> list[tuple[str, bool]]:
+    calls = ToolCallLog.objects.filter(task=task).order_by("pk")
+    last = ContextEntry.objects.in_session(task.session).filter(context_type="user_message").last()
+    if last is not None:
+        calls = calls.filter(started_at__gt=last.created_at)
+    return list(calls.values_list("fingerprint", "looped"))

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from llm_app.models import Blob
 from llm_app.types import Message
+from tasks_app.interaction.open_call import OpenCall, open_call_in
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Session
 from tasks_app.models.entry import EntryQuerySet
-from tasks_app.record import Cut, images
-from tasks_app.record.cut import Conversation
-from tasks_app.record.serialize import message_of
+from tasks_app.record import Conversation, Cut, images, message_of
 
 
 class History:
@@ -30,7 +29,7 @@ class History:
     @classmethod
     def load(cls, session: Session) -> "History":
         history = cls(session)
-        if newest := ContextCut.objects.of(session).first():
+        if newest := ContextCut.objects.in_session(session).first():
             history.has_cut, history._before = True, newest.seq
             history.call_ids.update(_results(session).values_list("tool_call_id", flat=True))
         history.extend(_entries(session).after(history._before))
@@ -68,9 +67,13 @@ class History:
     def last_seq(self) -> int:
         return self.entries[-1].seq if self.entries else 0
 
-    def open_call(self) -> ContextEntry | None:
-        """The newest entry, if it is a call: nothing ever comes between a call and its result."""
-        return self.entries[-1] if self.entries and self.entries[-1].tool_call else None
+    def open_call(self) -> OpenCall | None:
+        """The call that still waits for its result: after an approval, a crash or a restart it goes first.
+
+        It is the newest entry: nothing ever comes between a call and its result.
+        """
+        newest = self.entries[-1] if self.entries else None
+        return open_call_in(newest) if newest is not None and newest.tool_call else None
 
     def retries_in_a_row(self) -> int:
         """How many of the newest replies had no tool call."""
@@ -89,7 +92,7 @@ class History:
             yield from _entries(self.session).filter(seq__lte=self._before).reverse().iterator(chunk_size=20)
 
     def _stored_cut(self, window: int) -> Cut:
-        row = ContextCut.objects.of(self.session).filter(window=window).first() if self.has_cut else None
+        row = ContextCut.objects.in_session(self.session).filter(window=window).first() if self.has_cut else None
         if row is None:
             return Cut()
         return Cut.from_text(row.seq, Blob.objects.get(pk=row.blob).content, row.masked_with)
@@ -119,11 +122,11 @@ class History:
 
 
 def _entries(session: Session) -> EntryQuerySet:
-    return ContextEntry.objects.of(session).in_context()
+    return ContextEntry.objects.in_session(session).in_context()
 
 
 def _results(session: Session) -> EntryQuerySet:
-    return ContextEntry.objects.of(session).filter(context_type=ContextType.TOOL_RESULT)
+    return ContextEntry.objects.in_session(session).filter(context_type=ContextType.TOOL_RESULT)
 
 
 def _with_messages(entries: Iterable[ContextEntry]) -> list[tuple[ContextEntry, Message]]:

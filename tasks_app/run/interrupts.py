@@ -53,10 +53,13 @@ class ApprovalNeeded(Interrupt):
 
 
 class Failed(Interrupt):
-    """The end, without a result. `detail` is one sentence: what happened, and what to do."""
+    """The end, without a result. `detail` is one sentence: what happened, and what to do.
 
-    def __init__(self, code: FailureCode, detail: str, *entries: Draft, **fields: Any) -> None:
-        said = notice(detail, code=code.value)
+    `llm_call` is the id of the call that failed, for administrators.
+    """
+
+    def __init__(self, code: FailureCode, detail: str, *entries: Draft, llm_call: str = "", **fields: Any) -> None:
+        said = notice(detail, code=code.value, **({"llm_call": llm_call} if llm_call else {}))
         super().__init__(*entries, said, state=TaskState.FAILED, failure_code=code, failure_detail=detail, **fields)
 
 

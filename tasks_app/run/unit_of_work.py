@@ -7,16 +7,13 @@ from django.db import connection, models, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from llm_app.budgets.allowance import Allowance
+from llm_app.budgets import Allowance
 from tasks_app.events import broadcast
 from tasks_app.interaction import next_task
 from tasks_app.models import ENDED, ContextEntry, InboxMessage, Mode, Session, Task, TaskState
-from tasks_app.record import Draft, lock
-from tasks_app.record.append import append
-from tasks_app.record.session_secrets import SessionSecrets
+from tasks_app.record import Draft, SessionSecrets, append_entries, lock
 from tasks_app.run.affinity import SessionAffinity
 from tasks_app.run.history import History
-from tasks_app.run.loop_detector import LoopDetector
 from tasks_app.run.usage import Calls
 from tasks_app.runtime import lease
 
@@ -28,8 +25,6 @@ _ASKED = """
 
 class UnitOfWork:
     """Changes are staged and written together by the next commit: two commits an iteration."""
-
-    detector: LoopDetector
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -65,7 +60,7 @@ class UnitOfWork:
             if ended or fields.get("waiting_for"):
                 fields |= {"lease_owner": "", "lease_expires_at": None}
             lease.write(self.task, **fields or {"epoch": F("epoch")})
-            entries = append(self.session, self.task, drafts_with_losses, head=head, redactor=redactor)
+            entries = append_entries(self.session, self.task, drafts_with_losses, head=head, redactor=redactor)
             for row in self._rows:
                 row.save()
             self.calls.save()
@@ -82,9 +77,8 @@ class UnitOfWork:
             lock(self.session)
             lease.write(self.task, state=TaskState.THINKING)
             entries = next_task.deliver(self.session, self.task, messages)
-            entries += append(self.session, self.task, following)
+            entries += append_entries(self.session, self.task, following)
         self._committed(entries, {"state": TaskState.THINKING})
-        self.detector.forget()
 
     def reserve_next_call(self) -> None:
         """In the commit of a result: so the next call needs no commit of its own for what it may cost."""

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from llm_app.call.llm_call import Completion
+from llm_app.call import Completion
 from llm_app.models import CallStatus, LLMLog
 from llm_app.types import Purpose
 from tasks_app.models import Task

@@ -15,8 +15,7 @@ from typing import IO
 
 from django.conf import settings
 
-from tools_app.sandbox import process_groups
-from tools_app.sandbox.base import Started
+from tools_app.sandbox import Started, process_groups
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from django.db import connection
 
-from llm_app.call.llm_call import Runner
+from llm_app.call import Runner
 from tasks_app.runtime.cancellation import Interruption
 
 T = TypeVar("T")

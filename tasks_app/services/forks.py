@@ -16,10 +16,8 @@ from llm_app.types import ToolCall
 from tasks_app import reminders, services
 from tasks_app.errors import Refusal
 from tasks_app.models import CallStatus, ContextEntry, ContextType, FailureCode, Session, Task, TaskState
-from tasks_app.record import Draft, KeptPicture, notice, redact_entries, redactor_of
-from tasks_app.record.append import append
+from tasks_app.record import Draft, KeptPicture, append_entries, notice, redact_entries, redactor_of, thinking_of
 from tasks_app.record.draft import result
-from tasks_app.record.serialize import thinking_of
 from tasks_app.transcript.item import Item
 from tasks_app.workspaces import workspace_of
 from tools_app.files import workspace_copy
@@ -56,7 +54,7 @@ def prepared(origin: Session, seq: int, owner: Any) -> Iterator[Callable[[], Ses
 
     Of a fork that is not stored in the end, nothing stays. Raises what `fork` raises.
     """
-    entries = list(ContextEntry.objects.of(origin).filter(seq__lte=seq).select_related("task"))
+    entries = list(ContextEntry.objects.in_session(origin).filter(seq__lte=seq).select_related("task"))
     if seq != (entries[-1].seq if entries else 0):
         raise NoSuchEntry(field="seq")
     copy = _session(origin, seq, owner)
@@ -80,7 +78,7 @@ def send_again(origin: Session, seq: int, author: Any, content: str = "") -> Ses
 
     With other `content`, it is the same message edited. Raises NoMessage, and what `fork` and `post_message` raise.
     """
-    entries = ContextEntry.objects.of(origin).select_related("task")
+    entries = ContextEntry.objects.in_session(origin).select_related("task")
     messages = entries.filter(seq__lte=seq, context_type=ContextType.USER_MESSAGE)
     if (last := messages.last()) is None:
         raise NoMessage()
@@ -108,9 +106,11 @@ def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry]
     for original, members in groupby(entries, key=lambda entry: entry.task):
         task = _task(copy, original, entries[-1].seq)
         drafts = [_draft(entry).redacted(secrets) for entry in members]
-        append(copy, task, drafts, redactor=redactor)
+        append_entries(copy, task, drafts, redactor=redactor)
     if entries:
-        append(copy, task, [*_closing(drafts), reminders.forked(left_out), _said(origin, task)], redactor=redactor)
+        append_entries(
+            copy, task, [*_closing(drafts), reminders.forked(left_out), _said(origin, task)], redactor=redactor
+        )
 
 
 def _task(copy: Session, original: Task, seq: int) -> Task:

@@ -22,8 +22,8 @@ from tasks_app.events import broadcast
 from tasks_app.interaction import approver, next_task, open_call
 from tasks_app.interaction.decide import settle
 from tasks_app.models import Approval, CallStatus, InboxMessage, Mode, Scope, Session, Task, WaitingFor, Workflow
-from tasks_app.record import KeptPicture, images, lock, redactor_of
-from tasks_app.record.append import append, storable, storable_json
+from tasks_app.record import KeptPicture, append_entries, images, lock, redactor_of, storable
+from tasks_app.record.append import storable_json
 from tasks_app.runtime import wakeup
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import InvalidSchema
@@ -122,7 +122,7 @@ def _answer(task: Task, author: Any, content: str, call_id: str = "", images: Se
     call.log.save(update_fields=["status"])
     task.add_author(author)
     drafts = call.result(content, CallStatus.SUCCEEDED, images=images, author=author.get_username())
-    append(task.session, task, drafts)
+    append_entries(task.session, task, drafts)
 
 
 def decide(

@@ -171,7 +171,7 @@ def gauge(session: Session) -> Gauge | None:
 
 @register.simple_tag
 def newest_cut(session: Session) -> ContextCut | None:
-    return ContextCut.objects.of(session).first()
+    return ContextCut.objects.in_session(session).first()
 
 
 def of_task(state: str, waiting_for: str | None, *, stopped: bool) -> Badge:

@@ -8,10 +8,7 @@ from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from llm_app.budgets import counters, limits
-from llm_app.budgets.amounts import Unit
-from llm_app.budgets.limits import Limit, Scope
-from llm_app.budgets.standing import Standing
+from llm_app.budgets import Limit, Scope, Standing, Unit, counters, limits
 from tasks_app.models import Task
 from tools_app.files import in_units
 

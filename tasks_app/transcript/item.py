@@ -7,8 +7,9 @@ from typing import Any
 
 import orjson
 
+from llm_app.models import LLMLog
 from tasks_app.models import Approval, CallStatus, ContextEntry, ContextType, Decision, ToolCallLog
-from tasks_app.record.entry_json import call_json
+from tasks_app.record import call_json
 
 LONGEST_LINE = 160  # characters
 _TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any name: none of them leads out of a folder
@@ -16,11 +17,15 @@ _TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any na
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """`result` and `log` are those of the entry's call. Templates ask it; nothing here queries."""
+    """`result` and `log` are those of the entry's call, `failed_call` is what a notice speaks of.
+
+    Templates ask it; nothing here queries.
+    """
 
     entry: ContextEntry
     result: ContextEntry | None = None
     log: ToolCallLog | None = None
+    failed_call: LLMLog | None = None
 
     @property
     def id(self) -> str:
@@ -58,12 +63,22 @@ class Item:
 
     @property
     def words(self) -> str:
-        """What was said beside a message, less what the message says itself; nothing of one that was refused."""
-        if not self.entry.tool_call or self.status in (CallStatus.BLOCKED, CallStatus.REJECTED):
+        """What was said beside a call, less what a message says itself; nothing beside one that was withheld."""
+        if not self.entry.tool_call or self._is_withheld:
             return ""
         said, text = self.entry.content.strip(), self.text.strip()
+        if self.entry.context_type != ContextType.AI_MESSAGE:
+            return said
         is_repeated = " ".join(said.split()) in " ".join(text.split())
         return "" if is_repeated else said.removesuffix(text).rstrip()
+
+    @property
+    def _is_withheld(self) -> bool:
+        """A message that was refused; while an output filter is on, any call that it may not have seen or let pass."""
+        if self.entry.metadata.get("output_filter"):
+            return self.is_refused
+        is_message = self.entry.context_type == ContextType.AI_MESSAGE
+        return is_message and self.status in (CallStatus.BLOCKED, CallStatus.REJECTED)
 
     def _without_file_list(self) -> str:
         """The files of a message are shown as links, not as the lines that the model reads."""
@@ -138,7 +153,7 @@ class Item:
 
     @property
     def is_refused(self) -> bool:
-        """A message that was not sent: its call was not valid, or a hook or a person refused it."""
+        """Its call was not valid or failed, or a hook or a person refused it; a message was not sent then."""
         return self.status in (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)
 
     @property

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from llm_app import active_secrets
+from llm_app.models import LLMLog
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog
 from tasks_app.record import redact_entries
 from tasks_app.transcript.item import Item
@@ -21,7 +23,7 @@ class Page:
 
 def newest_page(session: Session, before: int | None = None, size: int = PAGE) -> Page:
     """The last items of a session, or the last ones before an entry; a call is never cut from its result."""
-    entries = ContextEntry.objects.of(session)
+    entries = ContextEntry.objects.in_session(session)
     if before is not None:
         entries = entries.filter(seq__lt=before)
     found = list(entries.reverse()[: size + 1])[::-1]
@@ -37,8 +39,14 @@ def items_of(session: Session, entries: Iterable[ContextEntry]) -> list[Item]:
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
     calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
     logs = _logs(session, calls.values())
+    failed = _failed_calls(entries)
     return [
-        Item(entry=entry, result=results.get(calls.get(entry.seq, "")), log=logs.get(calls.get(entry.seq, "")))
+        Item(
+            entry=entry,
+            result=results.get(calls.get(entry.seq, "")),
+            log=logs.get(calls.get(entry.seq, "")),
+            failed_call=failed.get(entry.metadata.get("llm_call", "")),
+        )
         for entry in entries
         if entry.tool_call_id not in calls.values()
     ]
@@ -46,7 +54,7 @@ def items_of(session: Session, entries: Iterable[ContextEntry]) -> list[Item]:
 
 def item_of(entry: ContextEntry) -> Item:
     """The item that an entry belongs to: a result to its call."""
-    entries = ContextEntry.objects.of(entry.session)
+    entries = ContextEntry.objects.in_session(entry.session)
     if entry.tool_call_id:
         call = entries.filter(seq__lt=entry.seq).exclude(tool_call="").last()
         if call is not None and call.call is not None and call.call["id"] == entry.tool_call_id:
@@ -56,19 +64,19 @@ def item_of(entry: ContextEntry) -> Item:
 
 def newest_call(session: Session) -> Item | None:
     """The last call with its result, if it has one: the item whose looks change with the task's state."""
-    return _call_item(ContextEntry.objects.of(session).exclude(tool_call="").last())
+    return _call_item(ContextEntry.objects.in_session(session).exclude(tool_call="").last())
 
 
 def call_item(session: Session, call_id: str) -> Item | None:
     """The item of a call, by its id."""
     start = json.dumps({"id": call_id}, ensure_ascii=False, separators=(",", ":"))[:-1]
-    return _call_item(ContextEntry.objects.of(session).filter(tool_call__startswith=f"{start},").first())
+    return _call_item(ContextEntry.objects.in_session(session).filter(tool_call__startswith=f"{start},").first())
 
 
 def _call_item(entry: ContextEntry | None) -> Item | None:
     if entry is None or entry.call is None:
         return None
-    results = ContextEntry.objects.of(entry.session).filter(
+    results = ContextEntry.objects.in_session(entry.session).filter(
         context_type=ContextType.TOOL_RESULT, tool_call_id=entry.call["id"]
     )
     return items_of(entry.session, [entry, *results])[0]
@@ -77,3 +85,12 @@ def _call_item(entry: ContextEntry | None) -> Item | None:
 def _logs(session: Session, call_ids: Iterable[str]) -> dict[str, ToolCallLog]:
     logs = ToolCallLog.objects.filter(session_id=session.pk, call_id__in=list(call_ids))
     return {log.call_id: log for log in logs.select_related("approval__decided_by")}
+
+
+def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:
+    """What notices speak of, by id; the provider's own words redacted as the admin does it."""
+    ids = [entry.metadata["llm_call"] for entry in entries if entry.metadata.get("llm_call")]
+    found = {str(log.pk): log for log in LLMLog.objects.filter(pk__in=ids)} if ids else {}
+    for log in found.values():
+        log.error = active_secrets.of_everyone().redactor.redacted(log.error)
+    return found

@@ -11,7 +11,7 @@ from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
 from tasks_app.events import event_loop, stream_buffer
 from tasks_app.models import FailureCode, Task
-from tasks_app.run import Failed, TaskContext, affinity
+from tasks_app.run import Failed, TaskContext, UnitOfWork, affinity
 from tasks_app.runtime import cancellation, lease
 from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, hand_on
 from tasks_app.workspaces import sandbox, workspace_of
@@ -75,7 +75,9 @@ def _run(context: TaskContext) -> None:
     try:
         if context.task.crashes > MOST_CRASHES:
             return _fail(
-                context, FailureCode.TOOL_CRASHED, "The server died several times at this step, so it was given up."
+                context,
+                FailureCode.TOOL_CRASHED,
+                "The server crashed several times at this step, so the task was given up.",
             )
         loop.run(context)
     except (lease.StaleLease, DatabaseError):
@@ -85,10 +87,10 @@ def _run(context: TaskContext) -> None:
         _fail(context, FailureCode.INTERNAL, "The server failed; an administrator can find the details in the log.")
 
 
-def _fail(context: TaskContext, code: FailureCode, detail: str) -> None:
-    context.discard_staged()
-    failed = Failed(code, detail, *close_open_call(context, "Not run: the task has failed."))
-    context.commit(*failed.entries, **failed.fields)
+def _fail(unit: UnitOfWork, code: FailureCode, detail: str) -> None:
+    unit.discard_staged()
+    failed = Failed(code, detail, *close_open_call(unit, "Not run: the task has failed."))
+    unit.commit(*failed.entries, **failed.fields)
 
 
 @control_command(args=[("task_id", str)], signature="TASK_ID")

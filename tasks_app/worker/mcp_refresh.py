@@ -16,8 +16,7 @@ from tasks_app.engine.capabilities.mcp_targets import target_of
 from tasks_app.events import event_loop
 from tasks_app.runtime import process
 from tools_app.errors import ToolError
-from tools_app.mcp.connection import Connection
-from tools_app.mcp.listing import ListedTool, tools_of
+from tools_app.mcp.connection import Connection, ListedTool, tools_of
 from tools_app.models import McpServer, McpTool
 
 logger = logging.getLogger(__name__)

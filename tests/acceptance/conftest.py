@@ -1,11 +1,12 @@
 """One server for all: a test that kills it gets it started again for the next one."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.server import Server, configured
+from tests.server import KEYS, Server, configured, migrated
 
 CONFIG = """
 providers:
@@ -34,11 +35,12 @@ def mortal_server(server: Server) -> Iterator[Server]:
 
 @pytest.fixture
 def new_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Servers that are not started yet, with nothing in their folders."""
+    """Servers that are not started yet, with tables and nothing in them."""
     made: list[Server] = []
 
     def make(**environment: str) -> Server:
-        made.append(Server(tmp_path / f"var{len(made)}", **environment))
+        var = Path(shutil.copytree(migrated(), tmp_path / f"var{len(made)}"))
+        made.append(Server(var, **KEYS, **environment))
         return made[-1]
 
     yield make

@@ -85,7 +85,7 @@ def test_the_task_ends_well_once_with_one_notice_and_no_word_twice(
     entries = failing.entries(session)
     assert [entry["context_type"] for entry in entries if entry["in_context"]].count("ai_message") == 1
     notices = [entry["content"] for entry in entries if entry["context_type"] == "status_notice"]
-    assert notices == ["The model provider has too many requests at the moment. Another provider takes over."]
+    assert notices == ["The model provider has too many requests right now. Another provider takes over."]
     partials = [entry for entry in entries if entry["metadata"].get("discarded")]
     assert [partial["content"] for partial in partials] == ["The whole an"]
     assert [len(provider.received) for provider in providers] == [1, 1, 1]

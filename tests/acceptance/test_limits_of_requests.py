@@ -157,7 +157,7 @@ def test_a_form_that_cannot_be_read_has_an_answer_in_words(server, content_type)
     connection.sendall(b"--x")
     page = answer(connection)
     assert page.status == 400
-    assert b"The request cannot be read." in page.body
+    assert b"The server could not read this request." in page.body
     connection = begin(server, f"POST /api/v1/sessions/{session}/files/a", Authorization=f"Bearer {TOKEN}", **fields)
     connection.sendall(b"--x")
     answer(connection).check_problem(400)

@@ -16,7 +16,7 @@ from tests.tasks_app.engine.conftest import call, result, script
 from tests.tools_app import mcp_servers
 from tests.waiting import until
 
-NOTES = str(Path(mcp_servers.__file__).with_name("notes.py"))
+NOTES, BARE = (str(Path(mcp_servers.__file__).with_name(name)) for name in ("notes.py", "bare.py"))
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def _listens(port: int) -> bool:
 @pytest.fixture
 def server(tmp_path: Path, remote: int) -> Iterator[Server]:
     servers = [
-        {"name": "near", "transport": "stdio", "command": [sys.executable, NOTES, "stdio"]},
+        {"name": "near", "transport": "stdio", "command": [sys.executable, BARE]},
         {"name": "far", "transport": "streamable_http", "url": f"http://127.0.0.1:{remote}/mcp"},
         {"name": "down", "transport": "stdio", "command": ["/no/such/program"]},
     ]

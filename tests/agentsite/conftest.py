@@ -1,6 +1,6 @@
 """What the tests of the operator's side start from: configuration files, and an administrator in a browser."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -10,6 +10,9 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from agentsite.configuration import apply, load
+from llm_app.models import Provider
+from tests import factories
+from tests.provider import FakeProvider, openai_call, running
 
 Configure = Callable[..., list[str]]
 
@@ -47,3 +50,25 @@ def browser(root: Any) -> Client:
     client = Client()
     client.force_login(root, backend="allauth.account.auth_backends.AuthenticationBackend")
     return client
+
+
+@pytest.fixture
+def server() -> Iterator[FakeProvider]:
+    """A model server whose first answer passes the connection test."""
+    with running() as provider:
+        provider.replies = [openai_call("message", {"text": "ok"})]
+        yield provider
+
+
+@pytest.fixture
+def main(db: None, server: FakeProvider) -> Provider:
+    """A provider called main, with one route to that server."""
+    route = factories.RouteFactory(
+        provider_model="fast-1",
+        provider__name="main",
+        provider__protocol="openai_native",
+        provider__base_url=server.base_url,
+        provider__api_key="sk-very-secret",
+    )
+    provider: Provider = route.provider
+    return provider

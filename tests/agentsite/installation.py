@@ -6,7 +6,7 @@ from django.utils import timezone
 from agentsite.accounts.models import ApiToken
 from agentsite.models import AppliedValue
 from llm_app.breaker import changes
-from llm_app.models import Blob, BreakerState, Budget, LLMLog, Secret
+from llm_app.models import Blob, BreakerState, Budget, LearnedQuirk, LLMLog, Secret
 from llm_app.types import ToolCall
 from tasks_app.models import (
     Agent,
@@ -51,6 +51,7 @@ def add_more(number: int = 1) -> Task:
     Secret.objects.create(name=f"SECRET{number}", value="a secret value", owner=member)
     route = factories.RouteFactory(provider__api_key="sk-stored")
     changes.force(route.provider, BreakerState.OPEN, member)
+    LearnedQuirk.objects.create(provider=route.provider, provider_model="m", quirk="stream_usage", value=False)
     model = route.model
     model.roles.add(role)
     EngineProcess.objects.beat(f"host:{number}")

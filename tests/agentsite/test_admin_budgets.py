@@ -80,5 +80,5 @@ def test_the_list_of_routes_says_what_they_cost_and_by_what(browser: Client) -> 
     page = browser.get("/admin/llm_app/route/").content.decode()
     assert "1.5 in, 6 out<" in page
     assert "out, from the price table" in page
-    assert "not known" in page
+    assert "unknown" in page
     assert Route.objects.count() == 3

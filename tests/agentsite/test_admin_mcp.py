@@ -23,7 +23,7 @@ def test_the_page_of_a_server_shows_its_tools_and_its_fault(browser: Client) -> 
     page = browser.get(reverse("admin:tools_app_mcpserver_change", args=[server.pk])).content.decode()
     assert "It ended without an answer." in page
     assert "Adds numbers, or deletes everything." in page
-    assert "held until it is confirmed" in page
+    assert "not used until confirmed" in page
 
 
 def test_a_tool_is_there_again_once_it_is_confirmed(browser: Client) -> None:

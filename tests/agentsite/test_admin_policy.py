@@ -42,7 +42,7 @@ def test_a_roles_tools_are_ticked_or_written(browser: Client) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "complaint"),
-    [({"approvals": "file: sometimes"}, "is not one of"), ({"deny_1": "rm -rf"}, "name has letters")],
+    [({"approvals": "file: sometimes"}, "is not one of"), ({"deny_1": "rm -rf"}, "names may contain only letters")],
 )
 def test_what_makes_no_sense_is_refused(fields: dict[str, str], complaint: str, browser: Client) -> None:
     role = Group.objects.create(name="analysts")
@@ -60,7 +60,7 @@ def test_a_tool_shows_its_own_danger_beside_the_administrators(browser: Client) 
     page = browser.get(reverse("admin:tools_app_toolsetting_changelist")).content.decode()
     assert "moderate" in page
     save(browser, add("tools_app_toolsetting"), name="server__tool", approval="never")
-    assert "not here now" in browser.get(reverse("admin:tools_app_toolsetting_changelist")).content.decode()
+    assert "not available now" in browser.get(reverse("admin:tools_app_toolsetting_changelist")).content.decode()
 
 
 def test_a_persons_page_holds_their_blacklist(browser: Client) -> None:
@@ -80,7 +80,7 @@ def test_an_agents_hooks_are_set_together(browser: Client) -> None:
     fields = {"name": "Careful", "hooks": ["safe_mode", "termination_review"], "denied_tools_0": ["shell"]}
     sections = {"sections-TOTAL_FORMS": 0, "sections-INITIAL_FORMS": 0}
     response = save(browser, add("tasks_app_agent"), **fields, **sections, withheld_patterns="EMP-\\d+\n\nsecret(")
-    assert "Line 2 is no regular expression" in errors(response)
+    assert "Line 2 is not a regular expression" in errors(response)
     save(browser, add("tasks_app_agent"), **fields, **sections, withheld_patterns="EMP-\\d+\n")
     agent = Agent.objects.get()
     assert agent.hooks == ["safe_mode", "termination_review", "output_filter"]

@@ -1,6 +1,5 @@
 """What administrators do with providers: test them, read and order their breakers, put routes into their order."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,33 +8,12 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from llm_app.breaker import changes
-from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, LLMLog, Provider, Route
+from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, LearnedQuirk, LLMLog, Provider, Route
 from tests import factories
-from tests.provider import FakeProvider, Reply, openai_call, openai_embeddings, openai_text, running
+from tests.provider import FakeProvider, Reply, openai_call, openai_embeddings
 from tests.server import free_port
 
 LIST = "/admin/llm_app/provider/"
-
-
-@pytest.fixture
-def server() -> Iterator[FakeProvider]:
-    with running() as provider:
-        provider.replies = [openai_call("message", {"text": "ok"})]
-        yield provider
-
-
-@pytest.fixture
-def main(db: None, server: FakeProvider) -> Provider:
-    """A provider with one route."""
-    route = factories.RouteFactory(
-        provider_model="fast-1",
-        provider__name="main",
-        provider__protocol="openai_native",
-        provider__base_url=server.base_url,
-        provider__api_key="sk-a-key",
-    )
-    provider: Provider = route.provider
-    return provider
 
 
 def act(browser: Client, action: str, *providers: Provider) -> list[str]:
@@ -56,14 +34,20 @@ def test_a_provider_that_works_says_so(main: Provider, server: FakeProvider, bro
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (Reply(status=401, chunks=[b"Incorrect key sk-a-key"]), "The key is wrong (HTTP 401)."),
+        (Reply(status=401, chunks=[b"Incorrect key sk-very-secret"]), "The key is wrong (HTTP 401)."),
         (Reply(status=403), "The key may not do this (HTTP 403)"),
         (Reply(status=402), "The account behind the key has no credit left (HTTP 402)."),
         (Reply(status=404, chunks=[b"The model `fast-1` does not exist"]), "It does not know the model fast-1"),
         (Reply(status=404, chunks=[b"<h1>Not Found</h1>"]), "There is no such API at this address (HTTP 404)."),
-        (Reply(status=400, chunks=[b"tools are not supported"]), "It refuses the request: HTTP 400: tools are not"),
-        (Reply(status=429), "It can be reached, but it is overloaded, or the account has reached a limit (HTTP 429)."),
-        (Reply(status=500, chunks=[b"out of memory!"]), "It reports an internal error: HTTP 500: out of memory"),
+        (
+            Reply(status=400, chunks=[b"tools are not supported"]),
+            "It refuses the request (HTTP 400). It says: “tools are not supported”",
+        ),
+        (Reply(status=429), "It is overloaded, or the account has reached a limit (HTTP 429)."),
+        (
+            Reply(status=500, chunks=[b"out of memory!"]),
+            "It reports an internal error (HTTP 500). It says: “out of memory!”",
+        ),
         (Reply(chunks=[b"<html>It works!</html>"], content_type="text/html"), "not in the protocol openai_native."),
         (openai_call("message", {"text": "ok"}, cut=True), "The connection broke off."),
     ],
@@ -76,7 +60,7 @@ def test_the_fault_of_a_provider_is_named_in_words(
     (said,) = act(browser, "test", main)
     assert said.startswith("main, fast-1: ")
     assert words in said
-    assert "sk-a-key" not in said
+    assert "sk-very-secret" not in said
 
 
 @pytest.mark.parametrize(
@@ -122,7 +106,7 @@ def test_a_provider_that_stalls_keeps_nobody_waiting(
     monkeypatch.setattr("llm_app.connection_test.SILENCE", 0.1)
     server.replies = [Reply(chunks=[], stall_at=0)]
     (said,) = act(browser, "test", main)
-    assert "It was silent for too long." in said
+    assert "It sent nothing for too long." in said
     main.refresh_from_db()
     assert main.timeout_s == 120
 
@@ -131,7 +115,7 @@ def test_each_model_of_a_provider_is_tried_once(main: Provider, server: FakeProv
     factories.RouteFactory(provider=main, provider_model="fast-1")
     factories.RouteFactory(provider=main, provider_model="slow-1")
     unknown = Reply(status=404, chunks=[b"model not found"])
-    server.replies = [unknown, openai_text("ok")]
+    server.replies = [unknown, openai_call("message", {"text": "ok"})]
     said = act(browser, "test", main)
     assert [sentence.split(":")[0] for sentence in said] == ["main, fast-1", "main, slow-1"]
     assert ["does not know" in said[0], "It works" in said[1]] == [True, True]
@@ -148,7 +132,7 @@ def test_a_model_of_embeddings_is_tried_by_what_it_is_for(
 
 def test_a_provider_without_a_route_says_what_is_missing(browser: Client) -> None:
     lonely = factories.ProviderFactory(name="lonely")
-    assert act(browser, "test", lonely) == ["lonely: No model is routed to it. Add a route, then test it."]
+    assert act(browser, "test", lonely) == ["lonely: no model is routed to it. Add a route, then test it."]
 
 
 def test_a_test_goes_past_an_open_breaker_and_leaves_it_as_it_is(
@@ -203,10 +187,10 @@ def save(browser: Client, provider: Provider, **fields: Any) -> Any:
     form = page.context["adminform"].form
     shown = {name: form[name].value() for name in form.fields}
     filled = {name: value for name, value in shown.items() if value is not None} | {"breaker": "{}"}
-    (history,) = page.context["inline_admin_formsets"]
-    management = history.formset.management_form
-    hidden = {management.add_prefix(name): management[name].value() for name in management.fields}
+    forms = [inline.formset.management_form for inline in page.context["inline_admin_formsets"]]
+    hidden = {form.add_prefix(name): form[name].value() for form in forms for name in form.fields}
     changes.force(provider, BreakerState.CLOSED, None)  # the history grows while the form is open
+    LearnedQuirk.objects.create(provider=provider, provider_model="m", quirk="stream_usage", value=False)
     return browser.post(f"{LIST}{provider.pk}/change/", filled | hidden | fields)
 
 
@@ -218,8 +202,9 @@ def test_a_form_can_be_saved_although_the_history_grew_meanwhile(main: Provider,
 
 def test_a_new_key_closes_what_the_old_one_opened(main: Provider, browser: Client, root: Any) -> None:
     changes.open_(changes.breaker_of(main), "It does not accept its key.", key_refused=True)
-    page = {"breaker_changes-TOTAL_FORMS": 0, "breaker_changes-INITIAL_FORMS": 0, "enabled": "on"}
-    page |= {"breaker": "{}", "initial-breaker": "{}"}
+    page = {"enabled": "on", "breaker": "{}", "initial-breaker": "{}"}
+    for inline in ("breaker_changes", "learned_quirks"):
+        page |= {f"{inline}-TOTAL_FORMS": "0", f"{inline}-INITIAL_FORMS": "0"}
     kept = {name: getattr(main, name) for name in ("name", "protocol", "base_url", "timeout_s", "total_timeout_s")}
     browser.post(f"{LIST}{main.pk}/change/", page | kept)
     assert CircuitBreaker.objects.get().state == "open"
@@ -261,3 +246,28 @@ def test_routes_are_put_into_their_order_by_dragging(main: Provider, browser: Cl
     assert browser.post(f"/admin/llm_app/logicalmodel/{model.pk}/change/", form).status_code == 302
     ordered = Route.objects.filter(model=model).order_by("priority").values_list("provider_model", "priority")
     assert list(ordered) == [("slow-1", 1), ("fast-1", 2), ("new-1", 3)]
+
+
+def test_a_real_route_retires_the_demo(main: Provider, browser: Client) -> None:
+    model = factories.scripted_model("demo")
+    fields = {"model": model.pk, "provider": main.pk, "provider_model": "fast-1", "priority": 1}
+    objects = dict.fromkeys(("extra_body", "extra_headers", "price", "quirks"), "{}")
+    response = browser.post("/admin/llm_app/route/add/", {**fields, **objects})
+    assert response.status_code == 302
+    assert [route.provider_model for route in model.routes.all()] == ["fast-1"]
+
+
+def test_what_was_learned_of_a_refusal_is_on_the_providers_page_and_is_taken_back_after_a_question(
+    main: Provider, browser: Client
+) -> None:
+    row = LearnedQuirk.objects.create(
+        provider=main, provider_model="m", quirk="unsupported", value="temperature", reason="HTTP 400: no temperature"
+    )
+    page = browser.get(f"{LIST}{main.pk}/change/").content.decode()
+    assert "HTTP 400: no temperature" in page
+    question = browser.get(f"/admin/llm_app/learnedquirk/{row.pk}/delete/")
+    assert "Are you sure" in question.content.decode()
+    assert LearnedQuirk.objects.exists()
+    browser.post(f"/admin/llm_app/learnedquirk/{row.pk}/delete/", {"post": "yes"})
+    assert not LearnedQuirk.objects.exists()
+    assert LogEntry.objects.filter(object_repr__contains="temperature").exists()

@@ -84,7 +84,7 @@ def test_stop_ends_the_chosen_tasks(task: Task, browser: Client) -> None:
     answer = browser.post(
         address(Task, "changelist"), {"action": "stop", "_selected_action": [str(task.pk)]}, follow=True
     )
-    assert "1 asked to stop." in answer.content.decode()
+    assert "Tasks asked to stop: 1." in answer.content.decode()
     task.refresh_from_db()
     other.refresh_from_db()
     assert task.stop_requested_at

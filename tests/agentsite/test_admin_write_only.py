@@ -27,7 +27,8 @@ def secret(root: Any) -> Secret:
 
 def form(provider: Provider, **fields: Any) -> dict[str, Any]:
     kept = {name: getattr(provider, name) for name in ("name", "protocol", "base_url", "timeout_s", "total_timeout_s")}
-    history = {"breaker_changes-TOTAL_FORMS": 0, "breaker_changes-INITIAL_FORMS": 0}
+    inlines = ("breaker_changes", "learned_quirks")
+    history = {f"{name}-{kind}_FORMS": 0 for name in inlines for kind in ("TOTAL", "INITIAL")}
     return {**kept, "enabled": "on", "breaker": "{}", **history, **fields}
 
 
@@ -91,7 +92,7 @@ def test_a_team_secret_names_the_roles_that_may_use_it(browser: Client, root: An
     assert "engineers" in shown
     assert "administrators" in shown
     refused = browser.post("/admin/llm_app/secret/add/", form | {"name": "C", "owner": root.pk})
-    assert "Roles are for a secret of the team" in refused.content.decode()
+    assert "Only a secret of the team can have roles" in refused.content.decode()
     assert not Secret.objects.filter(name="C").exists()
 
 

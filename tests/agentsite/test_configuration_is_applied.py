@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 EXAMPLE = """\
     providers:
       - name: main                     # unique
-        protocol: openai_native        # openai_native | anthropic_native | anthropic_xml | json_schema | litellm | scripted
+        protocol: openai_native        # openai_native | openai_responses | openai_xml | anthropic_native | anthropic_xml | json_schema | litellm | scripted
         base_url: http://127.0.0.1:9000/v1
         api_key: ${MAIN_KEY}           # ${NAME} is read from the environment
         timeout_s: 120

@@ -63,7 +63,7 @@ def test_the_page_of_reminders_shows_the_defaults_of_the_limits() -> None:
 
 def test_the_admin_shows_the_defaults_of_a_breaker() -> None:
     text = (ROOT / "llm_app" / "admin" / "providers.py").read_text()
-    (shown,) = re.findall(r"Left out means (\{.*?\})", text)
+    (shown,) = re.findall(r"If empty: (\{.*?\})", text)
     assert json.loads(shown) == asdict(Thresholds())
 
 

@@ -2,7 +2,6 @@
 
 import ast
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from io import StringIO
 from pathlib import Path
@@ -20,10 +19,10 @@ from agentsite.environment import VAR_DIR
 from agentsite.serving.server_lock import ServerLock
 from llm_app import protocols
 from llm_app.breaker import changes
-from llm_app.models import BreakerState, LLMLog, Provider
+from llm_app.models import BreakerState, LLMLog, LogicalModel, Provider
 from tasks_app.models import EngineProcess
 from tests import factories
-from tests.provider import FakeProvider, Reply, openai_call, running
+from tests.provider import FakeProvider, Reply, openai_call
 from tests.server import ROOT, free_port
 from tools_app.models import McpServer, McpTool
 
@@ -37,24 +36,9 @@ def model() -> Any:
 
 
 @pytest.fixture
-def server() -> Iterator[FakeProvider]:
-    with running() as provider:
-        provider.replies = [openai_call("message", {"text": "ok"})]
-        yield provider
-
-
-@pytest.fixture
-def main(model: Any, server: FakeProvider) -> Provider:
-    """A provider with one route, beside the default model's."""
-    route = factories.RouteFactory(
-        provider_model="fast-1",
-        provider__name="main",
-        provider__protocol="openai_native",
-        provider__base_url=server.base_url,
-        provider__api_key="sk-very-secret",
-    )
-    provider: Provider = route.provider
-    return provider
+def main(model: Any, main: Provider) -> Provider:
+    """Beside the default model's."""
+    return main
 
 
 def doctor() -> dict[str, Any]:
@@ -114,9 +98,12 @@ def test_a_provider_that_answers_was_asked_for_a_word(main: Provider, server: Fa
     ("reply", "words"),
     [
         (Reply(status=401, chunks=[b"Incorrect key sk-very-secret"]), "fast-1: The key is wrong (HTTP 401)."),
-        (Reply(status=400, chunks=[b"'max_tokens' is not supported"]), "fast-1: It refuses the request: HTTP 400"),
+        (
+            Reply(status=400, chunks=[b"'max_tokens' is not supported"]),
+            "fast-1: It refuses the request (HTTP 400). It says: “'max_tokens' is not supported”",
+        ),
         (Reply(chunks=[b"<html>It works!</html>"], content_type="text/html"), "not in the protocol openai_native"),
-        (Reply(chunks=[], stall_at=0), "fast-1: It was silent for too long."),
+        (Reply(chunks=[], stall_at=0), "fast-1: It sent nothing for too long."),
     ],
     ids=["401", "400", "html", "silence"],
 )
@@ -318,3 +305,13 @@ def test_every_message_has_a_number_of_its_own() -> None:
 def test_a_silenced_message_is_silent_here_too(model: Any, settings: Any) -> None:
     settings.SILENCED_SYSTEM_CHECKS = [doctor()["worker"]["id"]]
     assert "worker" not in doctor()
+
+
+def test_the_verdict_on_the_default_model_is_that_of_the_newest_test(main: Provider, server: FakeProvider) -> None:
+    LogicalModel.objects.update(is_default=False)
+    LogicalModel.objects.filter(pk=main.routes.get().model_id).update(is_default=True)
+    server.replies = [Reply(status=401), openai_call("message", {"text": "ok"})]
+    report = doctor()
+    assert report["model"]["status"] == "broken"
+    assert "The key is wrong (HTTP 401)." in report["model"]["sentence"]
+    assert doctor()["model"]["status"] == "ok"

@@ -1,12 +1,16 @@
 """A key in the environment sets up its provider, at the provider's own address or at the one that is named beside it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from agentsite.serving import first_start
-from llm_app.models import Provider, Route
+from llm_app.models import LLMLog, Provider, Route
+from tests import factories
+from tests.provider import FakeProvider, Received, Reply, models, openai_call, openai_text, running, sse
+from tests.server import free_port
 
 ADDRESSES = {
     "OPENAI": "https://api.openai.com/v1",
@@ -51,3 +55,140 @@ def test_an_address_that_is_none_stops_the_start_with_a_sentence(environment: An
     with pytest.raises(ImproperlyConfigured, match="OPENAI_BASE_URL.*http://"):
         first_start.ensure_model()
     assert not Route.objects.exists()
+
+
+# --- asking the provider ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(environment: Any) -> Iterator[FakeProvider]:
+    """Lists two models, and calls the tool that a test asks for; its key is in the environment."""
+    with running() as provider:
+        provider.model_list = models("text-embedding-3-small", "gpt-5.2", "gpt-6.1-sol")
+        provider.replies = [openai_call("message", {"text": "ok"})]
+        environment(OPENAI_API_KEY="a-key", OPENAI_BASE_URL=provider.base_url)
+        yield provider
+
+
+def start() -> tuple[Route, str]:
+    """The route that answers after a start, and the verdict that is printed."""
+    first_start.ensure_model()
+    verdict = first_start.connect_model()
+    route = Route.objects.usable_for("").first()
+    assert route is not None
+    return route, verdict
+
+
+def test_the_preferred_model_of_its_list_is_tried_and_answers_from_then_on(server: FakeProvider) -> None:
+    route, verdict = start()
+    assert (route.provider_model, route.works) == ("gpt-6.1-sol", True)
+    assert verdict.startswith("gpt-6.1-sol: It works (")
+    assert route.model.context_window == 272_000
+    assert [row["name"] for row in route.provider.listed_models] == ["gpt-6.1-sol", "gpt-5.2"]
+    assert LLMLog.objects.get().purpose == "test"
+
+
+def test_the_next_start_asks_nobody(server: FakeProvider) -> None:
+    start()
+    asked, received = len(server.asked), len(server.received)
+    assert start()[1] == ""
+    assert (len(server.asked), len(server.received)) == (asked, received)
+
+
+def test_a_model_that_the_account_may_not_use_is_passed_over(server: FakeProvider) -> None:
+    unknown = Reply(status=404, chunks=[b'{"error": {"message": "The model `gpt-6.1-sol` does not exist"}}'])
+    server.replies = [unknown, unknown, *server.replies]  # in both protocols of OpenAI
+    route, verdict = start()
+    assert (route.provider_model, route.works) == ("gpt-5.2", True)
+    assert verdict.startswith("gpt-5.2: It works (")
+
+
+def test_a_server_without_chat_completions_is_asked_for_responses(server: FakeProvider) -> None:
+    call = {"type": "function_call", "id": "fc", "call_id": "c", "name": "message", "arguments": '{"text": "ok"}'}
+    usage = {"input_tokens": 9, "output_tokens": 3, "total_tokens": 12}
+    responses = sse(
+        {"type": "response.output_item.done", "output_index": 0, "item": call},
+        {"type": "response.completed", "response": {"status": "completed", "usage": usage}},
+    )
+
+    def answer(received: Received) -> Reply:
+        return Reply(chunks=responses) if received.path.endswith("/responses") else Reply(status=404)
+
+    server.replies = [answer]
+    route, _ = start()
+    assert (route.provider.protocol, route.provider_model, route.works) == ("openai_responses", "gpt-6.1-sol", True)
+
+
+@pytest.mark.parametrize(
+    ("listed", "trial", "words"),
+    [
+        (
+            Reply(status=401, chunks=[b'{"error": {"message": "Incorrect API key"}}']),
+            None,
+            "The key is wrong (HTTP 401)",
+        ),
+        (models("gpt-5.2"), Reply(status=429, chunks=[b'{"error": {"code": "insufficient_quota"}}']), "no credit left"),
+        (models("gpt-5.2"), Reply(status=500), "It reports an internal error"),
+        (models("gpt-5.2"), openai_text("Hello!"), "did not call the tool"),
+        (models("whisper-1"), Reply(status=404, chunks=[b"The model does not exist"]), "It does not know the model"),
+    ],
+    ids=["key", "credit", "error", "no tool", "no model"],
+)
+def test_what_is_wrong_is_said_and_the_server_starts_all_the_same(
+    server: FakeProvider, listed: Reply, trial: Reply | None, words: str
+) -> None:
+    server.model_list, server.replies = listed, [trial or server.replies[0]]
+    route, verdict = start()
+    assert words in verdict
+    assert (route.works, words in route.verdict) == (False, True)
+    assert "a-key" not in verdict
+
+
+def test_a_provider_that_cannot_be_reached_stops_no_start(environment: Any) -> None:
+    environment(OPENAI_API_KEY="a-key", OPENAI_BASE_URL=f"http://127.0.0.1:{free_port()}/v1")
+    route, verdict = start()
+    assert "There is no answer at" in verdict
+    assert route.works is False
+
+
+def test_a_key_that_was_corrected_is_taken_at_the_next_start(server: FakeProvider, environment: Any) -> None:
+    working, server.model_list = server.model_list, Reply(status=401)
+    start()
+    server.model_list = working
+    environment(OPENAI_API_KEY="another-key")
+    route, verdict = start()
+    assert (route.provider.api_key, route.provider_model, route.works) == ("another-key", "gpt-6.1-sol", True)
+    assert "It works" in verdict
+    assert route.model.routes.count() == 1
+
+
+def test_a_model_that_somebody_chose_is_not_changed_by_a_start(server: FakeProvider) -> None:
+    route, _ = start()
+    Route.objects.filter(pk=route.pk).update(provider_model="gpt-5.2", works=False)
+    route, verdict = start()
+    assert (route.provider_model, route.works) == ("gpt-5.2", True)
+    assert "gpt-5.2: It works" in verdict
+
+
+def test_providers_that_somebody_configured_are_left_alone(server: FakeProvider) -> None:
+    factories.RouteFactory(
+        model__is_default=True, provider__protocol="openai_native", provider_model="mine", works=False
+    )
+    assert start()[1] == ""
+    assert server.asked == []
+
+
+# --- the demo --------------------------------------------------------------------------------------------------------
+
+
+def test_the_demo_retires_when_a_key_is_there_and_comes_back_when_no_provider_is_left(
+    server: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert first_start.ensure_model() == "default → demo/demo"
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    route, _ = start()
+    assert [str(one) for one in Route.objects.all()] == [str(route)]
+    monkeypatch.delenv("OPENAI_API_KEY")
+    route.provider.delete()
+    assert first_start.ensure_model() == "default → demo/demo"

@@ -1,4 +1,4 @@
-"""`run_agent` prints what a model says beside its messages, above them."""
+"""`run_agent` prints what a model says beside its calls, above them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,3 +34,8 @@ def test_beside_a_word_and_beside_the_result(run: Ask) -> None:
 
 def test_nothing_twice(run: Ask) -> None:
     assert run({**result("It is 42."), "content": "It is 42."}) == "It is 42.\n"
+
+
+def test_beside_any_other_call(run: Ask) -> None:
+    listed = {**call("file", action="list", path="."), "content": "I look around."}
+    assert run(listed, result("Nothing.")).startswith("I look around.\n· file ")

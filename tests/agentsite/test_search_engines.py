@@ -37,7 +37,7 @@ def test_the_admin_keeps_the_key_and_shows_it_nowhere(browser: Client) -> None:
     ("fields", "words"),
     [
         ({"api_key": ""}, "This engine needs a key."),
-        ({"kind": "searxng", "api_key": ""}, "SearXNG needs the address"),
+        ({"kind": "searxng", "api_key": ""}, "SearXNG needs the URL of your server."),
         ({"name": "a b"}, "Enter a valid value."),
     ],
 )

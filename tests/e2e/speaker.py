@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.provider import PAUSE, FakeProvider, Reply, openai_call, openai_chunk, openai_result, sse
+from tests.provider import PAUSE, FakeProvider, Reply, openai_call, openai_chunk, openai_result, openai_text, sse
 
 WORDS = " ".join(f"word{number}" for number in range(100))
 
@@ -24,6 +24,17 @@ class Speaker:
         for number in range(pauses, 0, -1):
             reply.chunks.insert(len(reply.chunks) * number // (pauses + 1), PAUSE)
         self._provider.replies.append(reply)
+
+    def works(self, words: str, tool: str, **arguments: Any) -> None:
+        """Words, a pause in their middle, and a call."""
+        middle = len(words) // 2
+        first, second = (sse(openai_chunk({"content": part})) for part in (words[:middle], words[middle:]))
+        made = openai_call(tool, arguments, call_id=f"call_{len(self._provider.replies)}")
+        self._provider.replies.append(Reply(chunks=[*first, PAUSE, *second, *made.chunks]))
+
+    def chats(self, words: str) -> None:
+        """A reply without a call."""
+        self._provider.replies.append(openai_text(words))
 
     def thinks(self, thinking: str, then: str) -> None:
         """A thought, a pause in its middle, and a result."""

@@ -59,6 +59,25 @@ def test_thinking_streams_folded_and_stays_folded(chat: Chat, speaker):
     expect(chat.page.locator("#entries .thought > summary")).to_contain_text("Thought: Let me think")
 
 
+def test_words_beside_a_call_stream_and_then_stand_above_its_card(chat: Chat, speaker):
+    speaker.works("First I look which files are there, then I count them.", "file", action="list", path=".")
+    speaker.chats("I would say it is three.")
+    speaker.says("Three.", pauses=0)
+    chat.start("Count.", model="speaker")
+    words = chat.page.locator("#live [data-live=words]")
+    expect(words).to_contain_text("First I look which")
+    expect(chat.tool("file")).to_have_count(0)
+    speaker.goes_on()
+    expect(chat.result("Three.")).to_be_visible()
+    expect(words).to_have_count(0)
+    withdrawn = chat.page.locator(".withdrawn", has_text="Withdrawn")
+    for _ in ("as it came", "after a reload"):
+        card = chat.page.locator(".entry.tool_call")
+        expect(card.locator(".progress")).to_have_text("First I look which files are there, then I count them.")
+        expect(withdrawn.get_by_text("I would say it is three.")).to_be_visible()
+        chat.page.reload()
+
+
 def test_a_command_shows_its_output_while_it_runs(chat: Chat):
     command = f"echo first line; {WAIT}; echo last line"
     chat.start(script(call("shell", {"command": command}), result()))

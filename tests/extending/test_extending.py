@@ -14,7 +14,7 @@ from tests.extending.reminder import LONG_TASK, long_task
 from tests.server import ROOT
 from tools_app.hooks import base
 from tools_app.hooks.loading import plugins
-from tools_app.skills.installed import installed_skills, refused_skills
+from tools_app.skills.skill_files import installed_skills, refused_skills
 
 FOLDER = Path(__file__).parent
 _EXAMPLE = re.compile(r"`(tests/extending/[\w/.-]+)`:\n\n```\w+\n(.*?)```\n", re.DOTALL)

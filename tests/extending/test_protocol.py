@@ -109,7 +109,8 @@ def test_the_admin_offers_it_and_keeps_what_is_not_installed(install, admin_clie
         "enabled": "on",
         "base_url": "http://127.0.0.1:11434",
     }
-    history = {"breaker_changes-TOTAL_FORMS": 0, "breaker_changes-INITIAL_FORMS": 0}
+    inlines = ("breaker_changes", "learned_quirks")
+    history = {f"{name}-{kind}_FORMS": 0 for name in inlines for kind in ("TOTAL", "INITIAL")}
     add = {"name": "new", "protocol": "ollama_chat", **fields, **history}
     assert admin_client.post("/admin/llm_app/provider/add/", add).status_code == 302
     wrong = admin_client.post("/admin/llm_app/provider/add/", add | {"name": "other", "protocol": "telepathy"})

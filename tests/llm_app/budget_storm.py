@@ -1,4 +1,4 @@
-"""Many callers at once against one limit. As a program: two hundred, on whatever database `DATABASE_URL` names."""
+"""Many callers at once against one limit. As a program: two hundred, on the migrated database of `DATABASE_URL`."""
 
 import json
 import threading
@@ -59,8 +59,6 @@ def _call_at_once(model: Any, user: Any, count: int) -> int:
 
 if __name__ == "__main__":
     import django
-    from django.core.management import call_command
 
     django.setup()
-    call_command("migrate", verbosity=0)
     print(json.dumps(result(CALLERS)))

@@ -6,12 +6,10 @@ from typing import Any, TypeVar
 import pytest
 from django.db.models.functions import Now
 
-from llm_app.call import client
-from llm_app.call.llm_call import LLMCall, Recipient, References, StoredPrompt
-from llm_app.call.retry import Action
+from llm_app.call import Action, LLMCall, Recipient, References, StoredPrompt, client
 from llm_app.errors import LLMError
 from llm_app.models import CircuitBreaker, LLMLog, LogicalModel
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from llm_app.types import Delta, Message, Prompt, Purpose
 from tasks_app.events import event_loop
 from tests import factories, provider
@@ -24,6 +22,7 @@ class Watcher:
 
     def __init__(self) -> None:
         self.failures: list[tuple[str, Action, float]] = []
+        self.adaptions: list[str] = []
 
     def attempt(self) -> None:
         pass
@@ -33,6 +32,9 @@ class Watcher:
 
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
         self.failures.append((type(error).__name__, then, delay))
+
+    def adapted(self, sentence: str) -> None:
+        self.adaptions.append(sentence)
 
     def waiting(self, why: str) -> None:
         pass
@@ -56,7 +58,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 def complete(model: LogicalModel, watcher: Watcher | None = None, run: Callable[..., Any] = run, **fields: Any) -> str:
     """One call; returns its words, and saves its log as the engine does. Raises LLMError."""
-    call = LLMCall(purpose=Purpose.STEP, prompt_for=prompt_for, model=model.name, redactor=Redactor([]), **fields)
+    fields = {"prompt_for": prompt_for} | fields
+    call = LLMCall(purpose=Purpose.STEP, model=model.name, redactor=Redactor([]), **fields)
     completion = client.complete(call, observer=watcher or Watcher(), run=run)
     completion.save()
     return completion.result.content

@@ -1,8 +1,10 @@
 """Cases as data: what a provider says, and the turn or the error that comes of it. See `cases/<protocol>/*.yml`.
 
+Those in `cases/xml` are played in both protocols of the XML mode.
+
 What it says, in one of four ways: `says` (pieces of content), `deltas` (of chat completions), `events` (JSON, or text
 as it is), `body` (bytes as they are). What comes of it: `turn` (fields of the turn, those that are named; calls as
-[name, arguments]), `shown` (all that streamed of a message's text), `thought`, or `error`.
+[name, arguments]), what streamed (`shown` of a message's text, `told` of the words beside a call, `thought`), or `error`.
 """
 
 import json
@@ -22,6 +24,7 @@ from llm_app.types import Delta, LLMTurnResult, Prompt, ToolSpec
 from tests.provider import Reply, sse
 
 FOLDER = Path(__file__).with_name("cases")
+SHARED = {"xml": ["anthropic_xml", "openai_xml"]}  # folders whose cases several protocols have in common
 TOOLS = tuple(
     ToolSpec(name=name, description=f"The tool {name}.", parameters={"type": "object"})
     for name in ("message", "shell", "file", "plan")
@@ -42,6 +45,7 @@ class Case:
     quirks: dict[str, Any] = field(default_factory=dict)
     turn: dict[str, Any] | None = None
     shown: str | None = None
+    told: str | None = None
     thought: str | None = None
     error: str = ""
 
@@ -101,12 +105,14 @@ class Case:
         if "unreadable" not in (self.turn or {}):
             assert not turn.unreadable
         if self.shown is not None:
-            assert told(deltas, "text") == self.shown
+            assert streamed(deltas, "text") == self.shown
+        if self.told is not None:
+            assert streamed(deltas, "words") == self.told
         if self.thought is not None:
-            assert (turn.thinking.text if turn.thinking else "") == told(deltas, "thinking") == self.thought
+            assert (turn.thinking.text if turn.thinking else "") == streamed(deltas, "thinking") == self.thought
 
 
-def told(deltas: Iterable[Delta], kind: str) -> str:
+def streamed(deltas: Iterable[Delta], kind: str) -> str:
     return "".join(delta.text for delta in deltas if delta.kind == kind)
 
 
@@ -125,7 +131,8 @@ def all_cases() -> list[Case]:
     """Every case of every file."""
     found = []
     for path in sorted(FOLDER.glob("*/*.yml")):
-        found += [Case(protocol=path.parent.name, **fields) for fields in yaml.safe_load(path.read_text())]
+        for protocol in SHARED.get(path.parent.name, [path.parent.name]):
+            found += [Case(protocol=protocol, **fields) for fields in yaml.safe_load(path.read_text())]
     twice = [name for name, times in Counter(map(str, found)).items() if times > 1]
     assert not twice, f"two cases have the same name: {twice}"
     return found

@@ -1,4 +1,4 @@
-"""Many calls at once against a dead provider. As a program: a hundred, on whatever database `DATABASE_URL` names."""
+"""Many calls at once against a dead provider. As a program: a hundred, on the migrated database of `DATABASE_URL`."""
 
 import json
 import threading
@@ -61,8 +61,6 @@ def _call_at_once(model: Any, count: int) -> None:
 
 if __name__ == "__main__":
     import django
-    from django.core.management import call_command
 
     django.setup()
-    call_command("migrate", verbosity=0)
     print(json.dumps(rounds(100)))

@@ -9,9 +9,7 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.utils import timezone
 
-from llm_app.budgets import counters
-from llm_app.budgets.allowance import Allowance
-from llm_app.budgets.amounts import CallSize
+from llm_app.budgets import Allowance, CallSize, counters
 from llm_app.budgets.limits import binding_limits
 from llm_app.errors import BudgetExceeded
 from llm_app.models import Budget, LLMLog, Reservation, Spending

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from llm_app import errors
 from llm_app.breaker import changes
-from llm_app.call.retry import Action
+from llm_app.call import Action
 from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, LLMLog, Provider
 from tests.llm_app.conftest import Watcher, complete, cooldown_is_over, routed, run
 from tests.provider import Reply, openai_text

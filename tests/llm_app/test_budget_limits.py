@@ -9,10 +9,10 @@ from django.db import IntegrityError, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_app.budgets.amounts import Amount, CallSize, Unit
-from llm_app.budgets.limits import Counter, Limit, Scope, binding_limits
-from llm_app.budgets.periods import Period
-from llm_app.budgets.standing import Room, Standing
+from llm_app.budgets import CallSize, Limit, Period, Scope, Standing, Unit
+from llm_app.budgets.amounts import Amount
+from llm_app.budgets.limits import Counter, binding_limits
+from llm_app.budgets.standing import Room
 from llm_app.models import Budget
 
 NOON = datetime(2026, 12, 31, 12, tzinfo=UTC)

@@ -8,7 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from llm_app.text_calls import writing
-from llm_app.text_calls.whole_reply import read_reply
+from llm_app.text_calls.streams import PlainWords, XMLWords
+from llm_app.text_calls.whole_reply import read_reply, read_reply_in_xml
 from llm_app.text_calls.xml_calls import XMLCallStream
 from llm_app.types import ToolCall
 from tests.llm_app.protocol_case import all_cases
@@ -68,14 +69,51 @@ def test_a_call_with_words_after_it_is_never_run(call, after):
         assert not read_reply(f"{form(call)} {after.strip()}", TOOLS).calls
 
 
+plain_lines = st.lists(st.text(st.characters(exclude_characters="<>`~")).filter(str.strip), min_size=1, max_size=4)
+
+
+@given(plain_lines, calls)
+@settings(deadline=None)
+def test_in_the_xml_mode_words_may_come_before_the_block(lines, call):
+    words = "\n".join(lines)
+    reading = read_reply_in_xml(f"{words}\n{writing.xml_call(call)}\n", TOOLS)
+    assert reading.words == words.rstrip()
+    alone = read_reply(writing.xml_call(call), TOOLS)
+    assert (reading.calls, reading.origin) == (alone.calls, "xml")
+
+
+@given(plain_lines, calls, st.sampled_from(["```", "~~~~", "```xml"]), st.booleans())
+@settings(deadline=None)
+def test_in_the_xml_mode_a_block_in_a_fence_is_not_run(lines, call, fence, is_closed):
+    marks = fence.removesuffix("xml")
+    end = f"\n{marks}" if is_closed else ""
+    words = "\n".join(lines)
+    assert not read_reply_in_xml(f"{words}\n{fence}\n{writing.xml_call(call)}{end}", TOOLS).calls
+
+
+@given(plain_lines, calls, st.sampled_from(["> ", ">", "    ", "\t", "* ", "`"]))
+@settings(deadline=None)
+def test_in_the_xml_mode_a_block_that_begins_no_line_of_its_own_is_not_run(lines, call, before):
+    quoted = "\n".join(before + line for line in writing.xml_call(call).split("\n"))
+    assert not read_reply_in_xml("\n".join([*lines, quoted]), TOOLS).calls
+
+
+@given(plain_lines, calls, st.text(min_size=1).filter(str.strip))
+@settings(deadline=None)
+def test_in_the_xml_mode_a_block_with_words_after_it_is_not_run(lines, call, after):
+    words = "\n".join(lines)
+    assert not read_reply_in_xml(f"{words}\n{writing.xml_call(call)} {after}", TOOLS).calls
+
+
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_a_call_that_is_cut_off_is_never_run(data):
     """Whatever its form. Where several calls end apart from each other, those before the cut are whole."""
     reply = data.draw(st.sampled_from(REPLIES)).rstrip().removesuffix("```").rstrip()
-    whole = read_reply(reply, TOOLS).calls
-    found = read_reply(reply[: data.draw(st.integers(0, len(reply) - 1))], TOOLS).calls
-    assert found == whole[: len(found)]
+    part = reply[: data.draw(st.integers(0, len(reply) - 1))]
+    for read in (read_reply, read_reply_in_xml):
+        whole, found = read(reply, TOOLS).calls, read(part, TOOLS).calls
+        assert found == whole[: len(found)]
 
 
 @given(st.lists(st.sampled_from([*HARD, *"=[]{}:,"]), max_size=60).map("".join))
@@ -86,9 +124,10 @@ def test_noise_gives_no_call_and_no_exception(noise):
         f"<function_calls>{noise}",
         f'<function_calls><invoke name="plan">{noise}',
         f"<tool_call>{noise}",
+        f"So:\n{noise}\n<function_calls>{noise}",
     ):
-        reading = read_reply(text, TOOLS)
-        assert all(call.name in TOOLS for call in reading.calls)
+        for reading in (read_reply(text, TOOLS), read_reply_in_xml(text, TOOLS)):
+            assert all(call.name in TOOLS for call in reading.calls)
 
 
 @given(calls, st.lists(st.integers(0, 500), max_size=6))
@@ -149,12 +188,17 @@ def test_names_that_are_no_names_do_not_break_the_history():
         pytest.param("[TOOL_CALLS]" + "a" * 1_000_000, id="a long name"),
         pytest.param("```" * 300_000, id="fences"),
         pytest.param("<function=" * 100_000, id="functions"),
+        pytest.param("<function_calls>" * 60_000, id="blocks in a line"),
+        pytest.param("> <function_calls>\n" * 50_000, id="blocks in a quote"),
+        pytest.param("- " * 500_000, id="items of lists"),
+        pytest.param("`a" * 500_000, id="code in a line"),
     ],
 )
 def test_a_megabyte_is_read_in_linear_time(text):
     began = time.process_time()
     assert not read_reply(text, TOOLS).calls
-    assert time.process_time() - began < 1
+    assert not read_reply_in_xml(f"So:\n{text}", TOOLS).calls
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize("filler", ["x", "<", " ", "]", "<parameter>", "<![CDATA["])
@@ -164,4 +208,15 @@ def test_a_value_may_come_in_tiny_pieces(filler):
     began = time.process_time()
     for _ in range(100_000):
         stream.feed(filler)
+    assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize("filler", ["x", "<", " ", "\n", "`", "[", "<function_call", "\n  <function_call", "> "])
+@pytest.mark.parametrize("words", [PlainWords, XMLWords])
+def test_words_may_come_in_tiny_pieces(words, filler):
+    stream = words()
+    began = time.process_time()
+    for _ in range(100_000 // len(filler)):
+        for _delta in stream.feed(filler):
+            pass
     assert time.process_time() - began < 3

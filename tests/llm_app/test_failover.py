@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group
 
 from llm_app import errors
 from llm_app.breaker import changes
-from llm_app.call.retry import Action
+from llm_app.call import Action
 from llm_app.models import BreakerState, LLMLog, Provider, Route
 from tests.llm_app.conftest import Watcher, complete, routed, run
 from tests.provider import Reply, openai_text
@@ -13,6 +13,9 @@ from tests.provider import Reply, openai_text
 pytestmark = pytest.mark.django_db
 FINE = openai_text("fine")
 BUSY, DOWN, LOCKED, UNKNOWN = Reply(status=429), Reply(status=500), Reply(status=401), Reply(status=404)
+PAGE = Reply(chunks=[b"<html>Welcome!</html>"], content_type="text/html")
+FOREIGN = Reply(chunks=[b'{"status": "ok"}'], content_type="application/json")
+GARBLED = Reply(chunks=[b"data: {oops\n\n"])
 
 
 def sent(servers) -> list[int]:
@@ -25,7 +28,9 @@ def two(servers):
     return routed(servers[:2], min_calls=100)
 
 
-@pytest.mark.parametrize(("first", "calls"), [(BUSY, 1), (LOCKED, 1), (UNKNOWN, 1), (DOWN, 3)])
+@pytest.mark.parametrize(
+    ("first", "calls"), [(BUSY, 1), (LOCKED, 1), (UNKNOWN, 1), (DOWN, 3), (PAGE, 1), (FOREIGN, 1), (GARBLED, 1)]
+)
 def test_the_second_route_answers_where_the_first_does_not(first, calls, two, servers):
     servers[0].replies, servers[1].replies = [first], [FINE]
     assert complete(two) == "fine"
@@ -47,6 +52,10 @@ def test_a_refused_request_is_refused_everywhere(two, servers):
         (LOCKED, DOWN, errors.ProviderUnavailable),
         (UNKNOWN, UNKNOWN, errors.ModelNotFound),
         (UNKNOWN, LOCKED, errors.ProviderUnavailable),
+        (PAGE, FOREIGN, errors.UnreadableReply),
+        (GARBLED, LOCKED, errors.UnreadableReply),
+        (PAGE, DOWN, errors.ProviderUnavailable),
+        (DOWN, PAGE, errors.ProviderUnavailable),
     ],
 )
 def test_only_if_all_failed_alike_the_sentence_is_theirs(first, second, verdict, two, servers):

@@ -1,10 +1,15 @@
-"""A model gets the field for its output limit that its family takes, and a quirk of the route decides against that."""
+"""A model is sent the parameters that its family takes, as it takes them; what the route says itself decides."""
 
+import json
 from typing import Any
 
 import pytest
 
+from llm_app.adapters.base import RouteParameters
+from llm_app.call.families import quirks_of_family
 from llm_app.models import LLMLog, LogicalModel, Provider
+from llm_app.protocols import adapters
+from llm_app.types import Message, Prompt, Thinking, ToolCall, ToolSpec
 from tests import strict_provider
 from tests.llm_app.conftest import complete
 from tests.provider import FakeProvider, openai_text
@@ -19,14 +24,15 @@ def sent(model: LogicalModel, server: FakeProvider, name: str, **fields: Any) ->
     return server.received[-1].body
 
 
-@pytest.mark.parametrize("protocol", ["openai_native", "json_schema"])
+@pytest.mark.parametrize("protocol", ["openai_native", "openai_xml", "json_schema"])
 @pytest.mark.parametrize("name", NEW)
 def test_a_family_that_refuses_max_tokens_does_not_get_it(
     name: str, protocol: str, model: LogicalModel, servers: list[FakeProvider]
 ) -> None:
     servers[0].replies = [strict_provider.like_gpt_5(lambda received: openai_text("Hello."))]
     Provider.objects.update(protocol=protocol)
-    assert sent(model, servers[0], name, quirks={"strict_tools": True})["max_completion_tokens"] == 8_192
+    body = sent(model, servers[0], name, temperature=0.2, extra_body={"top_p": 0.9}, quirks={"strict_tools": True})
+    assert body["max_completion_tokens"] == 8_192
     assert LLMLog.objects.get().status == "succeeded"
 
 
@@ -42,3 +48,159 @@ def test_a_quirk_of_the_route_decides(name: str, field: str, model: LogicalModel
     servers[0].replies = [openai_text("Hello.")]
     body = sent(model, servers[0], name, quirks={"max_tokens_field": field})
     assert {"max_tokens", "max_completion_tokens"} & body.keys() == {field}
+
+
+# --- what a family is sent beside that, as its adapter writes it ---------------------------------------------------
+
+TOOL = ToolSpec(name="shell", description="Runs.", parameters={"type": "object", "properties": {}})
+HELLO = Message(role="user", content="Hello.")
+SAMPLING = {"temperature", "top_p", "top_k"}
+
+
+def head(protocol: str, name: str, tools: tuple[ToolSpec, ...] = (TOOL,), **fields: Any) -> dict[str, Any]:
+    """The body of a request to a model, as a route without quirks of its own makes it."""
+    quirks = quirks_of_family(protocol, name) | fields.pop("quirks", {})
+    messages = fields.pop("messages", [HELLO])
+    parameters = RouteParameters.from_json({"model": name, "max_tokens": 4_000, "quirks": quirks, **fields})
+    body = adapters()[protocol].body(Prompt(system="Be brief.", tools=tools, messages=messages), parameters)
+    return dict(json.loads(body))
+
+
+@pytest.mark.parametrize("name", ["gpt-4.1", "gpt-4o-mini", "openai/gpt-5", "gpt-5.2", "gpt-5.6-terra"])
+def test_gpt_is_asked_for_exactly_one_call(name: str) -> None:
+    body = head("openai_native", name)
+    assert (body["parallel_tool_calls"], body["tool_choice"]) == (False, "required")
+
+
+@pytest.mark.parametrize("name", ["o1", "o3-mini", "o4-mini-2025-04-16"])
+def test_the_o_series_is_not_sent_parallel_tool_calls_which_it_refuses(name: str) -> None:
+    assert "parallel_tool_calls" not in head("openai_native", name)
+
+
+@pytest.mark.parametrize("name", ["gemini-2.5-pro", "deepseek-reasoner", "kimi-k2.6", "qwen3.6-plus", "a-model"])
+def test_who_may_refuse_a_forced_call_is_not_forced(name: str) -> None:
+    assert not {"parallel_tool_calls", "tool_choice"} & head("openai_native", name).keys()
+
+
+@pytest.mark.parametrize("protocol", ["openai_native", "anthropic_native"])
+def test_without_tools_nothing_is_said_of_their_use(protocol: str) -> None:
+    name = "gpt-5.6" if protocol == "openai_native" else "claude-opus-4-5"
+    assert not {"parallel_tool_calls", "tool_choice", "reasoning_effort"} & head(protocol, name, ()).keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "effort"),
+    [("gpt-5", "medium"), ("gpt-5.1", "medium"), ("o4-mini", "medium"), ("gemini-3-pro", "medium")]
+    + [("gpt-5.2", None), ("gpt-5.5", None), ("gpt-4.1", None), ("gpt-5-chat-latest", None)]
+    + [("gpt-5.6-terra", "none"), ("gpt-5.10", "none"), ("gpt-6", "none")],
+)
+def test_a_thinking_budget_becomes_the_effort_that_a_family_takes_beside_tools(name: str, effort: str | None) -> None:
+    assert head("openai_native", name, thinking_budget=5_000).get("reasoning_effort") == effort
+
+
+def test_the_newest_gpt_must_be_told_not_to_think_beside_tools() -> None:
+    body = head("openai_native", "gpt-5.6-terra", extra_body={"reasoning_effort": "high"})
+    assert body["reasoning_effort"] == "none"
+
+
+@pytest.mark.parametrize("name", ["gpt-5-chat-latest", "gpt-4.1", "kimi-k2-0905-preview", "moonshot-v1-8k"])
+def test_who_takes_a_temperature_gets_it(name: str) -> None:
+    assert head("openai_native", name, temperature=0.3)["temperature"] == 0.3
+
+
+@pytest.mark.parametrize("name", ["kimi-k2.5", "kimi-k3", "moonshotai/kimi-k2-thinking"])
+def test_kimi_fixes_its_sampling_while_it_thinks(name: str) -> None:
+    assert not SAMPLING & head("openai_native", name, temperature=0.3, extra_body={"top_p": 0.9}).keys()
+
+
+@pytest.mark.parametrize("name", ["deepseek-reasoner", "deepseek-v4-pro", "kimi-k2.5"])
+def test_thinking_goes_back_with_its_call_to_who_needs_it(name: str) -> None:
+    thought = Thinking(text="Hm.", protocol="openai", model=name)
+    call = Message(role="assistant", thinking=thought, tool_call=ToolCall(id="c", name="shell", arguments="{}"))
+    result = Message(role="tool", content="a", tool_call_id="c")
+    body = head("openai_native", name, messages=[HELLO, call, result])
+    assert body["messages"][2]["reasoning_content"] == "Hm."
+
+
+@pytest.mark.parametrize("name", ["claude-sonnet-4-5-20250929", "anthropic/claude-opus-4.8", "claude-3-5-haiku-latest"])
+def test_claude_is_asked_for_exactly_one_call(name: str) -> None:
+    assert head("anthropic_native", name)["tool_choice"] == {"type": "any", "disable_parallel_tool_use": True}
+
+
+@pytest.mark.parametrize(
+    ("name", "budget"), [("claude-sonnet-4-5", 5_000), ("claude-opus-5", None), ("claude-fable-5", None)]
+)
+def test_a_claude_that_thinks_cannot_be_forced_to_call(name: str, budget: int | None) -> None:
+    body = head("anthropic_native", name, thinking_budget=budget)
+    assert body["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": True}
+
+
+def test_another_server_of_anthropics_protocol_is_sent_no_tool_choice() -> None:
+    assert "tool_choice" not in head("anthropic_native", "glm-4.6")
+
+
+def test_where_tools_are_described_in_the_prompt_there_is_no_tool_choice() -> None:
+    assert "tool_choice" not in head("anthropic_xml", "claude-sonnet-4-5")
+
+
+NEW_CLAUDE = [
+    "claude-opus-4-7",
+    "anthropic.claude-opus-4-8-v1:0",
+    "claude-sonnet-5",
+    "claude-opus-5-5",
+    "claude-fable-5",
+]
+OLD_CLAUDE = ["claude-opus-4-20250514", "claude-opus-4-6", "claude-sonnet-4-5-20250929", "claude-haiku-4-5"]
+
+
+@pytest.mark.parametrize("protocol", ["anthropic_native", "anthropic_xml"])
+@pytest.mark.parametrize("name", NEW_CLAUDE)
+def test_a_new_claude_thinks_adaptively_and_takes_no_sampling(name: str, protocol: str) -> None:
+    body = head(protocol, name, thinking_budget=20_000, temperature=0.2, extra_body={"top_p": 0.9, "top_k": 4})
+    assert body["thinking"].items() >= {"type": "adaptive", "display": "summarized"}.items()
+    assert body["output_config"] == {"effort": "high"}
+    assert not SAMPLING & head(protocol, name, temperature=0.2, extra_body={"top_p": 0.9}).keys()
+
+
+@pytest.mark.parametrize("name", OLD_CLAUDE)
+def test_an_older_claude_has_a_budget_and_takes_a_temperature(name: str) -> None:
+    body = head("anthropic_native", name, thinking_budget=2_000, temperature=0.2)
+    assert (body["thinking"], "temperature" in body) == ({"type": "enabled", "budget_tokens": 2_000}, False)
+    assert head("anthropic_native", name, temperature=0.2)["temperature"] == 0.2
+
+
+def test_adaptive_thinking_goes_with_a_history_of_another_model() -> None:
+    call = Message(role="assistant", tool_call=ToolCall(id="c", name="shell", arguments="{}"))
+    result = Message(role="tool", content="a", tool_call_id="c")
+    body = head("anthropic_native", "claude-opus-4-8", thinking_budget=2_000, messages=[HELLO, call, result])
+    assert body["thinking"]["type"] == "adaptive"
+
+
+@pytest.mark.parametrize("name", ["gpt-5.2", "claude-opus-5", "gemini/gemini-2.5-pro"])
+def test_litellm_has_a_table_of_its_own(name: str) -> None:
+    assert quirks_of_family("litellm", name) == {}
+
+
+def test_what_the_route_says_itself_decides() -> None:
+    quirks = {"tool_choice": "auto", "parallel_tool_calls": True, "unsupported": []}
+    body = head("openai_native", "gpt-5", quirks=quirks, temperature=0.2)
+    assert (body["tool_choice"], body["temperature"], "parallel_tool_calls" in body) == ("auto", 0.2, False)
+    body = head("openai_native", "gpt-5", extra_body={"tool_choice": "none", "parallel_tool_calls": True})
+    assert (body["tool_choice"], body["parallel_tool_calls"]) == ("none", True)
+    body = head("anthropic_native", "claude-opus-4-5", extra_body={"tool_choice": {"type": "auto"}})
+    assert body["tool_choice"] == {"type": "auto"}
+
+
+@pytest.mark.parametrize(
+    ("name", "reasons", "has_phases"),
+    [("gpt-5.6", True, True), ("gpt-5.1", True, False), ("o4-mini", True, False), ("gpt-4.1", False, False)],
+)
+def test_over_responses_a_model_that_reasons_is_asked_for_its_reasoning_and_no_other(
+    name: str, reasons: bool, has_phases: bool
+) -> None:
+    """Source: "Encrypted content is not supported with this model", github.com/ShishirPatil/gorilla/pull/1150."""
+    call = ToolCall(id="call_1", name="shell", arguments="{}")
+    messages = [HELLO, Message(role="assistant", content="I look.", tool_call=call)]
+    sent = head("openai_responses", name, messages=messages, temperature=0.5, thinking_budget=2000)
+    assert ("include" in sent, "reasoning" in sent, "temperature" in sent) == (reasons, reasons, not reasons)
+    assert ("phase" in sent["input"][1]) == has_phases

@@ -13,7 +13,7 @@ BLIND = RouteParameters(model="m", max_tokens=100)
 CHART = Picture(path="chart.png", media_type="image/png", width=800, height=600, data="Q0hBUlQ=")
 PHOTO = Picture(path="photo.jpg", media_type="image/jpeg", width=40, height=30, data="UEhPVE8=")
 CALL = ToolCall(id="call_1", name="file", arguments='{"action":"read","path":"chart.png"}')
-PROTOCOLS = ["openai_native", "litellm", "json_schema", "anthropic_native", "anthropic_xml"]
+PROTOCOLS = ["openai_native", "openai_xml", "litellm", "json_schema", "anthropic_native", "anthropic_xml"]
 
 
 def conversation():
@@ -26,11 +26,14 @@ def conversation():
     ]
 
 
-def sent(protocol, parameters, messages=None):
+def body(protocol, parameters, messages=None):
     tools = [ToolSpec(name="file", description="Files.", parameters={"type": "object", "properties": {}})]
     prompt = Prompt(system="You.", tools=tools, messages=conversation() if messages is None else messages)
-    body = json.loads(adapter_for(protocol).body(prompt, parameters))
-    return [message for message in body["messages"] if message["role"] != "system"]
+    return json.loads(adapter_for(protocol).body(prompt, parameters))
+
+
+def sent(protocol, parameters, messages=None):
+    return [message for message in body(protocol, parameters, messages)["messages"] if message["role"] != "system"]
 
 
 def openai(picture):
@@ -62,8 +65,20 @@ def test_openai_takes_the_pictures_of_a_result_right_after_it(protocol):
     assert onward == {"role": "user", "content": "Go on."}
 
 
+def test_responses_take_pictures_as_parts_of_a_message_and_of_a_result():
+    person, _, _, result, _ = body("openai_responses", SEES)["input"]
+    chart = {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{CHART.data}"}
+    assert person["content"][:3] == [_text("Look."), _text(label(CHART)), chart]
+    assert result["output"] == [_text("chart.png is a picture."), _text(label(CHART)), chart]
+
+
+def _text(text):
+    return {"type": "input_text", "text": text}
+
+
 def test_a_result_in_words_has_its_pictures_beside_them():
     assert sent("json_schema", SEES)[3]["content"][1:] == openai(CHART)
+    assert sent("openai_xml", SEES)[3]["content"][1:] == openai(CHART)
     assert sent("anthropic_xml", SEES)[3]["content"][1:] == anthropic(CHART)
 
 

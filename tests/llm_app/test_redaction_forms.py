@@ -13,7 +13,7 @@ from django.utils.html import escape
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 
 VALUES = {
     "token": "ghp_0a1B2c3D4e5F6g7H8i9J",

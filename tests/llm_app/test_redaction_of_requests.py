@@ -6,8 +6,8 @@ import pytest
 
 from llm_app.adapters.base import RouteParameters
 from llm_app.adapters.openai_native import OpenAINative
+from llm_app.redaction import Redactor
 from llm_app.redaction.prompt import redacted_prompt, with_spans
-from llm_app.redaction.redactor import Redactor
 from llm_app.redaction.turn import redacted_turn
 from llm_app.types import LLMTurnResult, Message, Picture, Prompt, Thinking, ToolCall
 

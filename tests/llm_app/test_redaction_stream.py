@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from llm_app.redaction.redactor import Redactor
-from llm_app.redaction.stream import StreamRedactor
+from llm_app.redaction import Redactor, StreamRedactor
 
 SECRETS = [
     ("TOKEN", "ghp_0a1B2c3D4e5F6g7H8i9J"),

@@ -62,7 +62,7 @@ def test_the_real_tools_need_only_keywords_that_every_server_knows():
     ("tool", "arguments", "fits"),
     [
         ("message", {"type": "result", "text": "Done.", "suggestions": ["a"]}, True),
-        ("message", {"type": "result", "text": "Done.", "options": None}, True),
+        ("message", {"type": "result", "text": "Done.", "options": None}, False),
         ("message", {"type": "shout", "text": "Done."}, False),
         ("message", {"text": "Done."}, False),
         ("message", {"type": "info", "text": "Done.", "loud": True}, False),

@@ -9,9 +9,10 @@ from llm_app.adapters.base import Adapter, RouteParameters
 from llm_app.cache_boundary import MARKER
 from llm_app.protocols import adapter_for
 from llm_app.types import Message, Prompt, Thinking, ToolCall
+from tests.contracts.openai_tools import bad_reply_schema
 from tests.llm_app.protocol_case import TOOLS
 
-OWN = ("openai_native", "anthropic_native", "anthropic_xml", "json_schema")
+OWN = ("openai_native", "openai_responses", "openai_xml", "anthropic_native", "anthropic_xml", "json_schema")
 SIGNED = {"type": "thinking", "thinking": "hm", "signature": "s"}
 HIDDEN = {"type": "redacted_thinking", "data": "XYZ"}
 
@@ -99,6 +100,14 @@ def test_in_xml_calls_and_results_are_text_and_no_tools_are_sent():
     assert "tools" not in sent
 
 
+def test_in_xml_over_chat_completions_the_messages_say_the_same():
+    history = (user("go"), call(content="I look."), result())
+    sent, other = body("openai_xml", *history), body("anthropic_xml", *history)
+    texts = [(message["role"], message["content"][0]["text"]) for message in other["messages"]]
+    assert [(message["role"], message["content"]) for message in sent["messages"][1:]] == texts
+    assert "tools" not in sent
+
+
 def test_in_json_calls_and_results_are_text_and_a_schema_is_sent():
     sent = body("json_schema", user("go"), call(), result())
     assert sent["messages"][2:] == [
@@ -126,6 +135,46 @@ def test_an_empty_reply_is_not_sent(protocol):
 def test_without_tools_nothing_is_said_of_tools(protocol):
     sent = json.loads(adapter_for(protocol).body(Prompt(system="s", tools=(), messages=[user("a")]), parameters()))
     assert not sent.keys() & {"tools", "response_format", "tool_choice"}
+
+
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA==", "new_field": [1.5]}
+
+
+def test_responses_have_items_and_nothing_is_kept_at_the_provider():
+    own = thought("openai_responses", "m", REASONING)
+    quirks = {"encrypted_reasoning": True, "parallel_tool_calls": False, "tool_choice": "required"}
+    sent = body("openai_responses", user("go"), call(1, "I look.", own), result(), user("on"), quirks=quirks)
+    assert sent["input"] == [
+        {"role": "user", "content": "go"},
+        REASONING,
+        {"role": "assistant", "content": "I look."},
+        {"type": "function_call", "call_id": "call_1", "name": "shell", "arguments": '{"a": "x"}'},
+        {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
+        {"role": "user", "content": "on"},
+    ]
+    assert (sent["instructions"], sent["store"], sent["stream"]) == ("stabledynamic", False, True)
+    assert (sent["max_output_tokens"], sent["include"]) == (4000, ["reasoning.encrypted_content"])
+    assert (sent["tool_choice"], sent["parallel_tool_calls"]) == ("required", False)
+    named = {"type": "function", "name": "message", "description": "The tool message."}
+    assert sent["tools"][0] == named | {"parameters": {"type": "object"}, "strict": False}
+
+
+@pytest.mark.parametrize("other", [thought("openai_responses", "n", REASONING), thought("openai", "m", REASONING)])
+def test_reasoning_of_others_does_not_go_back_in_responses(other):
+    sent = body("openai_responses", user("go"), call(1, "I look.", other), result())
+    assert REASONING not in sent["input"]
+    assert "include" not in sent
+
+
+def test_a_route_of_responses_sets_the_effort_but_neither_keeps_nor_cuts_anything_at_the_provider():
+    quirks = {"thinking_effort_field": "reasoning.effort", "unsupported": ["temperature"], "phases": True}
+    extra = {"store": True, "truncation": "auto", "previous_response_id": "r", "reasoning": {"summary": "auto"}}
+    given = {"thinking_budget": 4000, "temperature": 0.5, "max_tokens": 1, "extra_body": extra, "quirks": quirks}
+    sent = body("openai_responses", user("go"), call(1, "I look."), result(), **given)
+    assert sent["reasoning"] == {"summary": "auto", "effort": "medium"}
+    assert (sent["store"], sent["max_output_tokens"]) == (False, 16)
+    assert not sent.keys() & {"truncation", "previous_response_id", "temperature"}
+    assert sent["input"][1] == {"role": "assistant", "content": "I look.", "phase": "commentary"}
 
 
 # --- bytes --------------------------------------------------------------------------------------------------------
@@ -220,6 +269,37 @@ def test_thinking_goes_back_in_the_field_that_a_route_names():
 
 
 # --- what a route adds --------------------------------------------------------------------------------------------
+
+
+def test_a_signature_goes_back_beside_its_call_and_only_unchanged():
+    signed = {"extra_content": {"google": {"thought_signature": "s"}}}
+    placeholder = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+
+    def sent(thinking: Thinking, arguments: str = "{}", **quirks: Any) -> Any:
+        message = call(thinking=thinking, arguments=arguments)
+        return body("openai_native", user("go"), message, quirks=quirks)["messages"][2]["tool_calls"][0]
+
+    assert sent(thought("openai", "m", signed))["extra_content"] == signed["extra_content"]
+    assert "extra_content" not in sent(thought("openai", "another", signed))
+    assert "extra_content" not in sent(thought("openai"))
+    for thinking, arguments in ((thought("anthropic", "m", SIGNED), "{}"), (thought("openai", "m", signed), "{half")):
+        assert sent(thinking, arguments, thought_signatures=True)["extra_content"] == placeholder
+
+
+def test_a_call_id_that_is_too_long_for_the_provider_is_shortened_in_call_and_result():
+    made = ToolCall(id="c" * 41, name="shell", arguments="{}")
+    history = (user("go"), Message(role="assistant", tool_call=made), Message(role="tool", tool_call_id="c" * 41))
+    asked = [body("openai_native", *history, quirks={"call_id_most": most})["messages"] for most in (40, 41)]
+    ids = [{messages[2]["tool_calls"][0]["id"], messages[3]["tool_call_id"]} for messages in asked]
+    assert [len(found) for found in ids] == [1, 1]
+    assert [len(found.pop()) for found in ids] == [40, 41]
+
+
+def test_the_schema_of_a_reply_can_have_an_object_at_its_root():
+    sent = body("json_schema", user("go"), quirks={"schema_root": "object"})["response_format"]["json_schema"]
+    assert bad_reply_schema(sent, "response_format") is None
+    assert sent["schema"]["properties"]["tool"] == {"type": "string", "enum": [tool.name for tool in TOOLS]}
+    assert bad_reply_schema(body("json_schema", user("go"))["response_format"]["json_schema"], "x") is not None
 
 
 def test_quirks_of_a_route():

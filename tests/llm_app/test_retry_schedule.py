@@ -3,7 +3,8 @@
 import pytest
 
 from llm_app import errors
-from llm_app.call.retry import Action, decide_retry
+from llm_app.call import Action
+from llm_app.call.retry import decide_retry
 
 RETRY, NEXT, GIVE_UP, FAIL = Action.RETRY, Action.NEXT_ROUTE, Action.GIVE_UP, Action.FAIL
 FAULTS = [
@@ -11,7 +12,6 @@ FAULTS = [
     errors.ProviderTimeout,
     errors.ServerError,
     errors.StreamCut,
-    errors.UnreadableReply,
 ]
 
 
@@ -48,7 +48,9 @@ def test_jitter_makes_a_wait_up_to_a_quarter_longer_never_shorter(jitter, waited
     assert after(errors.Overloaded(retry_after=8), 1, has_next=False, jitter=jitter) == (RETRY, pytest.approx(waited))
 
 
-@pytest.mark.parametrize("error", [errors.AuthenticationFailed, errors.ModelNotFound, errors.CircuitOpen])
+@pytest.mark.parametrize(
+    "error", [errors.AuthenticationFailed, errors.ModelNotFound, errors.UnreadableReply, errors.CircuitOpen]
+)
 @pytest.mark.parametrize(("has_next", "then"), [(True, NEXT), (False, GIVE_UP)])
 def test_what_only_an_administrator_or_time_can_mend_is_left_for_the_next_route(error, has_next, then):
     assert after(error(), 1, has_next) == (then, 0.0)

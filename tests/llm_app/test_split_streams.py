@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from llm_app.transport.sse import ServerEvent, SSEDecoder
-from tests.llm_app.protocol_case import Case, all_cases, folded, told
+from tests.llm_app.protocol_case import Case, all_cases, folded, streamed
 from tests.provider import openai_chunk, sse
 
 STREAMS = [case for case in all_cases() if not case.error and case.content_type == "text/event-stream"]
@@ -48,8 +48,9 @@ def test_words_may_be_split_anywhere(data):
     turn, deltas = folded(case.parser(), events([case.raw]))
     turn_of_pieces, deltas_of_pieces = folded(other.parser(), events([other.raw]))
     assert turn_of_pieces == turn
-    assert told(deltas_of_pieces, "text") == told(deltas, "text")
-    assert told(deltas_of_pieces, "thinking") == told(deltas, "thinking")
+    assert streamed(deltas_of_pieces, "text") == streamed(deltas, "text")
+    assert streamed(deltas_of_pieces, "words") == streamed(deltas, "words")
+    assert streamed(deltas_of_pieces, "thinking") == streamed(deltas, "thinking")
 
 
 def test_words_may_be_split_at_each_place_around_a_tag():

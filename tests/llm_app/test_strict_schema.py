@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from llm_app.adapters.strict_schema import strict_form
+from llm_app.adapters.schema_forms import strict_form
 from llm_app.protocols import adapter_for
 from llm_app.types import Prompt, ToolSpec
 from tests.llm_app.test_requests import parameters
@@ -49,6 +49,35 @@ def test_what_fits_it_fits_the_schema():
 )
 def test_what_strict_mode_cannot_say_has_no_strict_form(part):
     assert strict_form({"type": "object", "properties": {"p": part}, "required": ["p"]}) is None
+
+
+def test_where_null_says_that_a_field_is_left_out_every_optional_field_may_be_null():
+    count = {"type": "integer", "default": 5, "description": "How many."}
+    given = {"type": "object", "properties": {"a": {"type": "string"}, "n": count}, "required": ["a"]}
+    assert strict_form(given) is None
+    strict = strict_form(given, null_is_none=True)
+    assert strict is not None
+    assert strict["required"] == ["a", "n"]
+    assert strict["properties"]["n"] == {
+        "description": "How many.",
+        "anyOf": [{"type": "integer"}, {"type": "null"}],
+    }
+
+
+def test_an_object_that_may_be_null_keeps_its_fields():
+    part = {"type": ["object", "null"], "properties": {"n": {"type": "integer"}}, "required": ["n"], "description": "d"}
+    given = {"type": "object", "properties": {"p": part}, "required": ["p"]}
+    fields = {"properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+    assert strict_form(given, null_is_none=True)["properties"]["p"] == {
+        "description": "d",
+        "anyOf": [{"type": "object", **fields}, {"type": "null"}],
+    }
+
+
+def test_a_list_of_values_that_may_be_null_keeps_their_type():
+    given = {"type": "object", "properties": {"p": {"type": ["array", "null"], "items": {"type": "string"}}}}
+    values = {"type": "array", "items": {"type": "string"}}
+    assert strict_form(given, null_is_none=True)["properties"]["p"] == {"anyOf": [values, {"type": "null"}]}
 
 
 @pytest.mark.parametrize("protocol", ["openai_native", "anthropic_native"])

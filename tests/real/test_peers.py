@@ -23,7 +23,7 @@ from tests.server import Server
 from tests.waiting import until
 
 pytestmark = pytest.mark.real
-PROTOCOLS = ("openai_native", "anthropic_native", "anthropic_xml", "json_schema")
+PROTOCOLS = ("openai_native", "openai_xml", "anthropic_native", "anthropic_xml", "json_schema")
 ENDS = {"max_iterations", "no_tool_call", "tool_loop"}
 ASKED = 20
 

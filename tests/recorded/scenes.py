@@ -164,7 +164,7 @@ def _interjections(stage: Stage) -> None:
         services.post_message(stage.session, stage.owner, "Wait, one more thing.")
 
     def has_said_something(task: Task) -> bool:
-        shown = event_loop.submit(stream_buffer.store.read(task.pk)).result(10)
+        shown = event_loop.submit(stream_buffer.store.chunks_of(task.pk)).result(10)
         return stage.provider.stalling.is_set() and bool(shown)
 
     def runs_a_command(task: Task) -> bool:

@@ -10,8 +10,7 @@ from llm_app.models import Secret
 from tasks_app import secrets, services
 from tasks_app.errors import SecretNameTaken
 from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
-from tasks_app.record import Draft
-from tasks_app.record.append import append
+from tasks_app.record import Draft, append_entries
 from tests import factories
 
 VALUE = "hunter2-hunter2"
@@ -27,7 +26,7 @@ def said(session, task, *texts):
 
     drafts = [Draft(context_type=ContextType.USER_MESSAGE, content=text) for text in texts]
     with transaction.atomic():
-        return append(session, task, drafts)
+        return append_entries(session, task, drafts)
 
 
 def test_the_places_are_the_owners_newest_first(session, task, alice, charlie):

@@ -37,11 +37,11 @@ class Team:
         self.workers.append(worker)
         return worker
 
-    def end(self) -> None:
-        for worker in self.workers:
+    def end_workers(self) -> None:
+        while self.workers:
+            worker = self.workers.pop()
             worker.kill()
             worker.wait()
-        self.server.kill()
 
 
 @contextmanager
@@ -81,8 +81,28 @@ def postgres(migrated: str) -> Iterator[str]:
         yield f"{POSTGRES}/{name}"
 
 
+@pytest.fixture(scope="module")
+def shared_team(migrated: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    with database(migrated) as name, redis_database() as url:
+        with started(f"{POSTGRES}/{name}", url, tmp_path_factory.mktemp("team")) as running:
+            yield running
+
+
+@pytest.fixture
+def team(shared_team: Team) -> Iterator[Team]:
+    """One web for the tests of a module, as it is slow to start; each starts workers of its own, which end with it."""
+    yield shared_team
+    shared_team.end_workers()
+
+
 @pytest.fixture
 def redis_url() -> Iterator[str]:
+    with redis_database() as url:
+        yield url
+
+
+@contextmanager
+def redis_database() -> Iterator[str]:
     """The address of a numbered database of Redis that was empty, and is again afterwards."""
     for number in range(1, 16):
         client = redis.Redis.from_url(f"{REDIS}/{number}", socket_connect_timeout=2)
@@ -98,7 +118,8 @@ def redis_url() -> Iterator[str]:
 
 
 @pytest.fixture
-def team(postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Team]:
+def own_team(postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Team]:
+    """For a test that breaks it."""
     with started(postgres, redis_url, tmp_path) as running:
         yield running
 
@@ -128,4 +149,5 @@ def started(postgres: str, redis_url: str, tmp_path: Path) -> Iterator[Team]:
         server.start()
         yield running
     finally:
-        running.end()
+        running.end_workers()
+        running.server.kill()

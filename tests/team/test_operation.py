@@ -59,15 +59,15 @@ def test_ready_only_with_a_worker_and_the_doctor_agrees(team: Any) -> None:
     until(lambda: probe(team, "/readyz")[0] == 503, 5)
 
 
-def test_without_the_database_it_is_alive_and_not_ready(team: Any) -> None:
-    name = team.server.environment["DATABASE_URL"].rsplit("/", 1)[1]
+def test_without_the_database_it_is_alive_and_not_ready(own_team: Any) -> None:
+    name = own_team.server.environment["DATABASE_URL"].rsplit("/", 1)[1]
     with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as connection:
         connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
-    assert probe(team, "/healthz")[0] == 200
-    status, body = probe(team, "/readyz")
+    assert probe(own_team, "/healthz")[0] == 200
+    status, body = probe(own_team, "/readyz")
     assert (status, body["checks"]["database"]) == (503, "not ok")
-    doctor = manage(team, "doctor")
+    doctor = manage(own_team, "doctor")
     assert doctor.returncode == 1
     assert "The database cannot be reached" in doctor.stdout
 
@@ -81,7 +81,7 @@ def test_a_configuration_is_applied_on_postgresql_and_a_second_time_changes_noth
 
 def test_servers_that_start_together_apply_a_file_once(team: Any, tmp_path: Any) -> None:
     path = tmp_path / "shared.yml"
-    path.write_text("roles: [{name: a}, {name: b}]\nusers: [{username: ada, password: pw, roles: [a]}]\n")
+    path.write_text("roles: [{name: b}, {name: c}]\nusers: [{username: bea, password: pw, roles: [b]}]\n")
     start = "import django; django.setup()\nfrom agentsite.configuration import apply_at_start\nprint(len(apply_at_start()))"
     environment = team.server.environment | {"AGENTSITE_CONFIG": str(path)}
     starts = [

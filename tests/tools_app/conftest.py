@@ -9,8 +9,8 @@ import pytest
 
 from tools_app.contract import ToolContext, ToolResult, coerce, registry
 from tools_app.files import Workspace
-from tools_app.network.policy import NetworkPolicy
-from tools_app.sandbox.base import Command, Outcome
+from tools_app.network import NetworkPolicy
+from tools_app.sandbox import Command, Outcome
 
 Call = Callable[..., Awaitable[ToolResult]]
 
@@ -45,6 +45,7 @@ def tool_context(workspace: Workspace, reported: list[str]) -> ToolContext:
         workspace=workspace,
         sandbox=NoSandbox(),
         network=NetworkPolicy(),
+        page_bytes=100_000,
         report=reported.append,
         started=lambda started: None,
     )

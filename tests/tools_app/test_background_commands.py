@@ -12,7 +12,7 @@ from tools_app import held_resources
 from tools_app.contract import ToolContext
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, workspace_owner
-from tools_app.sandbox.base import Started
+from tools_app.sandbox import Started
 from tools_app.sandbox.choice import strongest
 from tools_app.shell import background_jobs as room
 from tools_app.shell.background_jobs import jobs

@@ -11,8 +11,8 @@ from aiohttp import web
 from aiohttp.test_utils import BaseTestServer, TestServer
 
 from tools_app.errors import FetchFailed
-from tools_app.network.fetch import Fetched, fetch
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import Fetched, NetworkPolicy
+from tools_app.network.fetch import fetch
 
 MB = 1024**2
 

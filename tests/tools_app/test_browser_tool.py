@@ -22,8 +22,8 @@ from tools_app.browser.program import chromium_path
 from tools_app.contract import Danger, Target, ToolContext, ToolResult, ToolVisibility, coerce, registry
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, PageLost, ToolError
 from tools_app.files import Workspace
-from tools_app.network.policy import NetworkPolicy
-from tools_app.sandbox.base import Started
+from tools_app.network import NetworkPolicy
+from tools_app.sandbox import Started
 
 pytestmark = pytest.mark.skipif(not chromium_path(), reason="no Chromium is installed")
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -142,6 +143,29 @@ json_values = st.recursive(
     max_leaves=12,
 )
 names = st.sampled_from([*Everything.model_fields, "other"])
+
+
+class Optional(Arguments):
+    """Members that may be left out, but that are never null."""
+
+    flag: bool = False
+    count: int = Field(3, ge=1)
+    kind: Literal["a", "b"] = "a"
+    points: list[Point] = []
+
+
+@pytest.mark.parametrize("null", [None, "null"])
+@pytest.mark.parametrize("name", ["flag", "count", "kind", "points"])
+def test_null_for_an_argument_that_may_be_left_out_leaves_it_out(name, null):
+    tool = replace(TOOL, arguments=Optional)
+    assert coerce.read_arguments(tool, json.dumps({name: null})) == Optional()
+
+
+def test_null_is_left_out_of_members_of_members_too_but_not_where_it_is_required():
+    tool = replace(TOOL, arguments=Optional)
+    assert coerce.read_arguments(tool, '{"points": [{"x": 1, "y": null}]}') == Optional(points=[Point(x=1)])
+    with pytest.raises(InvalidArguments, match=r"points\.0\.x"):
+        coerce.read_arguments(tool, '{"points": [{"x": null}]}')
 
 
 @given(st.dictionaries(names, json_values, max_size=4))

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from tools_app.skills.reading import BadSkill, uploaded_skill
+from tools_app.skills.skill_files import BadSkill, uploaded_skill
 
 
 def _archive(name: str, text: str = "x" * 1000) -> bytes:

@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestServer
 from tests.waiting import takes_less_than
 from tools_app.contract import Danger, ToolContext, ToolResult, registry
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 
 Call = Callable[..., Awaitable[ToolResult]]
 ARTICLE = (

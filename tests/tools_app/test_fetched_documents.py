@@ -13,7 +13,7 @@ from tests.tools_app.test_fetch_url_tool import fetched, serving
 from tools_app.browser.program import chromium_path
 from tools_app.contract import ReaderService, ToolContext, ToolResult
 from tools_app.errors import FetchFailed
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 from tools_app.web.reader import read_by_service
 
 Call = Callable[..., Awaitable[ToolResult]]

@@ -10,7 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.tools_app.test_network_guard import Names, allowing, redirect_to, serving
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 from tools_app.network.proxy import passage as passages
 from tools_app.network.proxy.passage import Passage
 from tools_app.network.proxy.server import FilteringProxy

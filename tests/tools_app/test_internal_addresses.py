@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools_app.errors import AddressRefused
+from tools_app.network import NetworkPolicy, check_url
 from tools_app.network.addresses import is_internal
-from tools_app.network.policy import NetworkPolicy, check_url
 
 NOTHING_ALLOWED = NetworkPolicy()
 

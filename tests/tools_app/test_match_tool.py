@@ -18,7 +18,7 @@ from tools_app.contract import ToolContext, coerce, registry
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files import Workspace
 from tools_app.matching.query import Query
-from tools_app.sandbox.base import Started
+from tools_app.sandbox import Started
 from tools_app.tools import match
 
 CATASTROPHE = "(a|a)*b"  # exponential in the number of a's

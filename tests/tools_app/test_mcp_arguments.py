@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from referencing import Registry
 
 from llm_app.adapters.json_schema import reply_schema
-from llm_app.adapters.strict_schema import strict_form
+from llm_app.adapters.schema_forms import strict_form
 from llm_app.types import ToolSpec
 from tools_app.contract import ToolDefinition, coerce
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema import child
 from tools_app.mcp.arguments import fitted_arguments
-from tools_app.mcp.listing import tools_of
+from tools_app.mcp.connection import tools_of
 from tools_app.mcp.tool import mcp_tool
 
 KINDS = ["object", "array", "string", "integer", "number", "boolean", "null"]

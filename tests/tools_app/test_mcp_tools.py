@@ -1,6 +1,7 @@
 """Tools of MCP servers, spoken to with the SDK's own server: what a server breaks costs its own call only."""
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
@@ -12,22 +13,23 @@ import pytest
 import pytest_asyncio
 
 from tests import waiting
+from tests.contracts.openai_tools import bad_tool
 from tests.tools_app import mcp_servers
 from tests.tools_app.conftest import NoSandbox
 from tools_app.contract import McpEndpoint, ToolContext, ToolResult
 from tools_app.errors import ToolError
 from tools_app.files import Workspace
-from tools_app.mcp.connection import Connection
-from tools_app.mcp.listing import ListedTool, tools_of
+from tools_app.mcp.connection import Connection, ListedTool, tools_of
 from tools_app.mcp.pool import pool
 from tools_app.mcp.tool import call
-from tools_app.network.policy import NetworkPolicy
-from tools_app.sandbox.base import Started
+from tools_app.network import NetworkPolicy
+from tools_app.sandbox import Started
 
 SERVER = str(Path(mcp_servers.__file__).with_name("notes.py"))
 ON_STDIO = McpEndpoint(
     name="notes", transport="stdio", command=(sys.executable, SERVER, "stdio"), environment={"KEY": "x"}, timeout_s=60
 )
+BARE = replace(ON_STDIO, command=(sys.executable, str(Path(SERVER).with_name("bare.py"))))
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")  # a server is slow to start: one serves all that do no harm
@@ -40,11 +42,26 @@ def started() -> list[Started]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def tool_context(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ToolContext]:
+    """Its server is the SDK's."""
+    async for context in _contexts("a session", ON_STDIO, tmp_path_factory):
+        yield context
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def bare(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ToolContext]:
+    """For tests that end their server."""
+    async for context in _contexts("another session", BARE, tmp_path_factory):
+        yield context
+
+
+async def _contexts(
+    session: str, endpoint: McpEndpoint, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[ToolContext]:
     async def target(server: str) -> McpEndpoint:
-        return ON_STDIO
+        return endpoint
 
     yield ToolContext(
-        session="a session",
+        session=session,
         workspace=Workspace(tmp_path_factory.mktemp("mcp")),
         sandbox=NoSandbox(),
         network=NetworkPolicy(),
@@ -52,14 +69,14 @@ async def tool_context(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
         report=lambda text: None,
         started=lambda started: None,
     )
-    await pool.close("a session")
+    await pool.close(session)
 
 
 def _runs(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
-async def listed(target: McpEndpoint = ON_STDIO) -> dict[str, ListedTool]:
+async def listed(target: McpEndpoint) -> dict[str, ListedTool]:
     connection = Connection(target, lambda started: None)
     try:
         return {tool.name: tool for tool in tools_of("notes", await connection.ask({"do": "list"}))}
@@ -67,10 +84,14 @@ async def listed(target: McpEndpoint = ON_STDIO) -> dict[str, ListedTool]:
         await connection.close()
 
 
+_digests: dict[tuple[str, ...], dict[str, str]] = {}
+
+
 async def run(context: ToolContext, name: str, **arguments: object) -> ToolResult:
-    if not hasattr(run, "digests"):
-        run.digests = {tool.name: tool.digest for tool in (await listed()).values()}  # type: ignore[attr-defined]
-    return await call("notes", name, run.digests[name], arguments, context)  # type: ignore[attr-defined]
+    endpoint = await context.mcp_target("notes")
+    if endpoint.command not in _digests:
+        _digests[endpoint.command] = {tool.name: tool.digest for tool in (await listed(endpoint)).values()}
+    return await call("notes", name, _digests[endpoint.command][name], arguments, context)
 
 
 async def test_its_tools_are_called_in_one_connection_that_keeps_their_state(tool_context: ToolContext) -> None:
@@ -92,30 +113,30 @@ async def test_its_program_gets_nothing_of_our_environment(tool_context: ToolCon
     assert set(names) <= {"KEY", "HOME", "PATH", "LC_CTYPE", "LANG", "PWD", "SHLVL", "_"}
 
 
-async def test_a_server_that_dies_or_floods_costs_its_call_and_the_next_one_works(tool_context: ToolContext) -> None:
+async def test_a_server_that_dies_or_floods_costs_its_call_and_the_next_one_works(bare: ToolContext) -> None:
     for name in ("die", "flood"):  # ended by itself, and ended by us
         with pytest.raises(ToolError, match="The MCP server notes"):
-            await run(tool_context, name)
-        assert (await run(tool_context, "add", a=1, b=2)).content == "3"
+            await run(bare, name)
+        assert (await run(bare, "add", a=1, b=2)).content == "3"
 
 
-async def test_a_server_that_hangs_is_ended_with_its_program(tool_context: ToolContext) -> None:
-    number = int((await run(tool_context, "pid")).content)
-    running = asyncio.create_task(run(tool_context, "hang"))
+async def test_a_server_that_hangs_is_ended_with_its_program(bare: ToolContext) -> None:
+    number = int((await run(bare, "pid")).content)
+    running = asyncio.create_task(run(bare, "hang"))
     await asyncio.sleep(0.2)
     running.cancel()  # as an interrupt does
     with pytest.raises(asyncio.CancelledError):
         await running
     await asyncio.to_thread(waiting.until, lambda: not _runs(number))
-    assert (await run(tool_context, "add", a=1, b=2)).content == "3"
+    assert (await run(bare, "add", a=1, b=2)).content == "3"
 
 
 async def test_when_all_connections_are_taken_the_longest_idle_one_makes_room(
-    tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
+    bare: ToolContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tools_app.mcp.pool.MOST", 2)
-    await pool.close(tool_context.session)
-    busy, idle, other = (replace(tool_context, session=name) for name in ("busy", "idle", "other"))
+    await pool.close(bare.session)
+    busy, idle, other = (replace(bare, session=name) for name in ("busy", "idle", "other"))
     await run(busy, "add", a=1, b=2)
     hanging = asyncio.create_task(run(busy, "hang"))
     await run(idle, "add", a=1, b=2)
@@ -175,6 +196,22 @@ async def test_a_server_over_http_is_spoken_to_in_the_same_way(on_http: McpEndpo
     await connection.close()
     assert "add" in {tool.name for tool in tools}
     assert answer["result"]["content"][0]["text"] == "5"
+
+
+async def test_a_list_of_anything_says_so_because_openai_refuses_one_that_does_not() -> None:
+    whatever = {"type": "object", "properties": {"items": {"type": ["array", "null"]}}}
+    pairs = {"type": "array", "prefixItems": [{"type": "string"}]}
+    schema = {
+        "properties": {"a": {"type": "array"}, "b": whatever, "type": {"anyOf": [pairs]}, "c": {"type": "string"}}
+    }
+    (tool,) = tools_of("server", {"tools": [{"name": "t", "description": "", "schema": schema}]})
+    listed = json.loads(tool.schema)["properties"]
+    assert listed["a"] == {"type": "array", "items": {}}
+    assert listed["b"]["properties"] == {"items": {"type": ["array", "null"], "items": {}}}
+    assert (listed["type"], listed["c"]) == ({"anyOf": [pairs]}, {"type": "string"})
+    function = {"name": tool.name, "parameters": json.loads(tool.schema)}
+    assert bad_tool([function]) is None
+    assert bad_tool([function | {"parameters": {"type": "object", **schema}}]) is not None
 
 
 async def test_only_tools_that_a_provider_would_take_are_listed() -> None:

@@ -9,9 +9,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.test_utils import BaseTestServer, TestServer
 
 from tools_app.errors import AddressRefused, FetchFailed
+from tools_app.network import Fetched, NetworkPolicy
 from tools_app.network.connections import GuardedResolver, http_session
-from tools_app.network.fetch import Fetched, fetch
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network.fetch import fetch
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

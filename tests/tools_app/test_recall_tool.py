@@ -1,6 +1,7 @@
 """The tool recall: what the record has under a number, whole, page by page."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def tool_context(tool_context: ToolContext) -> ToolContext:
             raise NothingStored()
         return STORED[number]
 
-    return replace(tool_context, stored_result=stored)
+    return replace(tool_context, stored_result=stored, page_bytes=6_000)
 
 
 async def test_a_short_result_comes_as_it_was(call: Call) -> None:
@@ -41,7 +42,7 @@ async def test_a_long_one_comes_in_pages_that_lose_nothing(call: Call, number: i
 
 
 async def test_an_unknown_number_and_an_offset_behind_the_end_say_so(call: Call) -> None:
-    with pytest.raises(ToolError, match="Nothing is kept under this number"):
+    with pytest.raises(ToolError, match="There is no result with this number"):
         await call("recall", number=99)
     with pytest.raises(ToolError, match="5 characters only"):
         await call("recall", number=3, offset=5)
@@ -66,3 +67,34 @@ def test_the_line_of_a_tool_that_is_gone_keeps_its_name_and_arguments() -> None:
 
 def test_braces_in_arguments_are_left_alone() -> None:
     assert compact_line("shell", {"command": "echo {command} [a]"}) == "shell: echo {command} [a]"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "line"),
+    [
+        (
+            "match",
+            {"action": "grep", "pattern": "x+", "path": "src", "glob": "*.py"},
+            "match grep x+ in src, files *.py",
+        ),
+        ("match", {"action": "glob", "pattern": "*.md"}, "match glob *.md"),
+        (
+            "search",
+            {"type": "news", "query": "tax", "site": "a.org", "since": "2w"},
+            "search news: tax, site a.org, since 2w",
+        ),
+        ("browser", {"action": "input", "ref": "e3", "text": "Berlin"}, "browser input e3: Berlin"),
+        ("browser", {"action": "visit", "url": "https://a.org"}, "browser visit https://a.org"),
+        (
+            "plan",
+            {"action": "update", "steps": [{"title": "Look", "status": "done"}, {"title": "Mend"}]},
+            "plan update: Look, Mend",
+        ),
+        ("plan", {"action": "advance"}, "plan advance"),
+        ("job", {"action": "write", "number": 2, "input": "yes"}, "job write 2: yes"),
+        ("fetch_url", {"url": "https://a.org", "offset": 500}, "fetch_url https://a.org from 500"),
+        ("slides", {"path": "a.pptx", "title": "Plan"}, "slides a.pptx: Plan"),
+    ],
+)
+def test_a_line_names_what_matters_of_a_call(name: str, arguments: dict[str, Any], line: str) -> None:
+    assert compact_line(name, arguments) == line

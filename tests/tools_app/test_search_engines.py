@@ -14,7 +14,7 @@ from aiohttp.test_utils import TestServer
 
 from tools_app.contract import Engine
 from tools_app.errors import FetchFailed
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 from tools_app.search_engines.asking import ADAPTERS
 from tools_app.search_engines.base import SearchFailed
 from tools_app.search_engines.query import Query, SearchResult, today

@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tools_app.contract import Engine
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 from tools_app.search_engines import adapters, asking, base
 from tools_app.search_engines.base import SearchFailed
 from tools_app.search_engines.query import Query, SearchResult

@@ -12,7 +12,7 @@ from tests.waiting import takes_less_than
 from tools_app.contract import Danger, ToolContext, coerce, registry
 from tools_app.errors import InvalidArguments, SandboxUnavailable
 from tools_app.files import Workspace, workspace_owner
-from tools_app.sandbox.base import Sandbox, Started
+from tools_app.sandbox import Sandbox, Started
 from tools_app.sandbox.choice import NoSandbox, strongest
 
 

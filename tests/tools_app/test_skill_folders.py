@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools_app.skills.installed import installed_skills, refused_skills
-from tools_app.skills.reading import BadSkill, parse_skill, remark, uploaded_skill
+from tools_app.skills.skill_files import BadSkill, installed_skills, parse_skill, refused_skills, remark, uploaded_skill
 
 
 def text(name: str = "folding", description: str = "Fold maps.", body: str = "Fold along the crease.") -> str:

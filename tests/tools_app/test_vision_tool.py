@@ -12,7 +12,7 @@ from tools_app.contract import Danger, ToolContext, ToolResult, ToolVisibility, 
 from tools_app.contract.capabilities import Picture
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, ToolError
 from tools_app.files import Workspace
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 
 Call = Callable[..., Awaitable[ToolResult]]
 

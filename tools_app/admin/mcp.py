@@ -25,7 +25,7 @@ class McpToolInline(TabularInline):
     def state(self, tool: McpTool) -> str:
         if tool.is_gone:
             return "gone"
-        return "held until it is confirmed" if tool.is_held else "usable"
+        return "not used until confirmed" if tool.is_held else "usable"
 
 
 @admin.register(McpServer)
@@ -44,20 +44,20 @@ class McpServerAdmin(ModelAdmin):
         obj.listed_at = None  # a worker looks within seconds
         super().save_model(request, obj, form, change)
 
-    @admin.action(description="Confirm all tools as they are now")
+    @admin.action(description="Confirm all tools in their current form")
     def confirm_tools(self, request: HttpRequest, servers: QuerySet[McpServer]) -> None:
         count = McpTool.objects.filter(server__in=servers).exclude(confirmed=F("digest")).update(confirmed=F("digest"))
-        messages.success(request, f"{count} tools are confirmed.")
+        messages.success(request, f"Tools confirmed: {count}.")
 
     @admin.action(description="List the tools again now")
     def list_tools(self, request: HttpRequest, servers: QuerySet[McpServer]) -> None:
         servers.update(listed_at=None)
-        messages.success(request, "A worker lists the tools within seconds.")
+        messages.success(request, "A worker will list the tools within seconds.")
 
 
 @admin.register(McpTool)
 class McpToolAdmin(ModelAdmin):
-    list_display = ["name", "server", "is_gone", "held"]
+    list_display = ["name", "server", "is_gone", "awaits_confirmation"]
     list_filter = ["server", "is_gone"]
     list_select_related = ["server"]
     search_fields = ["name", "description"]
@@ -67,11 +67,11 @@ class McpToolAdmin(ModelAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    @display(description="held", boolean=True)
-    def held(self, tool: McpTool) -> bool:
+    @display(description="awaits confirmation", boolean=True)
+    def awaits_confirmation(self, tool: McpTool) -> bool:
         return tool.is_held
 
-    @admin.action(description="Confirm as it is now")
+    @admin.action(description="Confirm the tools in their current form")
     def confirm(self, request: HttpRequest, tools: QuerySet[McpTool]) -> None:
         count = tools.update(confirmed=F("digest"))
-        messages.success(request, f"{count} tools are confirmed.")
+        messages.success(request, f"Tools confirmed: {count}.")

@@ -12,7 +12,7 @@ from tools_app.admin.tool_names import ToolNamesField, ToolNameWidget
 from tools_app.contract import registry
 from tools_app.errors import UnknownTool
 from tools_app.models import AllowedAddress, Approval, RolePolicy, ToolSetting, UserPolicy
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 
 
 class ApprovalsField(forms.CharField):
@@ -33,12 +33,12 @@ class ApprovalsField(forms.CharField):
 
 
 class RolePolicyForm(forms.ModelForm):  # type: ignore[type-arg]
-    allow = ToolNamesField(help_text="Nothing ticked allows all tools. `message` is always there.")
-    deny = ToolNamesField(help_text="A tool that one role of a user denies is denied.")
+    allow = ToolNamesField(help_text="If none is selected, all tools are allowed. `message` is always available.")
+    deny = ToolNamesField(help_text="A tool is denied to a user if any of their roles denies it.")
     approvals = ApprovalsField(
         required=False,
-        help_text="When calls of this role's members ask, in place of the tool's setting. One a line, such as "
-        "“shell: always”; the words are never, by_danger and always. Of several roles, the strictest holds.",
+        help_text="When calls of this role's members need an approval. Overrides the tool's setting. One per line: "
+        "“shell: always”; the values are never, by_danger and always. Of several roles, the strictest applies.",
     )
 
 
@@ -51,7 +51,7 @@ class RolePolicyInline(StackedInline):
 
 
 class UserPolicyForm(forms.ModelForm):  # type: ignore[type-arg]
-    deny = ToolNamesField(help_text="Tools that this person does not have, whatever their roles say.")
+    deny = ToolNamesField(help_text="Tools that this person may not use, whatever their roles allow.")
 
 
 class UserPolicyInline(StackedInline):
@@ -80,7 +80,7 @@ class RolePolicyAdmin(ModelAdmin):
 
     @display(description="approvals")
     def asked(self, policy: RolePolicy) -> str:
-        return ", ".join(f"{name}: {word}" for name, word in policy.approvals.items()) or "as set for each tool"
+        return ", ".join(f"{name}: {word}" for name, word in policy.approvals.items()) or "as configured for each tool"
 
 
 class AllowedAddressForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -123,10 +123,10 @@ class ToolSettingAdmin(ModelAdmin):
         ("Approval", {"fields": ["approval", "approvers", "four_eyes"]}),
     )
 
-    @display(description="its own danger")
+    @display(description="default danger")
     def own_danger(self, setting: ToolSetting) -> str:
         """As the tool itself says; single calls may be judged higher."""
         try:
             return registry.get(setting.name).danger.word
         except UnknownTool:
-            return "not here now" if setting.name else "as the tool says"
+            return "not available now" if setting.name else "the tool's default"

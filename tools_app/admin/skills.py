@@ -10,8 +10,7 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from tools_app.models import Skill, SkillFile
-from tools_app.skills.installed import refused_skills
-from tools_app.skills.reading import LARGEST, BadSkill, SkillText, remark, uploaded_skill
+from tools_app.skills.skill_files import LARGEST, BadSkill, SkillText, refused_skills, remark, uploaded_skill
 
 
 class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -20,7 +19,7 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
     upload = forms.FileField(
         required=False,
         widget=UnfoldAdminFileFieldWidget(),
-        help_text="A SKILL.md, or a zip with one and its files. It replaces what is below.",
+        help_text="A SKILL.md, or a zip archive that contains one and its files. It replaces the fields below.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -36,12 +35,12 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
             cleaned |= {name: getattr(self.uploaded, name) for name in ("name", "description", "body")}
         for name in ("name", "description", "body"):
             if not cleaned.get(name):
-                self.add_error(name, "This field is needed where nothing is uploaded.")
+                self.add_error(name, "This field is required unless you upload a file.")
         return cleaned
 
     def _unpacked(self, file: UploadedFile) -> SkillText:
         if (file.size or 0) > LARGEST:
-            raise forms.ValidationError(f"An upload has at most {LARGEST // 1000**2} MB.")
+            raise forms.ValidationError(f"An upload may have at most {LARGEST // 1000**2} MB.")
         try:
             return uploaded_skill(file.name or "", file.read())
         except BadSkill as error:
@@ -71,7 +70,7 @@ class SkillAdmin(ModelAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Also names the folders that are left out: they have no row."""
         for path, reason in refused_skills(Path(settings.SKILLS_DIR)).items():
-            messages.warning(request, f"{path} is left out: {reason}")
+            messages.warning(request, f"{path} was left out: {reason}")
         return super().changelist_view(request, extra_context)
 
     def save_model(self, request: HttpRequest, obj: Skill, form: Any, change: bool) -> None:

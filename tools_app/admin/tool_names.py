@@ -25,7 +25,7 @@ def checked_names(names: Iterable[str]) -> list[str]:
     """The names, each once. Raises ValidationError for what can be no tool's name."""
     found = sorted(set(names))
     if wrong := [name for name in found if not _NAME.fullmatch(name)]:
-        raise ValidationError(f"{', '.join(wrong)}: a tool's name has letters, digits, _ and - only.")
+        raise ValidationError(f"{', '.join(wrong)}: tool names may contain only letters, digits, _ and -.")
     return found
 
 

@@ -12,11 +12,10 @@ from playwright.async_api import Browser, BrowserContext, Error, async_playwrigh
 
 from tools_app.browser.program import chromium_path
 from tools_app.errors import ToolError
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 from tools_app.network.proxy.passage import Passage
 from tools_app.network.proxy.server import FilteringProxy
-from tools_app.sandbox import memory, process_groups
-from tools_app.sandbox.base import Started
+from tools_app.sandbox import Started, memory, process_groups
 
 MEMORY = 3 * 1024**3  # bytes of all its processes together
 _LAUNCHER = Path(__file__).with_name("launcher.sh")

@@ -13,7 +13,7 @@ from yarl import URL
 from tools_app.browser.chromium import Chromium
 from tools_app.browser.page_events import PageEvents
 from tools_app.errors import AddressRefused, FetchFailed, PageLost, ToolError
-from tools_app.network.policy import NetworkPolicy, check_url
+from tools_app.network import NetworkPolicy, check_url
 from tools_app.network.proxy.passage import Passage
 from tools_app.web.untrusted import enclose, visible
 

@@ -10,8 +10,8 @@ from tools_app import held_resources
 from tools_app.browser.chromium import Chromium
 from tools_app.browser.page import OpenPage
 from tools_app.errors import ToolError
-from tools_app.network.policy import NetworkPolicy
-from tools_app.sandbox.base import Started
+from tools_app.network import NetworkPolicy
+from tools_app.sandbox import Started
 
 IDLE_S = 300.0
 MOST = 20  # pages of one process; each takes about 80 MB

@@ -29,8 +29,9 @@ from tools_app.contract.capabilities import (
 from tools_app.contract.effects import Effect, PlanStep
 from tools_app.contract.visibility import ToolVisibility
 from tools_app.files import Workspace
-from tools_app.network.policy import NetworkPolicy
-from tools_app.sandbox.base import Sandbox, Started
+from tools_app.json_schema.concise import compilable, concise
+from tools_app.network import NetworkPolicy
+from tools_app.sandbox import Sandbox, Started
 
 
 class Danger(IntEnum):
@@ -73,6 +74,10 @@ class Judgement:
 class ToolResult:
     """What the model reads (`content`) and sees (`images`, paths in the workspace), what shall be stored (`effects`),
     and what only a page shows (`metadata`). A model without vision only reads that there is a picture.
+
+    `summary` says in a line what came of it: it stays when the conversation keeps only an outline of the call, and it
+    becomes the session's where the call ends the task. Without one, the beginning of `content` and the text of the
+    result take its place.
     """
 
     content: str
@@ -80,6 +85,7 @@ class ToolResult:
     images: Sequence[str] = ()
     effects: Sequence[Effect] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +94,8 @@ class ToolContext:
 
     `session` identifies the caller, for what outlives the call. `report` shows output while the tool runs, `started`
     records a new process group; both are called on the event loop. `output_schema` is that of the task's result.
-    `groups` are the names of tools by the group that they are loaded with.
+    `groups` are the names of tools by the group that they are loaded with. `page_bytes` is how much a tool that reads
+    page by page puts on one, so that with what is said beside it nothing of it is cut out.
     `secrets` are the values of the placeholders in the arguments, only for a tool that takes secrets.
     """
 
@@ -99,6 +106,7 @@ class ToolContext:
     plan: Sequence[PlanStep] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     output_schema: str = ""
+    page_bytes: int = 6_000
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     ask_model: AskModel = no_model
     make_media: MakeMedia = no_maker
@@ -160,27 +168,10 @@ class ToolDefinition:
     def parameters_in(self, visibility: ToolVisibility) -> dict[str, Any]:
         """The JSON Schema that models see."""
         schema = schema_of(self.shown(visibility)) if self.shown else self.parameters
-        return self.extended(schema, visibility) if self.extended else schema
+        return compilable(self.extended(schema, visibility) if self.extended else schema)
 
 
 @cache
 def schema_of(arguments: type[Arguments]) -> dict[str, Any]:
     """Cached for each model of arguments: it takes a millisecond."""
-    return tidy(arguments.model_json_schema())
-
-
-def tidy(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without the titles that pydantic adds: they cost tokens and say nothing."""
-    out: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "title" and isinstance(value, str):
-            continue
-        if key == "properties":
-            out[key] = {name: tidy(item) for name, item in value.items()}
-        elif isinstance(value, dict):
-            out[key] = tidy(value)
-        elif isinstance(value, list):
-            out[key] = [tidy(item) if isinstance(item, dict) else item for item in value]
-        else:
-            out[key] = value
-    return out
+    return concise(arguments.model_json_schema())

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 
 from tools_app.errors import ModelFailed, NothingStored, ToolError
 from tools_app.notes import Note
-from tools_app.skills.reading import SkillText
+from tools_app.skills.skill_files import SkillText
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ class Searches(Protocol):
     async def engines(self) -> Sequence[Engine]:
         """In the order in which they are asked; none: the one that needs no key."""
 
-    async def kept(self, key: str) -> str:
+    async def cached_result(self, key: str) -> str:
         """What a `KeepSearch` of this key said in the last minutes; empty if there was none."""
 
 
@@ -133,7 +133,7 @@ class NoSearches:
     async def engines(self) -> Sequence[Engine]:
         return ()
 
-    async def kept(self, key: str) -> str:
+    async def cached_result(self, key: str) -> str:
         return ""
 
 

@@ -101,4 +101,11 @@ def _optional(part: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _filled(template: str, arguments: Mapping[str, Any]) -> str:
-    return _FIELD.sub(lambda field: str(arguments.get(field[1], "")), template)
+    return _FIELD.sub(lambda field: _said(arguments.get(field[1], "")), template)
+
+
+def _said(value: Any) -> str:
+    """A list by its members, and what has a title by that."""
+    if isinstance(value, list):
+        return ", ".join(map(_said, value))
+    return str(value.get("title", value)) if isinstance(value, dict) else str(value)

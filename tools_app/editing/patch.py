@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tools_app.contract import ToolResult
-from tools_app.editing import patch_reading
 from tools_app.editing.changes import difference, kept_versions
-from tools_app.editing.patch_reading import FilePatch, Hunk
+from tools_app.editing.patch_envelope import BEGIN, parse_envelope
+from tools_app.editing.patch_reading import FilePatch, Hunk, parse_patch
 from tools_app.errors import ToolError
 from tools_app.files import MAX_WHOLE, Workspace
 
@@ -25,9 +25,12 @@ class _File:
 
 
 def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
-    """Applies a unified diff whose paths are relative to `folder`. Raises ToolError, and then nothing has changed."""
+    """Applies a unified diff or an envelope (`patch_envelope`) whose paths are relative to `folder`.
+
+    Raises ToolError, and then nothing has changed.
+    """
     files: dict[str, _File] = {}
-    for one in patch_reading.parse_patch(text):
+    for one in _parsed(text):
         _change(files, folder, one, workspace)
     _store(files, workspace)
     diffs = [difference(path, file.before or b"", file.after or b"") for path, file in files.items()]
@@ -38,6 +41,11 @@ def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
         metadata={"diff": shown} if shown else {},
         effects=[effect for path, file in files.items() for effect in kept_versions(path, file.before)],
     )
+
+
+def _parsed(text: str) -> list[FilePatch]:
+    lines = text.strip().replace("\r\n", "\n").split("\n")
+    return parse_envelope(lines) if lines[0].rstrip() == BEGIN else parse_patch(text)
 
 
 def _change(files: dict[str, _File], folder: str, one: FilePatch, workspace: Workspace) -> None:
@@ -129,8 +137,9 @@ def created(hunks: Sequence[Hunk]) -> bytes:
 def _place(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int, what: str) -> int:
     """The index of its first line: the line it names if it fits there, else the nearest line where it fits."""
     named = hunk.start - 1 + shift
+    cursor = _behind_anchors(lines, hunk, cursor, what)
     if not hunk.old:
-        return _insertion(lines, hunk, shift, what)
+        return cursor + 1 if hunk.anchors else _insertion(lines, hunk, shift, what)
     old, most = list(hunk.old), len(lines) - len(hunk.old)
     if hunk.start and cursor <= named <= most and lines[named : named + len(old)] == old:
         return named
@@ -138,9 +147,22 @@ def _place(lines: Sequence[str], hunk: Hunk, cursor: int, shift: int, what: str)
     if not fitting:
         shown = "\n".join(line for line in old[:_SHOWN])
         raise ToolError(f"{what} does not fit: the file does not contain exactly these lines in this order:\n{shown}")
+    if hunk.anchors:
+        return fitting[0]
     if len(fitting) > 1 and not hunk.start:
         raise ToolError(f"{what} fits in {len(fitting)} places. Give more lines around it, or its line number.")
     return min(fitting, key=lambda n: abs(n - named))
+
+
+def _behind_anchors(lines: Sequence[str], hunk: Hunk, cursor: int, what: str) -> int:
+    """The index of the last anchor, from `cursor` on; `cursor` itself without any."""
+    for number, anchor in enumerate(hunk.anchors):
+        begin = cursor + bool(number)
+        found = next((n for n in range(begin, len(lines)) if lines[n].strip() == anchor.strip()), None)
+        if found is None:
+            raise ToolError(f"{what} does not fit: behind the changes before it there is no line {anchor[:200]!r}.")
+        cursor = found
+    return cursor
 
 
 def _insertion(lines: Sequence[str], hunk: Hunk, shift: int, what: str) -> int:

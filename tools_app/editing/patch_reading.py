@@ -12,7 +12,8 @@ _NOWHERE = "/dev/null"
 
 @dataclass(frozen=True, kw_only=True)
 class Hunk:
-    """One place: the lines `old` become the lines `new`. `start` is the 1-based line it names, 0 if it names none.
+    """One place: the lines `old` become the lines `new`. `start` is the 1-based line it names, 0 if it names none;
+    `anchors` are the texts of lines above it, which lead to it one after the other.
 
     `old_ends` and `new_ends` say whether the last line of each has an end ("\\ No newline at end of file").
     """
@@ -22,6 +23,7 @@ class Hunk:
     new: Sequence[str]
     old_ends: bool = True
     new_ends: bool = True
+    anchors: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +61,7 @@ def _file(lines: Sequence[str]) -> FilePatch:
             bodies.append((line, []))
         elif bodies and not _is_between_files(line):
             bodies[-1][1].append(line)
-    patch = FilePatch(old=old, new=new, hunks=[_hunk(header, body, new or old or "") for header, body in bodies])
+    patch = FilePatch(old=old, new=new, hunks=[hunk_of(header, body, new or old or "") for header, body in bodies])
     if not patch.hunks and old == new:
         raise ToolError(f"The patch of {patch.name} holds no change: a change begins with a line `@@ -1,3 +1,4 @@`.")
     return patch
@@ -77,7 +79,7 @@ def _is_between_files(line: str) -> bool:
     return line.startswith(("diff --git ", "index ", "new file mode ", "deleted file mode ", "similarity index "))
 
 
-def _hunk(header: str, body: Sequence[str], name: str) -> Hunk:
+def hunk_of(header: str, body: Sequence[str], name: str) -> Hunk:
     named = _HEADER.match(header)
     old: list[str] = []
     new: list[str] = []

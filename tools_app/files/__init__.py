@@ -3,6 +3,7 @@
 from tools_app.files.listing import Entry, in_units, printable
 from tools_app.files.owner import Owner, workspace_owner
 from tools_app.files.paths import RESULTS
+from tools_app.files.picture_types import picture_type
 from tools_app.files.text_page import readable
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 
@@ -13,6 +14,7 @@ __all__ = [
     "Owner",
     "Workspace",
     "in_units",
+    "picture_type",
     "printable",
     "readable",
     "workspace_owner",

@@ -39,4 +39,4 @@ def _require_text(path: str) -> None:
 
 
 def _outside(path: str) -> OutsideWorkspace:
-    return OutsideWorkspace(f"{path} leads out of the workspace. Use a path below it, such as notes/plan.md.")
+    return OutsideWorkspace(f"{path} leads out of the workspace. Use a path inside it, such as notes/plan.md.")

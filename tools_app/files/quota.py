@@ -73,15 +73,17 @@ def _enter(parent: int, name: str) -> int:
 async def exceeded(root: Path, most: int) -> None:
     """Returns once there are more than `most` bytes below `root`, within a second of it at the usual sizes.
 
-    While they become fewer, it waits: else nothing could be deleted in a workspace that is too full.
+    While they become fewer, it waits: else nothing could be deleted in a workspace that is too full. One that was too
+    full from the start may only not grow: a program that deletes may take its time to begin.
     """
-    before = sys.maxsize
+    before, was_full = sys.maxsize, None
     while (free := _free(root)) is not None:
         began = time.monotonic()
         used = await asyncio.to_thread(bytes_held, root, most)
+        was_full = used > most if was_full is None else was_full
         if used > most:
             used = await asyncio.to_thread(bytes_held, root)
-            if used >= before:
+            if used > before or (used == before and not was_full):
                 return
         before = used if used > most else sys.maxsize
         await asyncio.sleep(_PERIOD_S)

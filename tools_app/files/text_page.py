@@ -2,7 +2,7 @@
 
 import mimetypes
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import BinaryIO
 
 from tools_app.errors import ToolError
@@ -14,16 +14,25 @@ _HEAD = 8192  # bytes that tell text from binary
 _COUNTED = 100_000  # lines counted behind the page, so that a huge file does not keep us
 
 
-def page(file: BinaryIO, offset: int, limit: int) -> str:
-    """`limit` lines from line `offset` (1-based) on, as `cat -n` writes them. Raises ToolError beyond the end."""
-    lines = enumerate(_lines(file), start=1)
+def page(file: BinaryIO, offset: int, limit: int, room: int) -> str:
+    """At most `limit` lines from line `offset` (1-based) on, as `cat -n` writes them, in `room` bytes, but one in any
+    case. Raises ToolError beyond the end.
+    """
+    lines = _lines(file)
     skipped = sum(1 for _ in islice(lines, offset - 1))
-    shown = [f"{number:6}\t{line}" for number, line in islice(lines, limit)]
+    shown: list[str] = []
+    for line in islice(lines, limit):
+        numbered = f"{offset + len(shown):6}\t{line}"
+        room -= len(numbered.encode()) + 1
+        if room < 0 and shown:
+            lines = chain([line], lines)
+            break
+        shown.append(numbered)
     if not shown and offset > 1:
         raise ToolError(f"There is no line {offset}: the file has {skipped}.")
     if more := sum(1 for _ in islice(lines, _COUNTED)):
         several = f"{more}+" if more == _COUNTED else str(more)
-        shown.append(f"({several} more lines; go on with offset {offset + limit})")
+        shown.append(f"({several} more lines; go on with offset {offset + len(shown)})")
     return "\n".join(shown) or "(empty file)"
 
 

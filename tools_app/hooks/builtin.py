@@ -53,7 +53,7 @@ class OutputFilter(Hook):
 
     def before_execution(self, call: Call, around: HookContext) -> Refuse | None:
         if call.tool != "message":
-            return None
+            return self._refusal(call.words)
         return self._refusal(json.dumps(dict(call.arguments), ensure_ascii=False), *_texts(call.arguments), call.words)
 
     def after_execution(self, call: Call, outcome: Outcome, around: HookContext) -> Refuse | None:

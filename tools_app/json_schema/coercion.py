@@ -87,6 +87,8 @@ def _fits(value: Any, schema: Any, root: Any) -> bool:
         return _fits(value, resolved(reference, root), root)
     if ("const" in schema and value != schema["const"]) or ("enum" in schema and value not in _list(schema, "enum")):
         return False
+    if options := _list(schema, "anyOf") or _list(schema, "oneOf"):
+        return any(_fits(value, option, root) for option in options)
     kinds = _kinds(schema)
     return not kinds or any(_is_of(value, kind) for kind in kinds)
 
@@ -132,12 +134,21 @@ def _members(value: Any, schema: Mapping[str, Any], root: Any) -> Any:
     if isinstance(value, dict):
         properties = _mapping(schema, "properties")
         other = None if "patternProperties" in schema else schema.get("additionalProperties")
-        return {name: coerced(item, properties.get(name, other), root) for name, item in value.items()}
+        given = {n: item for n, item in value.items() if not _is_left_out(n, item, schema, root)}
+        return {name: coerced(item, properties.get(name, other), root) for name, item in given.items()}
     if isinstance(value, list):
         first = _list(schema, "prefixItems") or _list(schema, "items")
         other = schema.get("items")
         return [coerced(item, first[n] if n < len(first) else other, root) for n, item in enumerate(value)]
     return value
+
+
+def _is_left_out(name: str, item: Any, schema: Mapping[str, Any], root: Any) -> bool:
+    """Whether an optional member is null and could not be: a model that must name every member says null for none."""
+    if item not in (None, "null") or name in _list(schema, "required"):
+        return False
+    own = _mapping(schema, "properties").get(name, True)
+    return not (_fits(item, own, root) or _fits(None, own, root))
 
 
 def _embedded(value: Any) -> Any:

@@ -1,18 +1,24 @@
-"""A connection to an MCP server, held by a child process: if it hangs, dies or floods, nothing else is affected."""
+"""A connection to an MCP server, held by a child process: if it hangs, dies or floods, nothing else is affected.
+
+Of the tools that a server lists, those are taken that a model's provider would accept.
+"""
 
 import asyncio
+import hashlib
 import json
+import re
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tools_app.contract import McpEndpoint
-from tools_app.errors import ToolError
-from tools_app.sandbox import process_groups
-from tools_app.sandbox.base import Started
+from tools_app.errors import InvalidSchema, ToolError
+from tools_app.json_schema import reading
+from tools_app.sandbox import Started, process_groups
 
 _START = """
 import ctypes, resource, signal, sys
@@ -133,3 +139,61 @@ class Connection:
         await process.wait()
         if self._draining is not None:
             self._draining.cancel()
+
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_LONGEST_NAME = 64  # characters of server__tool, as providers take them
+_NAMED_SCHEMAS = {"properties", "$defs", "definitions"}
+_SCHEMAS = {"anyOf", "oneOf", "allOf", "items", "additionalProperties"}
+_LONGEST_DESCRIPTION = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedTool:
+    """`schema` is JSON. `digest` changes with everything that a model reads about the tool."""
+
+    name: str
+    description: str
+    schema: str
+
+    @property
+    def digest(self) -> str:
+        text = json.dumps([self.name, self.description, self.schema], ensure_ascii=False)
+        return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def tools_of(server: str, answer: Mapping[str, Any]) -> list[ListedTool]:
+    """Those that a provider would take: with a plain name, and a schema that can be checked and shown."""
+    return list(_usable(server, answer["tools"]))
+
+
+def _usable(server: str, tools: Any) -> Iterator[ListedTool]:
+    for tool in tools:
+        name = tool["name"]
+        if not _NAME.fullmatch(name) or len(f"{server}__{name}") > _LONGEST_NAME:
+            continue
+        try:
+            schema = reading.schema_text({"properties": {}, **tool["schema"], "type": "object"})
+        except InvalidSchema:
+            continue
+        schema = json.dumps(_with_items(json.loads(schema)), ensure_ascii=False)
+        description = " ".join(tool["description"].split()).replace("\0", "")[:_LONGEST_DESCRIPTION]
+        yield ListedTool(name=name, description=description, schema=schema)
+
+
+def _with_items(schema: Any) -> Any:
+    """Lists of anything say so: OpenAI refuses every request with a list whose items are not described.
+
+    Source: "array schema missing items", as in github.com/ogx-ai/ogx/issues/3004.
+    """
+    if not isinstance(schema, dict):
+        return schema
+    out = dict(schema)
+    for key in _NAMED_SCHEMAS & schema.keys():
+        if isinstance(schema[key], dict):
+            out[key] = {name: _with_items(part) for name, part in schema[key].items()}
+    for key in _SCHEMAS & schema.keys():
+        part = schema[key]
+        out[key] = [_with_items(item) for item in part] if isinstance(part, list) else _with_items(part)
+    is_list = schema.get("type") == "array" or (isinstance(schema.get("type"), list) and "array" in schema["type"])
+    return out | ({"items": {}} if is_list and not {"items", "prefixItems"} & schema.keys() else {})

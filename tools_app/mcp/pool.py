@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from tools_app.contract import McpEndpoint
 from tools_app.errors import ToolError
 from tools_app.mcp.connection import Connection
-from tools_app.sandbox.base import Started
+from tools_app.sandbox import Started
 
 IDLE_S = 300.0
 MOST = 40  # each is a process of ours, and of a server on stdio another one

@@ -14,8 +14,7 @@ from pydantic import ConfigDict
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace
-from tools_app.mcp.connection import Connection
-from tools_app.mcp.listing import tools_of
+from tools_app.mcp.connection import Connection, tools_of
 from tools_app.mcp.pool import pool
 
 

@@ -13,7 +13,7 @@ from tools_app.models.policy import DangerLevel
 
 class Transport(models.TextChoices):
     STDIO = "stdio", "A program on this server (stdio)"
-    HTTP = "streamable_http", "An address (streamable HTTP)"
+    HTTP = "streamable_http", "A URL (streamable HTTP)"
 
 
 class McpServer(models.Model):
@@ -22,21 +22,23 @@ class McpServer(models.Model):
     name = models.CharField(
         max_length=30, unique=True, validators=[RegexValidator(r"^[A-Za-z0-9-]+(_[A-Za-z0-9-]+)*\Z")]
     )
-    description = models.CharField(max_length=300, blank=True, help_text="For the model: what its tools are good for.")
+    description = models.CharField(max_length=300, blank=True, help_text="Tells the model what its tools are for.")
     transport = models.CharField(max_length=15, choices=Transport)
     command = models.JSONField(default=list, blank=True, help_text='For stdio: ["python", "-m", "some_server"].')
-    environment = models.JSONField(default=dict, blank=True, help_text='For stdio: {"NAME": "value"}; nothing secret.')
+    environment = models.JSONField(default=dict, blank=True, help_text='For stdio: {"NAME": "value"}. Not for secrets.')
     url = models.CharField(max_length=500, blank=True, validators=[RegexValidator(r"^https?://[^\s/]")])
-    headers = models.JSONField(default=dict, blank=True, help_text='For an address: {"Name": "value"}; nothing secret.')
+    headers = models.JSONField(default=dict, blank=True, help_text='For a URL: {"Name": "value"}. Not for secrets.')
     credential = models.CharField(
         max_length=100,
         blank=True,
-        help_text="The name of a secret, each person's own or the team's: sent as a bearer token, or set in the "
-        "environment of the program under this name.",
+        help_text="The name of a secret, each user's own or the team's. It is sent as a bearer token "
+        "or, for stdio, set as an environment variable of this name.",
     )
     timeout_s = models.PositiveIntegerField(default=60, validators=[MinValueValidator(1)])
     danger = models.CharField(max_length=10, choices=DangerLevel, default=DangerLevel.MODERATE)
-    roles = models.ManyToManyField(Group, blank=True, related_name="+", help_text="Who has its tools. None: everyone.")
+    roles = models.ManyToManyField(
+        Group, blank=True, related_name="+", help_text="Whose members may use its tools. None: everyone."
+    )
     enabled = models.BooleanField(default=True)
     listed_at = models.DateTimeField(null=True, blank=True, editable=False)
     fault = models.TextField(blank=True, editable=False, help_text="Why its tools could not be listed.")
@@ -81,7 +83,7 @@ class McpTool(models.Model):
     schema = models.TextField(help_text="The JSON Schema of its arguments.")
     digest = models.CharField(max_length=64, help_text="SHA-256 of name, description and schema.")
     confirmed = models.CharField(max_length=64, blank=True, help_text="The digest that an administrator has confirmed.")
-    is_gone = models.BooleanField(default=False, help_text="The server did not list it any more.")
+    is_gone = models.BooleanField(default=False, help_text="The server no longer lists it.")
 
     objects = McpToolQuerySet.as_manager()
 

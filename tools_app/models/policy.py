@@ -23,7 +23,9 @@ class ToolSetting(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     enabled = models.BooleanField(default=True)
-    danger = models.CharField(max_length=10, choices=DangerLevel, blank=True, help_text="Instead of the tool's own.")
+    danger = models.CharField(
+        max_length=10, choices=DangerLevel, blank=True, help_text="Overrides the tool's own level."
+    )
     approval = models.CharField(max_length=10, choices=Approval, default=Approval.BY_DANGER)
     approvers = models.ForeignKey(
         Group,
@@ -31,10 +33,11 @@ class ToolSetting(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text="The role whose members approve its calls. Empty: whoever may write in the session.",
+        help_text="The role whose members may approve its calls. Empty: anyone who may write in the session.",
     )
     four_eyes = models.BooleanField(
-        default=False, help_text="Whoever started the task may not approve, and each call is approved by itself."
+        default=False,
+        help_text="The person who started the task may not approve, and each call needs an approval of its own.",
     )
     hosts = models.JSONField(
         default=list,
@@ -76,7 +79,7 @@ class RolePolicy(models.Model):
     """
 
     role = models.OneToOneField(Group, models.CASCADE, related_name="tool_policy")
-    allow = models.JSONField(default=list, blank=True, help_text="Names of tools; empty for all.")
+    allow = models.JSONField(default=list, blank=True, help_text="Names of tools. Empty: all tools.")
     deny = models.JSONField(default=list, blank=True, help_text="Names of tools.")
     approvals = models.JSONField(default=dict, blank=True)
 

@@ -30,9 +30,9 @@ class SearchEngine(models.Model):
         max_length=200,
         blank=True,
         validators=[RegexValidator(r"^https?://[^\s/]", "Write the whole address, with http:// or https://.")],
-        help_text="Needed for SearXNG; for the others only where a proxy stands before the service.",
+        help_text="Required for SearXNG; for the others, only if a proxy is in front of the service.",
     )
-    priority = models.PositiveSmallIntegerField(default=1, help_text="1 is asked first, the others when it fails.")
+    priority = models.PositiveSmallIntegerField(default=1, help_text="1 is tried first, the next ones when it fails.")
     enabled = models.BooleanField(default=True)
 
     class Meta:

@@ -4,7 +4,7 @@ from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
 
-from tools_app.skills.reading import LONGEST_DESCRIPTION, SkillText
+from tools_app.skills.skill_files import LONGEST_DESCRIPTION, SkillText
 
 
 class SkillQuerySet(models.QuerySet["Skill"]):
@@ -15,11 +15,13 @@ class SkillQuerySet(models.QuerySet["Skill"]):
 class Skill(models.Model):
     name = models.CharField(max_length=60, unique=True)
     description = models.CharField(
-        max_length=LONGEST_DESCRIPTION, help_text="Stands in the prompt: it says when to use the skill."
+        max_length=LONGEST_DESCRIPTION, help_text="Part of the prompt: it tells the model when to use the skill."
     )
     body = models.TextField(help_text="What the agent reads when it loads the skill.")
     enabled = models.BooleanField(default=True)
-    roles = models.ManyToManyField(Group, blank=True, related_name="+", help_text="Who has it. None: everyone.")
+    roles = models.ManyToManyField(
+        Group, blank=True, related_name="+", help_text="Whose members may use it. None: everyone."
+    )
     changed_at = models.DateTimeField(auto_now=True)
 
     objects = SkillQuerySet.as_manager()
@@ -50,7 +52,7 @@ class SkillFile(models.Model):
     skill = models.ForeignKey(Skill, models.CASCADE, related_name="files")
     path = models.CharField(max_length=300)
     content = models.BinaryField()
-    executable = models.BooleanField(default=False, help_text="Whether it is a program.")
+    executable = models.BooleanField(default=False, help_text="Whether it can be run as a program.")
 
     class Meta:
         db_table = "skill_files"

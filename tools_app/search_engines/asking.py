@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tools_app.contract import Engine
 from tools_app.errors import ToolError
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 from tools_app.search_engines.adapters import Bocha, Brave, Ddgs, Exa, SearXNG, Serper, Tavily
 from tools_app.search_engines.base import SearchFailed
 from tools_app.search_engines.query import Query, SearchResult

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from tools_app.contract import Engine
 from tools_app.errors import ToolError
-from tools_app.network.fetch import Fetched, Outgoing, send
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import Fetched, NetworkPolicy, Outgoing
+from tools_app.network.fetch import send
 from tools_app.search_engines.query import Query, SearchResult
 
 TIMEOUT_S = 15
@@ -23,7 +23,7 @@ _HINTS = {
 
 
 class SearchFailed(ToolError):
-    """The search engine gave no usable answer."""
+    """The search engine did not return a usable answer."""
 
 
 class Adapter:

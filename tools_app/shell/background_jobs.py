@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from tools_app import held_resources
 from tools_app.errors import ToolError
-from tools_app.sandbox.base import Command, Outcome, Sandbox, Started
-from tools_app.sandbox.outlet import Outlet
+from tools_app.sandbox import Command, Outcome, Outlet, Sandbox, Started
 
 IDLE_S = 1800.0  # without a call that uses a job of the session
 MOST = 4  # of one session

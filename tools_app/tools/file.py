@@ -9,8 +9,7 @@ from pydantic import Field, model_validator
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, tool
 from tools_app.editing import changes, patch
 from tools_app.errors import ToolError
-from tools_app.files import MAX_WHOLE, Workspace, in_units, text_page
-from tools_app.files.picture_type import picture_type
+from tools_app.files import MAX_WHOLE, Workspace, in_units, picture_type, text_page
 from tools_app.shell.secrets import with_secrets
 
 _REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
@@ -20,23 +19,31 @@ _ENTRIES = 500  # of a folder
 class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
         description="read: the lines of a file, numbered, or a picture. write: create or replace a file. append: add "
-        "to its end. edit: replace old by new. patch: a unified diff in `content`, over files and places; all of it is "
-        "applied or nothing. list: what a folder holds. move: rename path to `to`. delete: a file, or "
-        "a folder, for which a person is asked."
+        "to its end. edit: replace old by new. patch: change several places or files at once, all or nothing. list: "
+        "what a folder holds. move: rename path to `to`. delete: a file, or a folder, for which a person is asked."
     )
     path: str = Field(
         min_length=1,
         description="Relative to the workspace, such as notes/plan.md; . is its root. For patch: the folder that the "
-        "names in the diff are relative to.",
+        "paths in it are relative to.",
     )
-    content: str | None = Field(None, description="For write and append: the text. For patch: the diff.")
+    content: str | None = Field(
+        None,
+        description="For write and append: the text. For patch: a unified diff, or a patch from *** Begin Patch "
+        "to *** End Patch.",
+    )
     old: str | None = Field(
         None, description="For edit: the exact text to replace, without line numbers; it must occur once."
     )
-    new: str | None = Field(None, description="For edit: the text that takes its place; may be empty.")
+    new: str | None = Field(None, description="For edit: what takes its place; may be empty.")
     replace_all: bool = Field(False, description="For edit: replace every occurrence.")
     offset: int | None = Field(None, ge=1, description="For read: the first line, from 1.")
-    limit: int | None = Field(None, ge=1, le=text_page.LINES, description="For read: how many lines, 2000 by default.")
+    limit: int | None = Field(
+        None,
+        ge=1,
+        le=text_page.LINES,
+        description="For read: at most so many lines; a page ends earlier where they are long.",
+    )
     to: str | None = Field(None, description="For move: the new path.")
 
     @model_validator(mode="after")
@@ -62,8 +69,8 @@ def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
 
 @tool(
     name="file",
-    description="""Reads and changes the files of the workspace. Read a file before you edit it. Prefer edit to write
-    for a change in a file that exists, and this tool to the shell for reading and writing text.""",
+    description="""Reads and changes the files of the workspace. Read a file before you change it; change a file that
+    exists by edit or patch rather than write.""",
     arguments=FileArguments,
     danger=Danger.SAFE,
     judge=judge,
@@ -73,10 +80,12 @@ def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
 )
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
     arguments = with_secrets(arguments, context.secrets, "content", "old", "new")
+    if arguments.action == "read":
+        return await asyncio.to_thread(_read, arguments, context.workspace, context.page_bytes)
     return await asyncio.to_thread(_ACTIONS[arguments.action], arguments, context.workspace)
 
 
-def _read(arguments: FileArguments, workspace: Workspace) -> ToolResult:
+def _read(arguments: FileArguments, workspace: Workspace, page_bytes: int) -> ToolResult:
     with workspace.open_for_read(arguments.path) as stream:
         size = stream.seek(0, 2)
         stream.seek(0)
@@ -90,7 +99,8 @@ def _read(arguments: FileArguments, workspace: Workspace) -> ToolResult:
             raise ToolError(
                 f"{arguments.path} has {in_units(size)}. Read a range of it with offset and limit, or use the shell."
             )
-        return ToolResult(content=text_page.page(stream, arguments.offset or 1, arguments.limit or text_page.LINES))
+        limit = arguments.limit or text_page.LINES
+        return ToolResult(content=text_page.page(stream, arguments.offset or 1, limit, page_bytes))
 
 
 def _list(arguments: FileArguments, workspace: Workspace) -> ToolResult:
@@ -102,7 +112,6 @@ def _list(arguments: FileArguments, workspace: Workspace) -> ToolResult:
 
 
 _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
-    "read": _read,
     "write": lambda given, workspace: changes.write(given.path, given.content or "", workspace),
     "append": lambda given, workspace: changes.append(given.path, given.content or "", workspace),
     "edit": lambda given, workspace: changes.edit(

@@ -10,13 +10,17 @@ from pydantic import Field
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, ToolVisibility, tool
 from tools_app.documents import long_document
 from tools_app.errors import ModelFailed, ToolError
-from tools_app.files import in_units
-from tools_app.files.picture_type import picture_type
+from tools_app.files import in_units, picture_type
 
 _SUFFIXES = {
     "image": (".png", ".jpg", ".jpeg", ".webp", ".gif"),
     "audio": (".mp3",),
     "document": (".md", ".txt"),
+}
+_KINDS = {
+    "image": "a picture of what the prompt describes",
+    "audio": "the prompt, spoken",
+    "document": "a long text in Markdown, written section by section",
 }
 _MOST_SPOKEN = 4_000  # characters
 _MP3 = (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")
@@ -24,8 +28,7 @@ _MP3 = (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2")
 
 class GenerateArguments(Arguments):
     kind: Literal["image", "audio", "document"] = Field(
-        description="image: a picture of what the prompt describes. audio: the prompt, spoken. document: a long text "
-        "in Markdown, written section by section."
+        description=" ".join(f"{kind}: {what}." for kind, what in _KINDS.items())
     )
     prompt: str = Field(
         min_length=1,
@@ -38,18 +41,18 @@ class GenerateArguments(Arguments):
 def possible(schema: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
     """The schema with the kinds that a model of the person can make; any of them can write."""
     kinds = [*(["image"] * visibility.makes_images), *(["audio"] * visibility.makes_audio), "document"]
-    properties = schema["properties"]
-    return schema | {"properties": properties | {"kind": properties["kind"] | {"enum": kinds}}}
+    said = {"enum": kinds, "description": " ".join(f"{kind}: {_KINDS[kind]}." for kind in kinds)}
+    return schema | {"properties": schema["properties"] | {"kind": schema["properties"]["kind"] | said}}
 
 
 @tool(
     name="generate",
-    description="""Makes a file with a model. Also for a document that is too long for one reply: call it again with
-    the same path to continue an unfinished one.""",
+    description="""Has a model make a file, also a document that is too long for one reply: call it again with the same
+    path to continue an unfinished one.""",
     arguments=GenerateArguments,
     danger=Danger.MODERATE,
     target=Target.ENGINE,
-    compact_template="generate {kind} {path}",
+    compact_template="generate {kind} {path}: {prompt}",
     extended=possible,
 )
 async def generate(arguments: GenerateArguments, context: ToolContext) -> ToolResult:

@@ -40,7 +40,7 @@ def judge(arguments: JobArguments, workspace: Workspace) -> Judgement:
     danger=Danger.SAFE,
     judge=judge,
     target=Target.SANDBOX,
-    compact_template="job {action} {number}",
+    compact_template="job {action} {number}[: {input}]",
     loop_exempt=True,  # reading again and again is how one waits
     takes_secrets=True,
     visible=lambda visibility: visibility.has_jobs,

@@ -16,8 +16,7 @@ from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResul
 from tools_app.errors import ToolError
 from tools_app.files.paths import parts
 from tools_app.matching.query import Answer, Query
-from tools_app.sandbox import process_groups
-from tools_app.sandbox.base import Started
+from tools_app.sandbox import Started, process_groups
 
 TIMEOUT_S = 20.0
 _HOUSE = Path(__file__).resolve().parents[2]
@@ -27,16 +26,18 @@ COMMAND = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(_HOUSE)]
 
 
 class MatchArguments(Arguments):
-    action: Literal["glob", "grep"] = Field(description="glob: find files by name. grep: find lines in files.")
+    action: Literal["glob", "grep"] = Field(description="glob: files by name. grep: lines in files.")
     pattern: str = Field(
         min_length=1,
         max_length=2000,
         description="For glob: such as *.py (at any depth) or src/**/*.{ts,tsx} (below path). "
-        "For grep: a regular expression of Python's, matched line by line.",
+        "For grep: a Python regular expression, matched line by line.",
     )
-    path: str | None = Field(None, description="The folder to search, or for grep a single file; default: everything.")
-    glob: str | None = Field(None, description="For grep: search only files whose name matches, such as *.py.")
-    ignore_case: bool = Field(False, description="Whether upper and lower case are the same.")
+    path: str | None = Field(
+        None, description="The folder to search, or for grep one file. Default: the whole workspace."
+    )
+    glob: str | None = Field(None, description="For grep: only files whose names match, such as *.py.")
+    ignore_case: bool = Field(False, description="Upper and lower case are the same.")
     context: int | None = Field(None, ge=0, le=10, description="For grep: lines shown around each match.")
 
     @model_validator(mode="after")
@@ -48,13 +49,12 @@ class MatchArguments(Arguments):
 
 @tool(
     name="match",
-    description="""Searches the workspace: glob finds files by name, newest first; grep finds lines by a regular
-    expression. What .gitignore files leave out, and .results/, is searched only where `path` names it. At most 200
-    matches are shown.""",
+    description="""Searches the workspace: glob finds files, newest first; grep finds lines. What .gitignore files leave
+    out, and .results/, is searched only where `path` names it. At most 200 matches are shown.""",
     arguments=MatchArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,
-    compact_template="match {action} {pattern}",
+    compact_template="match {action} {pattern}[ in {path}][, files {glob}]",
 )
 async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
     root = await asyncio.to_thread(context.workspace.make_root)

@@ -10,20 +10,20 @@ from tools_app.notes import rendered
 
 
 class MemoryArguments(Arguments):
-    action: Literal["remember", "forget", "search"]
+    action: Literal["remember", "forget", "search"] = Field(description="What to do with `text`.")
     text: str = Field(
         min_length=1,
         max_length=1000,
-        description="remember: the fact, in one or two sentences that can be understood without this conversation. "
-        "forget: the note's number, or its text. search: what you want to know.",
+        description="For remember: the fact, in one or two sentences that can be understood without this conversation. "
+        "For forget: the note's number, or its text. For search: what you want to know.",
     )
 
 
 @tool(
     name="memory",
-    description="""Notes about the person and their work that last over sessions. Search it before you say that you do
-    not know something they may have told you; remember lasting facts, preferences and decisions, not what only this
-    task needs, and no secrets; forget what is no longer true. The person sees every note and may delete it.""",
+    description="""Notes about the person and their work that last over sessions; the person sees and may delete each.
+    Search it before you say that you do not know something they may have told you. Remember lasting facts, preferences
+    and decisions, not what only this task needs, and no secrets. Forget what is no longer true.""",
     arguments=MemoryArguments,
     danger=Danger.MODERATE,
     target=Target.ENGINE,

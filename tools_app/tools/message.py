@@ -12,14 +12,15 @@ from tools_app.json_schema.results import fitted_data, with_data
 
 class Words(Arguments):
     type: Literal["info", "ask", "result"] = Field(
-        description="info: say something, go on. ask: wait for the person's answer. result: the final answer."
+        description="info: what the chat should keep; go on. ask: wait for the person's answer. result: the "
+        "final answer, which ends the task."
     )
     text: str = Field(min_length=1, description="What the person reads, in Markdown.")
     options: list[str] | None = Field(None, description="For ask: answers to choose from.")
-    attachments: list[str] | None = Field(
-        None, description="Paths of files in the workspace that belong to the message."
+    attachments: list[str] | None = Field(None, description="Files of the workspace that belong to the message.")
+    suggestions: list[str] | None = Field(
+        None, description="For result: up to three next steps, each a short request in the person's words."
     )
-    suggestions: list[str] | None = Field(None, description="For result: up to three sensible next steps.")
 
     @model_validator(mode="after")
     def _belong_together(self) -> "Words":
@@ -40,9 +41,8 @@ def _with_data(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[s
 
 @tool(
     name="message",
-    description="""Speaks to the person. It is the only way to reach them: text outside of this call is not shown.
-    Use info sparingly for progress that matters, ask only when you cannot go on without an answer, and result once,
-    at the end, with the complete answer.""",
+    description="""Speaks to the person. Use result once, at the end, with the complete answer; ask only when you cannot
+    go on without an answer; info only for what they need to read before the end.""",
     arguments=MessageArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,

@@ -10,13 +10,14 @@ from tools_app.contract.effects import PlanStep, SetPlan, StepStatus
 
 
 class Step(Arguments):
-    title: str = Field(min_length=1, max_length=200)
-    status: StepStatus = "pending"
+    title: str = Field(min_length=1, max_length=200, description="What is done in it, in a few words.")
+    status: StepStatus = Field("pending", description="How far it is.")
 
 
 class PlanArguments(Arguments):
     action: Literal["update", "advance"] = Field(
-        description="update: set the whole plan. advance: the current step is done, the next one begins."
+        description="update: set the whole plan, at the beginning or when the way changes. advance: the "
+        "current step is done, the next one begins."
     )
     steps: list[Step] | None = Field(None, max_length=30, description="For update: all steps, in order.")
 
@@ -29,12 +30,11 @@ class PlanArguments(Arguments):
 
 @tool(
     name="plan",
-    description="""Keeps the plan that the person sees beside the chat. Use it for work of more than two steps: update
-    it when you begin or when the way changes, advance it when a step is done.""",
+    description="""Keeps the plan that the person sees beside the chat, for work of more than two steps.""",
     arguments=PlanArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,
-    compact_template="plan ({action})",
+    compact_template="plan {action}[: {steps}]",
     visible=lambda visibility: not visibility.in_workflow,
 )
 async def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:

@@ -5,8 +5,6 @@ from pydantic import Field
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.errors import ToolError
 
-PAGE = 6_000  # bytes: what a result may have by default, with room for what is said beside it
-
 
 class RecallArguments(Arguments):
     number: int = Field(ge=1, description="The number n of the line, of the step or of the message.")
@@ -28,13 +26,13 @@ async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult
     begin, size = arguments.offset, len(stored)
     if begin and begin >= size:
         raise ToolError(f"It has {size:,} characters only.")
-    end = begin + _characters(stored[begin : begin + PAGE])
+    end = begin + _characters(stored[begin : begin + context.page_bytes], context.page_bytes)
     if begin == 0 and end == size:
         return ToolResult(content=stored)
     more = f" Go on with offset {end}." if end < size else ""
     return ToolResult(content=f"{stored[begin:end]}\n[characters {begin:,} to {end:,} of {size:,}.{more}]")
 
 
-def _characters(text: str) -> int:
-    """How many of them fit into a page."""
-    return len(text.encode(errors="replace")[:PAGE].decode(errors="ignore"))
+def _characters(text: str, page: int) -> int:
+    """How many of them fit into a page of so many bytes."""
+    return len(text.encode(errors="replace")[:page].decode(errors="ignore"))

@@ -10,9 +10,7 @@ from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.files import in_units
-from tools_app.sandbox import outlet
-from tools_app.sandbox.base import WORKSPACE, Command, Limits, Outcome
-from tools_app.sandbox.outlet import Outlet
+from tools_app.sandbox import Command, Limits, Outcome, Outlet, outlet
 from tools_app.shell.background_jobs import Start, jobs
 from tools_app.shell.danger import judgement
 from tools_app.shell.secrets import as_variables
@@ -21,25 +19,25 @@ DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
 LONGEST_JOB_S = 24 * 3600
 FIRST_WORDS_S = 1.0
+_LAST_WORDS = 100  # characters of long output that its summary has
 
 
 class ShellArguments(Arguments):
-    command: str = Field(min_length=1, description="What the shell runs; may have several lines.")
-    timeout_s: int = Field(
-        DEFAULT_TIMEOUT_S, ge=1, le=MAX_TIMEOUT_S, description=f"Seconds until it is killed, at most {MAX_TIMEOUT_S}."
-    )
+    command: str = Field(min_length=1, description="What bash runs; may have several lines.")
+    timeout_s: int = Field(DEFAULT_TIMEOUT_S, ge=1, le=MAX_TIMEOUT_S, description="Seconds until it is killed.")
     background: bool = Field(
-        False, description="Leave it running and go on, for a server or a long build; the tool job then reads it."
+        False,
+        description="Leave it running and go on, for a server or a long build; the tool job then reads, feeds "
+        "and ends it.",
     )
 
 
 @tool(
     name="shell",
-    description=f"""Runs a command with bash (sh where there is none) in the workspace, {WORKSPACE}, and returns what it
-    prints and its exit code. There is no terminal and nobody to answer questions: pass -y and the like. The section
-    environment says whether there is a network. Each call starts from scratch: only files below the workspace stay, not
-    variables, the current folder, /tmp, or processes that were not started with background. Use relative paths. To
-    read, write, edit or search files, prefer the tools file and match.""",
+    description="""Runs a command with bash (sh where there is none) in the workspace; returns what it prints and its
+    exit code. There is no terminal and nobody to answer questions: pass -y and the like. Each call starts from
+    scratch: only files of the workspace stay; do not rely on variables, the current folder or /tmp of an earlier call.
+    The section environment says whether there is a network.""",
     arguments=ShellArguments,
     danger=Danger.MODERATE,
     judge=lambda arguments, workspace: judgement(arguments.command),
@@ -95,6 +93,7 @@ async def _run(command: Command, context: ToolContext) -> ToolResult:
     return ToolResult(
         content="\n".join(filter(None, [outcome.output.rstrip("\n"), f"[{ended}]"])),
         status="failed" if outcome.timed_out or outcome.out_of_memory or outcome.out_of_space else "succeeded",
+        summary=f"{ended}: …{outcome.output.strip()[-_LAST_WORDS:]}" if len(outcome.output) > _LAST_WORDS else "",
         metadata={"exit_code": outcome.exit_code, "seconds": round(seconds, 3), "truncated": outcome.truncated},
     )
 

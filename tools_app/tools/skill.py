@@ -7,7 +7,7 @@ from pydantic import Field
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import LoadSkill
 from tools_app.files import Workspace
-from tools_app.skills.reading import SkillText
+from tools_app.skills.skill_files import SkillText
 
 FOLDER = ".skills"
 
@@ -18,8 +18,7 @@ class SkillArguments(Arguments):
 
 @tool(
     name="skill",
-    description="""Loads a skill from the section skills: instructions for a kind of work, and the files it needs. Load
-    it before you begin such work.""",
+    description="""Loads a skill: instructions for a kind of work, and the files it needs.""",
     arguments=SkillArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,
@@ -32,7 +31,7 @@ async def skill(arguments: SkillArguments, context: ToolContext) -> ToolResult:
     if context.skills.is_in_view(loaded):
         return ToolResult(content=f"The skill {arguments.name} is loaded already: its full text is above.")
     files = ", ".join(f"{FOLDER}/{loaded.name}/{path}" for path in loaded.files)
-    said = [loaded.shown, *([f"Its files: {files}"] if files else [])]
+    said = [loaded.for_model, *([f"Its files: {files}"] if files else [])]
     return ToolResult(content="\n".join(said), effects=[LoadSkill(name=loaded.name)])
 
 

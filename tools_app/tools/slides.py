@@ -5,14 +5,13 @@ import base64
 from dataclasses import asdict
 from io import BytesIO
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from tools_app.child_process.parent import NoAnswer, answer_of
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.documents.deck.page import Deck, Image, Slide, page
 from tools_app.errors import ToolError
-from tools_app.files import Workspace, in_units
-from tools_app.files.picture_type import picture_type
+from tools_app.files import Workspace, in_units, picture_type
 
 _MOST = 100  # slides
 _MOST_BODY = 5_000  # characters
@@ -21,28 +20,33 @@ _LARGEST_IMAGES = 30 * 1000**2  # together
 
 
 class SlideArguments(Arguments):
-    title: str = Field(max_length=300)
+    title: str = Field(max_length=300, description="Its heading.")
     body: str = Field("", max_length=_MOST_BODY, description="Markdown; a few short lines or bullets.")
-    notes: str = Field("", max_length=_MOST_BODY, description="For the speaker.")
+    notes: str = Field("", max_length=_MOST_BODY, description="What the speaker says.")
     image: str | None = Field(None, min_length=1, description="A picture of the workspace, shown beside the body.")
 
 
 class SlidesArguments(Arguments):
     title: str = Field(min_length=1, max_length=300, description="Of the whole deck; it has a slide of its own.")
-    slides: list[SlideArguments] = Field(min_length=1, max_length=_MOST)
-    path: str = Field(
-        min_length=1, pattern=r"(?i)\.(html|pptx)$", description="Ends in .html (also to print) or .pptx."
-    )
+    slides: list[SlideArguments] = Field(min_length=1, max_length=_MOST, description="In order, one thought each.")
+    path: str = Field(min_length=1, description="Ends in .html (also to print) or .pptx.")
+
+    @field_validator("path")
+    @classmethod
+    def _names_a_deck(cls, value: str) -> str:
+        if not value.lower().endswith((".html", ".pptx")):
+            raise ValueError("it must end in .html or .pptx")
+        return value
 
 
 @tool(
     name="slides",
     description="""Makes a deck of slides out of Markdown and pictures of the workspace, as one HTML file or as a
-    PowerPoint file. It replaces the file at path. One thought a slide; what you would say goes into notes.""",
+    PowerPoint file. It replaces the file at path.""",
     arguments=SlidesArguments,
     danger=Danger.MODERATE,
     target=Target.ENGINE,
-    compact_template="slides {path}",
+    compact_template="slides {path}: {title}",
 )
 async def slides(arguments: SlidesArguments, context: ToolContext) -> ToolResult:
     deck = await asyncio.to_thread(_deck, arguments, context.workspace)

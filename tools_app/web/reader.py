@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.contract import ReaderService
 from tools_app.errors import FetchFailed
-from tools_app.network.fetch import Fetched, fetch
-from tools_app.network.policy import NetworkPolicy, parse_url
+from tools_app.network import Fetched, NetworkPolicy, parse_url
+from tools_app.network.fetch import fetch
 from tools_app.web.untrusted import visible
 
 _HTML = ("text/html", "application/xhtml+xml")

@@ -23,8 +23,8 @@ class Command(BaseCommand):
         parser.add_argument("--model", help="A logical model; the default one by default.")
         parser.add_argument("--workdir", type=Path, help="A folder to work in, instead of a new workspace.")
         parser.add_argument("--jsonl", action="store_true", help="JSON lines instead of text.")
-        parser.add_argument("--max-iterations", type=int, help="Instead of the limit for all tasks.")
-        parser.add_argument("--output-schema", type=Path, help="A JSON Schema that the data of the result must fit.")
+        parser.add_argument("--max-iterations", type=int, help="Overrides the limit for all tasks.")
+        parser.add_argument("--output-schema", type=Path, help="A JSON Schema that the result's data must match.")
 
     def handle(self, *args: Any, instruction: str, jsonl: bool, **options: Any) -> None:
         from agentsite.serving import first_start
@@ -36,6 +36,7 @@ class Command(BaseCommand):
         first_start.migrate()
         admin = first_start.ensure_admin()
         first_start.ensure_model()
+        first_start.connect_model()
         user = self._user(options["user"]) if options["user"] else admin.user
         session = services.create_session(
             user, model=self._model(options["model"], user), workdir=self._folder(options["workdir"])

@@ -19,6 +19,11 @@ class Command(BaseCommand):
         from agentsite.serving.web import CannotServe, serve
 
         try:
-            serve(host, port, say=self.stdout.write)
+            serve(host, port, say=self._say)
         except CannotServe as error:
             raise CommandError(str(error)) from error
+
+    def _say(self, text: str) -> None:
+        """At once, also into a file or a pipe."""
+        self.stdout.write(text)
+        self.stdout.flush()

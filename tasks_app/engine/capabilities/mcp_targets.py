@@ -1,6 +1,7 @@
 """The addresses of MCP servers, and the credentials with which a task may use them."""
 
-from tasks_app.run import TaskContext
+from tasks_app.models import Task
+from tasks_app.record import SessionSecrets
 from tasks_app.runtime import threads
 from tools_app.contract import McpEndpoint
 from tools_app.errors import ToolError
@@ -10,8 +11,8 @@ from tools_app.models import McpServer, Transport
 class McpTargets:
     """`capabilities.McpTarget` for one task."""
 
-    def __init__(self, context: TaskContext) -> None:
-        self._context = context
+    def __init__(self, task: Task, secrets: SessionSecrets) -> None:
+        self._task, self._secrets = task, secrets
 
     async def target(self, server: str) -> McpEndpoint:
         return await threads.in_thread(lambda _: self._target(server))
@@ -30,8 +31,7 @@ class McpTargets:
 
     def _credential(self, secret: str) -> str:
         """An administrator chose the team's secret for the server, so everyone who has its tools may use it."""
-        secrets = self._context.secrets
-        usable = secrets.active.of_team | secrets.usable_in(self._context.task)
+        usable = self._secrets.active.of_team | self._secrets.usable_in(self._task)
         return usable.get(secret, "")
 
 

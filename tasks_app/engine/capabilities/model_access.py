@@ -4,14 +4,14 @@ import base64
 from collections.abc import Callable, Sequence
 
 from llm_app import errors
-from llm_app.call.llm_call import Completion, Runner
-from llm_app.redaction.redactor import Redactor
+from llm_app.abilities import Abilities
+from llm_app.call import Completion, Runner
+from llm_app.redaction import Redactor
 from llm_app.types import Message, Picture, Purpose
 from tasks_app.events import event_loop
-from tasks_app.record import redactor_of
-from tasks_app.record.append import storable
-from tasks_app.record.images import UnreadablePicture, encoded
-from tasks_app.run import TaskContext, ask_aside
+from tasks_app.record import UnreadablePicture, redactor_of, storable
+from tasks_app.record.images import encoded
+from tasks_app.run import UnitOfWork, ask_aside
 from tasks_app.runtime import threads
 from tools_app.contract import capabilities
 from tools_app.errors import ModelFailed
@@ -22,23 +22,22 @@ _SYSTEM = "A program asks you for a piece of text. Answer with that text only: n
 class ModelAccess:
     """The capabilities of one tool call that need a model; `say` shows the person what it waits for.
 
-    `model` answers what is asked in words; without one, the task's own.
+    `model` answers what is asked in words; `abilities` name the models for all else.
     """
 
-    def __init__(self, context: TaskContext, say: Callable[[str], None], *, model: str = "") -> None:
-        self._context, self._say, self._model = context, say, model
+    def __init__(self, unit: UnitOfWork, *, model: str, abilities: Abilities, say: Callable[[str], None]) -> None:
+        self._unit, self._model, self._abilities, self._say = unit, model, abilities, say
 
     async def ask(self, prompt: str, *, purpose: str, pictures: Sequence[capabilities.Picture] = ()) -> str:
         """`capabilities.AskModel`."""
-        session = self._context.session
-        model = self._context.settings.abilities.sees if pictures else self._model or self._context.model
+        model = self._abilities.sees if pictures else self._model
         if pictures and not model:
             raise ModelFailed("No model that can see pictures is set up here.")
 
         seen = await _encoded(pictures)
 
         def work(run: Runner) -> Completion:
-            redactor = redactor_of(session)
+            redactor = redactor_of(self._unit.session)
             content = redactor.redacted(storable(prompt))
             message = Message(role="user", content=content, pictures=seen, masked_with=redactor.version)
             return self._complete(message, Purpose(purpose), model, redactor, run)
@@ -50,13 +49,12 @@ class ModelAccess:
 
     async def make(self, prompt: str, *, kind: capabilities.MediaKind) -> bytes:
         """`capabilities.MakeMedia`."""
-        able = self._context.settings.abilities
-        model = able.makes_images if kind == "image" else able.makes_audio
+        model = self._abilities.makes_images if kind == "image" else self._abilities.makes_audio
         if not model:
             raise ModelFailed(f"No model that makes {kind} files is set up here.")
 
         def work(run: Runner) -> Completion:
-            redactor = redactor_of(self._context.session)
+            redactor = redactor_of(self._unit.session)
             message = Message(role="user", content=redactor.redacted(storable(prompt)), masked_with=redactor.version)
             return self._complete(message, Purpose.GENERATE, model, redactor, run, system="")
 
@@ -71,7 +69,7 @@ class ModelAccess:
     ) -> Completion:
         try:
             return ask_aside(
-                self._context,
+                self._unit,
                 [message],
                 run,
                 purpose=purpose,

@@ -1,18 +1,17 @@
 """Which skills a task's person has, and what of them the model sees."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from django.conf import settings
 
-from llm_app.call.llm_call import Runner
-from tasks_app.run import TaskContext
+from llm_app.call import Runner
+from tasks_app.run import History
 from tasks_app.runtime import threads
 from tools_app.errors import ToolError
 from tools_app.models import Skill
-from tools_app.skills.installed import SkillFolder, installed_skills
-from tools_app.skills.reading import SkillText
+from tools_app.skills.skill_files import SkillFolder, SkillText, installed_skills
 
 
 def catalogue(user_id: int) -> tuple[tuple[str, str], ...]:
@@ -28,27 +27,25 @@ def in_folders() -> tuple[tuple[str, str], ...]:
 
 
 class StoredSkills:
-    """`capabilities.Skills` for one task."""
+    """`capabilities.Skills` for one task; `names` are those that its model knows of."""
 
-    def __init__(self, context: TaskContext) -> None:
-        self._context = context
+    def __init__(self, user_id: int, names: Sequence[str], history: History) -> None:
+        self._user_id, self._names, self._history = user_id, names, history
 
     async def get(self, name: str) -> SkillText:
         return await threads.in_thread(partial(self._load, name))
 
     def _load(self, name: str, run: Runner) -> SkillText:
-        row = Skill.objects.usable_by(self._context.task.started_by_id).filter(name=name).first()
+        row = Skill.objects.usable_by(self._user_id).filter(name=name).first()
         if row is not None:
             return row.text
         if name not in (known := _installed()):
-            names = ", ".join(name for name, _ in self._context.settings.skills)
-            raise ToolError(f"There is no skill called {name!r}. The skills are: {names}.")
+            raise ToolError(f"There is no skill called {name!r}. The skills are: {', '.join(self._names)}.")
         return known[name].load()
 
     def is_in_view(self, skill: SkillText) -> bool:
         """Whether the model still sees its whole text, from an earlier load."""
-        entries = self._context.history.entries
-        return any(entry.tool_call_id and entry.content.startswith(skill.shown) for entry in entries)
+        return any(entry.tool_call_id and entry.content.startswith(skill.for_model) for entry in self._history.entries)
 
 
 def _installed() -> Mapping[str, SkillFolder]:

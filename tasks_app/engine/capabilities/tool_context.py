@@ -3,56 +3,64 @@
 from collections.abc import Sequence
 from functools import partial
 
-from django.conf import settings
+from django.conf import settings as django_settings
 
-from llm_app.call.llm_call import Runner
+from llm_app.call import Runner
 from llm_app.models import ServiceKey
-from llm_app.redaction.placeholder import names_in, placeholder
+from llm_app.redaction import Redactor, names_in, placeholder
 from tasks_app.engine.capabilities.mcp_targets import McpTargets
 from tasks_app.engine.capabilities.model_access import ModelAccess
 from tasks_app.engine.capabilities.skills import StoredSkills
 from tasks_app.engine.check_call import ClearedCall
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.memory import search
-from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet
-from tasks_app.run import TaskContext
+from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Session, Task
+from tasks_app.record import SessionSecrets, tokens
+from tasks_app.run import TaskContext, UnitOfWork
 from tasks_app.runtime import process, threads
-from tools_app.contract import Engine, ReaderService, Target, ToolContext, ToolDefinition
+from tools_app.contract import Arguments, Engine, ReaderService, Target, ToolContext, ToolDefinition
 from tools_app.contract.effects import PlanStep
 from tools_app.errors import NothingStored, ToolError
 from tools_app.models import AllowedAddress, CachedSearch, SearchEngine
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 from tools_app.notes import Note
+from tools_app.policy import Policy
 
 
 def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
-    report = _unheard if context.settings.filters_output else partial(stream.feed, "tool_output")
-    models = ModelAccess(context, report)
+    settings, task, secrets = context.settings, context.task, context.secrets
+    report = _unheard if settings.filters_output else partial(stream.feed, "tool_output")
+    models = ModelAccess(context, model=context.model, abilities=settings.abilities, say=report)
     return ToolContext(
-        session=str(context.session.pk),
+        session=str(task.session_id),
         workspace=context.workspace,
         sandbox=context.sandbox,
-        network=_network(context, cleared.definition),
-        plan=[PlanStep(**step) for step in context.task.plan],
-        groups=context.settings.policy.on_demand,
-        output_schema=context.task.output_schema,
+        network=_network(settings.policy, cleared.definition),
+        plan=[PlanStep(**step) for step in task.plan],
+        groups=settings.policy.on_demand,
+        output_schema=task.output_schema,
+        page_bytes=settings.result_tokens * tokens.BYTES * 4 // 5,
         ask_model=models.ask,
         make_media=models.make,
-        secrets=_secrets(context, cleared) if cleared.definition.takes_secrets else {},
-        searches=StoredSearches(context.task.started_by_id),
-        stored_result=StoredResults(context),
-        reader=ReaderService(**settings.READER_SERVICE) if settings.READER_SERVICE else None,
-        mcp_target=McpTargets(context).target,
-        skills=StoredSkills(context),
+        secrets=_secrets(task, secrets, cleared.arguments) if cleared.definition.takes_secrets else {},
+        searches=StoredSearches(task.started_by_id),
+        stored_result=StoredResults(context.session, secrets.redactor),
+        reader=_reader_service(),
+        mcp_target=McpTargets(task, secrets).target,
+        skills=StoredSkills(task.started_by_id, [name for name, _ in settings.skills], context.history),
         memory=StoredMemory(context),
         report=report,
         started=process.remember,
     )
 
 
-def _network(context: TaskContext, definition: ToolDefinition) -> NetworkPolicy:
+def _reader_service() -> ReaderService | None:
+    return ReaderService(**django_settings.READER_SERVICE) if django_settings.READER_SERVICE else None
+
+
+def _network(policy: Policy, definition: ToolDefinition) -> NetworkPolicy:
     """Where the tool may go: programs to the hosts that are named for them, others to all that is public."""
-    only = context.settings.policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
+    only = policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
     goes_out = bool(only) or definition.target in (Target.NETWORK, Target.BROWSER)
     return NetworkPolicy(only=only, allow_internal=_allowed_addresses() if goes_out else frozenset())
 
@@ -61,10 +69,10 @@ def _unheard(text: str) -> None:
     """In place of the stream while hooks check results before anyone sees them."""
 
 
-def _secrets(context: TaskContext, cleared: ClearedCall) -> dict[str, str]:
+def _secrets(task: Task, secrets: SessionSecrets, arguments: Arguments) -> dict[str, str]:
     """Values by placeholder: of those in the arguments that the task may use at this moment, and no others."""
-    named = names_in(cleared.arguments.model_dump(mode="json"))
-    usable = context.secrets.usable_in(context.task) if named else {}
+    named = names_in(arguments.model_dump(mode="json"))
+    usable = secrets.usable_in(task) if named else {}
     return {placeholder(name): value for name, value in usable.items() if name in named}
 
 
@@ -75,14 +83,14 @@ def _allowed_addresses() -> frozenset[str]:
 class StoredResults:
     """`capabilities.StoredResult`: what the record has under a number, redacted as of now."""
 
-    def __init__(self, context: TaskContext) -> None:
-        self._session, self._redactor = context.session, context.secrets.redactor
+    def __init__(self, session: Session, redactor: Redactor) -> None:
+        self._session, self._redactor = session, redactor
 
     async def __call__(self, number: int) -> str:
         return self._redactor.redacted(await threads.in_thread(partial(self._content, number)))
 
     def _content(self, number: int, run: Runner) -> str:
-        entries = ContextEntry.objects.of(self._session).in_context()
+        entries = ContextEntry.objects.in_session(self._session).in_context()
         if (entry := entries.filter(seq=number).first()) is None:
             raise NothingStored()
         if call := entry.call:
@@ -100,10 +108,10 @@ class StoredSearches:
     async def engines(self) -> Sequence[Engine]:
         return await threads.in_thread(_engines)
 
-    async def kept(self, key: str) -> str:
-        return await threads.in_thread(lambda _: self._kept(key))
+    async def cached_result(self, key: str) -> str:
+        return await threads.in_thread(lambda _: self._cached_result(key))
 
-    def _kept(self, key: str) -> str:
+    def _cached_result(self, key: str) -> str:
         CachedSearch.objects.expired().delete()
         newest = CachedSearch.objects.filter(user=self._user_id, key=key).last()
         return newest.content if newest else ""
@@ -125,11 +133,11 @@ _SHARED = "Others read along in this session: notes of one person are neither wr
 class StoredMemory:
     """`capabilities.Memory` for one task."""
 
-    def __init__(self, context: TaskContext) -> None:
-        self._context = context
+    def __init__(self, unit: UnitOfWork) -> None:
+        self._unit = unit
 
     async def search(self, question: str) -> Sequence[Note]:
-        return await threads.in_thread(lambda run: search.search(self._context, question, SHOWN, run))
+        return await threads.in_thread(lambda run: search.search(self._unit, question, SHOWN, run))
 
     async def own(self, named: str) -> Note:
         return await threads.in_thread(partial(self._own, named))
@@ -152,9 +160,9 @@ class StoredMemory:
         notes = self._notes()
         if notes.count() >= MemoryNote.MOST:
             raise ToolError(f"The memory is full ({MemoryNote.MOST:,} notes). Forget what is no longer true first.")
-        return not notes.filter(text=self._context.secrets.redactor.redacted(text).strip()).exists()
+        return not notes.filter(text=self._unit.secrets.redactor.redacted(text).strip()).exists()
 
     def _notes(self) -> MemoryNoteQuerySet:
-        if search.is_shared(self._context):
+        if search.is_shared(self._unit.task):
             raise ToolError(_SHARED)
-        return MemoryNote.objects.of_user(self._context.task.started_by)
+        return MemoryNote.objects.of_user(self._unit.task.started_by)

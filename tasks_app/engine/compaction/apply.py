@@ -3,15 +3,16 @@
 import math
 from dataclasses import replace
 
-from llm_app.call.llm_call import Recipient
+from llm_app.call import Recipient
 from llm_app.models import Blob
 from tasks_app.engine.compaction import summary
 from tasks_app.engine.compaction.lines import line_of
 from tasks_app.engine.compaction.measure import Measured, measure
 from tasks_app.engine.compaction.plan import CutPlanner, Move, Strategies
-from tasks_app.models import Cause, ContextCut, ContextEntry, FailureCode
+from tasks_app.engine.compaction.window import Window
+from tasks_app.models import Agent, Cause, ContextCut, ContextEntry, FailureCode
 from tasks_app.record import Cut, Draft, notice, redact_entry, tokens
-from tasks_app.run import Failed, TaskContext
+from tasks_app.run import Failed, TaskContext, UnitOfWork
 from tools_app.contract.registry import compact_line
 
 
@@ -22,10 +23,11 @@ def make_room(context: TaskContext, recipient: Recipient, cause: Cause, summed_u
     """
     before, had_cut = measure(context, recipient), context.history.has_cut
     context.history.has_cut = True  # from now on `recall` is among the tools, and its room must be counted
-    measured, record = measure(context, recipient), _clean_record(context)
-    move = _mover(context, measured, cause, is_summed_up=summed_up is not None).move(record, measured.conversation.cut)
+    measured, record = measure(context, recipient), _redacted_record(context)
+    planner = _planner(context.settings.agent, measured, cause, is_summed_up=summed_up is not None)
+    move = planner.move(record, measured.conversation.cut)
     if move.size > measured.window.guard:
-        raise _overflow(measured)
+        raise _overflow(measured.window)
     cut, current = move.cut.redacted(context.secrets.redactor), measured.conversation.cut
     if (cut.seq, cut.text) == (current.seq, current.text):
         context.history.has_cut = had_cut
@@ -46,14 +48,14 @@ def make_room(context: TaskContext, recipient: Recipient, cause: Cause, summed_u
 
 def about_to_be_cut(context: TaskContext, recipient: Recipient) -> list[ContextEntry]:
     """The entries that a move with a summary takes out of sight; none where shorter views are enough."""
-    measured, record = measure(context, recipient), _clean_record(context)
+    measured, record = measure(context, recipient), _redacted_record(context)
     current = measured.conversation.cut
-    move = _mover(context, measured, Cause.FILLED, is_summed_up=True).move(record, current)
+    move = _planner(context.settings.agent, measured, Cause.FILLED, is_summed_up=True).move(record, current)
     return [entry for entry in record if current.seq < entry.seq <= move.cut.seq]
 
 
-def _mover(context: TaskContext, measured: Measured, cause: Cause, *, is_summed_up: bool) -> CutPlanner:
-    agent, window = context.settings.agent, measured.window
+def _planner(agent: Agent | None, measured: Measured, cause: Cause, *, is_summed_up: bool) -> CutPlanner:
+    window = measured.window
     if is_summed_up:
         window = replace(window, head=window.head + math.ceil(summary.LONGEST / tokens.BYTES * measured.factor))
     if cause == Cause.REFUSED:  # the provider reads less than we were told
@@ -66,13 +68,13 @@ def _mover(context: TaskContext, measured: Measured, cause: Cause, *, is_summed_
     return CutPlanner(window=window, factor=measured.factor, template=compact_line, strategies=strategies)
 
 
-def _store(context: TaskContext, row: ContextCut, cut: Cut, drafts: list[Draft]) -> None:
+def _store(unit: UnitOfWork, row: ContextCut, cut: Cut, drafts: list[Draft]) -> None:
     def also() -> None:
         row.blob = Blob.keep(cut.text)
         row.save()
 
-    context.commit(*drafts, also=also)
-    context.history.move(row.window, cut)
+    unit.commit(*drafts, also=also)
+    unit.history.move(row.window, cut)
 
 
 def _notices(row: ContextCut, move: Move) -> list[Draft]:
@@ -96,22 +98,26 @@ def _too_big(move: Move) -> str:
     )
 
 
-def _overflow(measured: Measured) -> Failed:
-    window = measured.window
-    if window.usable <= window.size // 20:
-        said = (
-            f"The model reads {window.size:,} tokens, and the instructions, the tools and its reply alone take "
-            f"{window.head + window.reserve:,}. Choose a model with a larger window."
-        )
-    else:
-        said = (
-            "The newest message or tool call alone is longer than the model can read. Say it in less, or choose a "
-            "model with a larger window."
-        )
+def too_small(window: Window) -> Failed:
+    """For a window in which no task can work."""
+    said = (
+        f"The model reads {window.size:,} tokens, and the instructions, the tools and its reply alone take "
+        f"{window.head + window.reserve:,}. Choose a model with a larger window."
+    )
     return Failed(FailureCode.CONTEXT_OVERFLOW, said)
 
 
-def _clean_record(context: TaskContext) -> list[ContextEntry]:
+def _overflow(window: Window) -> Failed:
+    if window.is_too_small:
+        return too_small(window)
+    said = (
+        "The newest message or tool call alone is longer than the model can read. Say it in less, or choose a model "
+        "with a larger window."
+    )
+    return Failed(FailureCode.CONTEXT_OVERFLOW, said)
+
+
+def _redacted_record(unit: UnitOfWork) -> list[ContextEntry]:
     """Redacted before anything is cut out of it: a half of a secret is not found any more."""
-    redactor = context.secrets.redactor
-    return [redact_entry(entry, redactor) for entry in context.history.record()]
+    redactor = unit.secrets.redactor
+    return [redact_entry(entry, redactor) for entry in unit.history.record()]

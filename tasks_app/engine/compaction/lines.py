@@ -18,14 +18,19 @@ Template = Callable[[str, Mapping[str, Any]], str]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """`first` and `last` are seqs of the turn. A step may be merged with its neighbours; `tool` is that of a step."""
+    """`first` and `last` are seqs of the turn. A step may be merged with its neighbours; `tool` is that of a step.
+    `is_persons`: it holds words of a person.
+
+    `short` is the same with less: of people's words head and tail, of a step what it did without what came of it.
+    """
 
     text: str
     first: int
     last: int
     is_step: bool = False
     tool: str = ""
-    short: str = ""  # the same with less words, where the line holds a person's
+    short: str = ""
+    is_persons: bool = False
 
 
 def line_of(turn: Turn[ContextEntry], template: Template) -> Line:
@@ -51,14 +56,14 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
         return _words(turn, "user", result.content, before=question)
     name = (call.call or {})["name"]
     did = _cut(template(name, arguments))
-    outcome = f" → {_cut(result.content)}" if result is not None else ""
+    outcome = f" → {_cut(result.metadata.get('summary') or result.content)}" if result is not None else ""
     status = result.metadata.get("status", "") if result is not None else "open"
     number = result.seq if result is not None else call.seq
     if name == "skill" and result is not None and len(result.content) <= LONGEST_SKILL and status == "succeeded":
         again = f'<step n="{number}" status="{status}">{safe(did)}; load it again with `skill`</step>'
         return Line(text=safe(result.content), short=again, first=call.seq, last=_last(turn))
-    text = f'<step n="{number}" status="{status}">{safe(did + outcome)}</step>'
-    return Line(text=text, first=call.seq, last=_last(turn), is_step=True, tool=name)
+    text, short = (f'<step n="{number}" status="{status}">{safe(said)}</step>' for said in (did + outcome, did))
+    return Line(text=text, short=short, first=call.seq, last=_last(turn), is_step=True, tool=name)
 
 
 def _words(turn: Turn[ContextEntry], tag: str, words: str, *, before: str = "", **attributes: str) -> Line:
@@ -66,7 +71,7 @@ def _words(turn: Turn[ContextEntry], tag: str, words: str, *, before: str = "", 
     number = turn.entries[0].seq
     named = "".join(f' {name}="{value}"' for name, value in attributes.items())
     whole, short = (f'{before}<{tag} n="{number}"{named}>{safe(text)}</{tag}>' for text in (words, shortened(words)))
-    return Line(text=whole, short=short, first=number, last=_last(turn))
+    return Line(text=whole, short=short, first=number, last=_last(turn), is_persons=tag == "user")
 
 
 def merged(lines: Sequence[Line]) -> Line:

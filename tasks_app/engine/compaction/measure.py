@@ -3,13 +3,11 @@
 import math
 from dataclasses import dataclass
 
-from llm_app.call.llm_call import Recipient
-from llm_app.stored_prompt import tools_text
+from llm_app.call import Recipient
 from llm_app.types import Prompt
 from tasks_app.engine.compaction.window import Window, reserve_for
 from tasks_app.engine.prompt import build
-from tasks_app.record import tokens
-from tasks_app.record.cut import Conversation
+from tasks_app.record import Conversation
 from tasks_app.run import TaskContext
 
 PRUNE_AT_PERCENT = 85  # of the usable window, where pruning comes first
@@ -36,8 +34,8 @@ class Measured:
 
 
 def measure(context: TaskContext, recipient: Recipient) -> Measured:
-    head = build.build(context, recipient.tool_mode)
-    head_size = tokens.estimate(head.system) + tokens.estimate(tools_text(head.tools))
+    head = build.build_for(context, recipient)
+    head_size = build.head_tokens(head, recipient.tool_mode)
     conversation = context.history.conversation(recipient.context_window)
     factor = context.calibration.factor(recipient.model)
     prunes = context.settings.agent is not None and context.settings.agent.prune_outputs

@@ -71,7 +71,7 @@ class CutPlanner:
         behind = [entry for entry in record if entry.seq > cut.seq]
         shorter = self._views(behind)
         if shorter.keys() > cut.views.keys():
-            size = self._count(tokens.of_view(cut.block)) + sum(self._size_of(entry, shorter) for entry in behind)
+            size = self._count(tokens.view_tokens(cut.block)) + sum(self._size_of(entry, shorter) for entry in behind)
             if size <= self.window.room:
                 return Move(cut=replace(cut, views=shorter), size=size)
         return self._compacted(record, cut, shorter)
@@ -94,7 +94,7 @@ class CutPlanner:
             sizes=sizes,
             tail_room=self.window.tail,
             room=room,
-            size=lambda text: self._count(tokens.of_view(text)),
+            size=lambda text: self._count(tokens.view_tokens(text)),
             template=self.template,
             is_summed_up=self.strategies.is_summed_up,
         )
@@ -105,7 +105,7 @@ class CutPlanner:
 
     def _size_of(self, entry: ContextEntry, shorter: Mapping[int, str]) -> int:
         view = shorter.get(entry.seq)
-        return self._count(tokens.of_entry(entry) if view is None else tokens.of_view(view))
+        return self._count(tokens.entry_tokens(entry) if view is None else tokens.view_tokens(view))
 
     def _count(self, estimated: int) -> int:
         return math.ceil(estimated * self.factor)

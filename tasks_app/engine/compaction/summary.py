@@ -8,12 +8,13 @@ import logging
 from collections.abc import Sequence
 
 from llm_app import errors
-from llm_app.call.llm_call import Runner
+from llm_app.call import Runner
+from llm_app.redaction import Redactor
 from llm_app.types import Message, Purpose
 from tasks_app import reminders
 from tasks_app.engine.compaction.lines import safe, shortened
 from tasks_app.memory import search
-from tasks_app.models import ContextEntry, ContextType, MemoryNote
+from tasks_app.models import ContextEntry, ContextType, MemoryNote, Task
 from tasks_app.record import Draft, notice
 from tasks_app.run import TaskContext, ask_aside
 
@@ -44,7 +45,7 @@ class SummaryDue(Exception):
 
 def ask(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) -> Draft | None:
     """The summary of entries that are about to be cut, redacted as they are; or None. Raises what interrupts `run`."""
-    words = answer(context, entries, run, Purpose.SUMMARY, _SUM_UP)
+    words = _answer(context, entries, run, Purpose.SUMMARY, _SUM_UP)
     words = words.strip().encode(errors="replace")[:LONGEST].decode(errors="ignore")
     return reminders.summary(entries[0].seq, entries[-1].seq, words) if words else None
 
@@ -58,10 +59,11 @@ def capture(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) 
     said = [entry for entry in entries if entry.context_type == ContextType.USER_MESSAGE]
     if not said or not _may_keep(context):
         return
-    notes = _new_notes(context, answer(context, said, run, Purpose.MEMORY, _NAME_FACTS))
+    words = _answer(context, said, run, Purpose.MEMORY, _NAME_FACTS)
+    notes = _new_notes(context.task, context.secrets.redactor, words)
     if notes:
         named = "; ".join(f"“{note.text}”" for note in notes)
-        text = f"Auto-captured for your memory: {named}. You can change and delete this on the page Memory."
+        text = f"Auto-captured for your memory: {named}. You can change or delete this on the Memory page."
         context.stage(notice(text, kind="memory"), rows=notes)
 
 
@@ -69,12 +71,11 @@ def _may_keep(context: TaskContext) -> bool:
     """Where the agent could remember it by a call of its own."""
     policy = context.settings.policy
     may_call = policy.shows(policy.find("memory"), context.visibility)
-    return may_call and not context.session.off_record and not search.is_shared(context)
+    return may_call and not context.session.off_record and not search.is_shared(context.task)
 
 
-def _new_notes(context: TaskContext, words: str) -> list[MemoryNote]:
+def _new_notes(task: Task, redactor: Redactor, words: str) -> list[MemoryNote]:
     """One for each line that is not among the notes yet."""
-    task, redactor = context.task, context.secrets.redactor
     known = MemoryNote.objects.of_user(task.started_by)
     lines = (redactor.redacted(line.strip(" -*•\t")) for line in words.splitlines())
     texts = [line for line in dict.fromkeys(lines) if line and line != NOTHING and len(line) <= MemoryNote.LONGEST]
@@ -84,7 +85,7 @@ def _new_notes(context: TaskContext, words: str) -> list[MemoryNote]:
     return [MemoryNote(owner=task.started_by, task=task, auto=True, text=text) for text in new]
 
 
-def answer(context: TaskContext, entries: Sequence[ContextEntry], run: Runner, purpose: Purpose, system: str) -> str:
+def _answer(context: TaskContext, entries: Sequence[ContextEntry], run: Runner, purpose: Purpose, system: str) -> str:
     """What a model says of redacted entries; empty where it gives no answer. Raises what interrupts `run`."""
     redactor = context.secrets.redactor
     message = Message(role="user", content=_as_text(entries), masked_with=redactor.version)

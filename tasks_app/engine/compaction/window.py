@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
-from llm_app.call.llm_call import Recipient
+from llm_app.call import Recipient
 
 LEAST_RESERVE = 4_096  # tokens for the reply; in a small window a quarter of it
+LEAST_WINDOW = 6_000
+LEAST_USABLE = 1_000  # tokens for the conversation
 GUARD_PERCENT = 90  # of the usable window: what is never passed
 
 
@@ -25,6 +27,11 @@ class Window:
     def usable(self) -> int:
         """What is left for the conversation."""
         return max(0, self.size - self.head - self.reserve)
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether no task can work in it: because of its size, or because of what stands before the conversation."""
+        return self.size < LEAST_WINDOW or self.usable < LEAST_USABLE
 
     @property
     def full(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from django.db import models
 
-from llm_app.redaction.redactor import Redactor
+from llm_app.redaction import Redactor
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Task, TaskState
 from tasks_app.record import Draft

@@ -8,37 +8,56 @@ from typing import Any
 
 import orjson
 
-from llm_app.redaction.placeholder import placeholder
+from llm_app.call import Recipient
+from llm_app.redaction import Redactor, placeholder
 from llm_app.redaction.prompt import redacted_system, redacted_tools
-from llm_app.redaction.redactor import Redactor
+from llm_app.stored_prompt import tools_text
 from llm_app.types import Prompt, ToolMode, ToolSpec
 from tasks_app.engine.capabilities.skills import catalogue
 from tasks_app.engine.prompt.sections import DYNAMIC, STABLE, PromptInputs, section, system_prompt
-from tasks_app.models import Agent, PromptSection
+from tasks_app.models import Agent, Limits, PromptSection
+from tasks_app.record import tokens
 from tasks_app.run import TaskContext
 from tasks_app.workspaces import sandbox
 from tools_app.contract import ToolDefinition, ToolVisibility
+from tools_app.json_schema.concise import brief, first_sentence
 from tools_app.policy import Policy, policy_for
 
 CLI_TOOLS = ("python3", "git", "node", "curl", "jq", "rg", "sed", "awk", "tar", "zip", "ffmpeg", "pandoc", "pdftotext")
 
 
-def build(context: TaskContext, mode: ToolMode) -> Prompt:
-    """What the model sees in the next turn beside the conversation, in a tool mode."""
+def build_for(context: TaskContext, recipient: Recipient) -> Prompt:
+    """What a model sees in the next turn beside the conversation: brief where it would take over half of the window."""
+    whole = build(context, recipient.tool_mode)
+    if 2 * head_tokens(whole, recipient.tool_mode) <= recipient.context_window:
+        return whole
+    return build(context, recipient.tool_mode, is_brief=True)
+
+
+def head_tokens(prompt: Prompt, mode: ToolMode) -> int:
+    """Of the system prompt and the tool list, by our own count. Only a native mode sends the list beside the prompt."""
+    beside = tokens.estimate(tools_text(prompt.tools)) if mode is ToolMode.NATIVE else 0
+    return tokens.estimate(prompt.system) + beside
+
+
+def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Prompt:
+    """The same in a tool mode, whole or brief."""
     visibility = context.visibility
     visible = tuple(context.settings.policy.visible(visibility))
     redactor = context.secrets.redactor
     inputs = replace(
         inputs_of(context.task.started_by, context.settings.policy, visibility, context.sandbox.name),
         mode=mode,
-        functions="" if mode is ToolMode.NATIVE else _functions(visible, visibility, redactor),
+        is_brief=is_brief,
+        result_bytes=context.settings.result_tokens * tokens.BYTES,
+        functions="" if mode is ToolMode.NATIVE else _functions(visible, visibility, redactor, is_brief=is_brief),
         **_secrets(context, visible),
         own=context.settings.own_sections,
         off_record=context.session.off_record,
         remaining=", ".join(f"`{tool.name}`" for tool in visible) if context.session.off_record else "",
     )
     system = redacted_system(system_prompt(inputs), redactor)
-    return Prompt(system=system, tools=_specs(visible, visibility, redactor), messages=())
+    return Prompt(system=system, tools=_specs(visible, visibility, redactor, is_brief=is_brief), messages=())
 
 
 def inputs_of(person: Any, policy: Policy, visibility: ToolVisibility, sandbox: str) -> PromptInputs:
@@ -60,7 +79,7 @@ def inputs_of(person: Any, policy: Policy, visibility: ToolVisibility, sandbox: 
 
 def _groups(policy: Policy) -> tuple[tuple[str, str, int], ...]:
     """Name, use and size of each group of tools that must be loaded before it is seen."""
-    return tuple((name, policy.groups[name], len(tools)) for name, tools in sorted(policy.on_demand.items()) if tools)
+    return tuple((name, policy.about(name), len(tools)) for name, tools in sorted(policy.on_demand.items()) if tools)
 
 
 def _secrets(context: TaskContext, visible: Iterable[ToolDefinition]) -> dict[str, Any]:
@@ -76,18 +95,26 @@ def _secrets(context: TaskContext, visible: Iterable[ToolDefinition]) -> dict[st
 
 
 @lru_cache(maxsize=64)
-def _specs(tools: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor) -> tuple[ToolSpec, ...]:
+def _specs(
+    tools: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor, *, is_brief: bool
+) -> tuple[ToolSpec, ...]:
     """The tool list is rebuilt only when what is visible changes, or what is secret."""
     specs = (ToolSpec(name=t.name, description=t.description, parameters=t.parameters_in(visibility)) for t in tools)
-    return redacted_tools(specs, redactor)
+    return redacted_tools(map(_brief, specs) if is_brief else specs, redactor)
+
+
+def _brief(spec: ToolSpec) -> ToolSpec:
+    return replace(spec, description=first_sentence(spec.description), parameters=brief(spec.parameters))
 
 
 @lru_cache(maxsize=64)
-def _functions(tools: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor) -> str:
+def _functions(
+    tools: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor, *, is_brief: bool
+) -> str:
     """The tools as a model reads them in its prompt, one a line; nothing in a description can end the section."""
     rows = (
         {"name": t.name, "description": t.description, "parameters": t.parameters}
-        for t in _specs(tools, visibility, redactor)
+        for t in _specs(tools, visibility, redactor, is_brief=is_brief)
     )
     lines = (orjson.dumps(row).decode().replace("</", "<\\/") for row in rows)
     return "\n".join(f"<function>{line}</function>" for line in lines)
@@ -117,6 +144,7 @@ def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequ
     inputs = replace(
         inputs_of(person, policy, ToolVisibility(skills=catalogue(person.pk)), sandbox().name),
         mode=mode,
+        result_bytes=Limits.current().result_tokens * tokens.BYTES,
         functions="(the tools, one a line)",
         own=tuple((name, version.text) for name, version in versions.items()),
     )

@@ -25,6 +25,7 @@ STABLE = (
     "prompt_injection",
 )
 DYNAMIC = ("off_record", "skills", "tool_groups", "preferences", "available_secrets", "output_schema")
+BRIEF = frozenset((*STABLE, "tool_rules", "skills"))  # have a short form, for small windows
 _END_TAG = re.compile(r"<(\s*)/")
 PROTOCOLS = {
     ToolMode.NATIVE: "tool_protocol",
@@ -40,7 +41,8 @@ class PromptInputs:
     `functions` describes the tools, in a mode that has no field for them; `secrets` are the placeholders that the
     task may use; it `withholds_secrets` of the person's own where others write. `wants_data`: the result must fit a
     schema. `own` are the sections that the agent has in an administrator's words, by name: texts, not templates.
-    `remaining` are the tools of a session off the record.
+    `remaining` are the tools of a session off the record. `result_bytes` is how much of a result is shown.
+    `is_brief`: each section that ships is in its short form.
     """
 
     person: str
@@ -48,9 +50,11 @@ class PromptInputs:
     has_shell: bool
     sandbox: str
     cli_tools: str
+    result_bytes: int = 0
     command_hosts: str = ""
     has_browser: bool = False
     mode: ToolMode = ToolMode.NATIVE
+    is_brief: bool = False
     functions: str = ""
     secrets: tuple[str, ...] = ()
     tools_with_secrets: str = ""
@@ -82,16 +86,18 @@ def section(name: str, inputs: PromptInputs) -> str:
 def _protocol(inputs: PromptInputs, rules: str) -> str:
     """How a call is written belongs to the tool mode, whatever an administrator writes about calls."""
     rules = rules or _shipped("tool_rules", inputs)
-    return _rendered(PROTOCOLS[inputs.mode], {"functions": inputs.functions, "rules": rules})
+    values = {"functions": inputs.functions, "rules": rules}
+    return _rendered(PROTOCOLS[inputs.mode], values, is_brief=inputs.is_brief)
 
 
 def _shipped(name: str, inputs: PromptInputs) -> str:
-    return _rendered(name, {key: _kept_inside(value) for key, value in vars(inputs).items()})
+    return _rendered(name, {key: _kept_inside(value) for key, value in vars(inputs).items()}, is_brief=inputs.is_brief)
 
 
-def _rendered(name: str, values: dict[str, Any]) -> str:
+def _rendered(name: str, values: dict[str, Any], *, is_brief: bool) -> str:
     """A model reads no entities: what is written for it is not escaped as HTML."""
-    template = Engine.get_default().get_template(f"prompt/{name}.xml")
+    folder = "prompt/brief" if is_brief and name in BRIEF else "prompt"
+    template = Engine.get_default().get_template(f"{folder}/{name}.xml")
     return template.render(Context(values, autoescape=False)).strip()
 
 

@@ -57,7 +57,10 @@ def test_a_role_decides_and_learns_no_more_than_the_call(program, alices, charli
     ):
         assert charlies.call("GET", path).status_code == 404
     refused = alices.call("POST", f"tasks/{approving.pk}/approval/", YES)
-    assert (refused.status_code, refused.json()["detail"]) == (403, "It waits for somebody who has the role reviewers.")
+    assert (refused.status_code, refused.json()["detail"]) == (
+        403,
+        "It is waiting for someone with the role reviewers.",
+    )
     answer = charlies.call("POST", f"approvals/{approval.pk}/", YES)
     assert (answer.status_code, answer.json()["decision"]) == (200, "approved")
     assert "session" not in answer.json()

@@ -5,8 +5,7 @@ from decimal import Decimal
 
 from django.contrib.auth.models import Group
 
-from llm_app.budgets.allowance import Allowance
-from llm_app.budgets.amounts import CallSize
+from llm_app.budgets import Allowance, CallSize
 from llm_app.models import Budget
 from tests import factories
 from tools_app.models import McpServer, McpTool, RolePolicy, ToolSetting, UserPolicy

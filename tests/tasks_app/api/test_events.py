@@ -201,7 +201,21 @@ async def test_what_comes_after_the_end_of_a_stream_is_not_kept(task, kind):
     await stream_buffer.store.add(task.pk, piece("text", 0))
     await stream_buffer.store.drop(task.pk)
     await stream_buffer.store.add(task.pk, piece(kind, 5), goes_on=True)
-    assert await stream_buffer.store.read(task.pk) == []
+    assert await stream_buffer.store.chunks_of(task.pk) == []
+
+
+@pytest.mark.parametrize("kind", ["text", "thinking"])
+async def test_what_comes_after_the_beginning_of_the_next_stream_does_not_replace_it(task, kind):
+    """Pieces are sent in batches, so the last one of a short stream may come when the next has begun."""
+
+    def piece(stream, kind, offset):
+        return stream_buffer.Chunk(stream=stream, kind=kind, offset=offset, text="Once ")
+
+    await stream_buffer.store.add(task.pk, piece("s1", "text", 0))
+    await stream_buffer.store.add(task.pk, piece("s2", "text", 0))
+    await stream_buffer.store.add(task.pk, piece("s1", kind, 5 if kind == "text" else 0), goes_on=True)
+    assert await stream_buffer.store.chunks_of(task.pk) == [piece("s2", "text", 0)]
+    await stream_buffer.store.drop(task.pk)
 
 
 async def test_silence_is_filled_with_comments(open_stream, monkeypatch):

@@ -49,7 +49,7 @@ def test_the_teams_secrets_are_not_listed(alices):
         ({"name": "KEY", "value": "password"}, "value"),
         ({"name": "KEY", "value": "20261122"}, "value"),
         ({"name": "KEY", "value": "aaaaaaaaaaaa"}, "value"),
-        ({"name": "KEY", "value": "Use the placeholder as it is"}, "value"),
+        ({"name": "KEY", "value": "Write the placeholder where a tool"}, "value"),
         ({"name": "GITHUB_TOKEN", "value": "GITHUB_TOKEN"}, "value"),
         ({"name": "KEY", "value": "x y" * 6000}, "value"),
         ({"name": "KEY"}, "value"),

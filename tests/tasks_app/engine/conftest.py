@@ -42,7 +42,7 @@ class Run:
 
     @property
     def entries(self) -> list[ContextEntry]:
-        return list(ContextEntry.objects.of(self.task.session))
+        return list(ContextEntry.objects.in_session(self.task.session))
 
     @property
     def types(self) -> list[str]:

@@ -8,7 +8,7 @@ from uuid import uuid4
 from tests.llm_app.protocol_case import Case
 from tests.provider import Reply, openai_call
 
-PROTOCOLS = ("openai_native", "anthropic_native", "anthropic_xml", "json_schema")
+PROTOCOLS = ("openai_native", "openai_xml", "anthropic_native", "anthropic_xml", "json_schema")
 
 
 def says(protocol: str, tool: str, arguments: Mapping[str, Any]) -> Reply:
@@ -17,7 +17,7 @@ def says(protocol: str, tool: str, arguments: Mapping[str, Any]) -> Reply:
         return openai_call(tool, arguments, call_id=call_id)
     if protocol == "json_schema":
         words = json.dumps({"tool": tool, "arguments": arguments})
-    elif protocol == "anthropic_xml":
+    elif protocol.endswith("_xml"):
         words = f'<function_calls><invoke name="{tool}">{_parameters(arguments)}</invoke></function_calls>'
     else:
         block = {"type": "tool_use", "id": call_id, "name": tool, "input": arguments}

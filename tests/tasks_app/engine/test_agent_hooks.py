@@ -146,13 +146,27 @@ def test_a_message_is_refused_for_the_words_beside_it_too(play, agent):
     assert run.task.final_result["text"] == "She works here."
 
 
+def test_any_other_call_is_refused_for_the_words_beside_it(play, agent, owner, client):
+    agent(withheld_patterns=[r"EMP-\d{4}"])
+    run = play({**READ, "content": "I look up EMP-1815."}, "EMP-1816, I think.", result("Done."))
+    assert run.advance().state == "done"
+    assert run.results()[0] == (
+        "blocked",
+        "Refused by output filter: it holds what must not be seen here (pattern 1).",
+    )
+    client.force_login(owner)
+    page = client.get(run.task.session.get_absolute_url()).content.decode()
+    assert "EMP-181" not in page.partition('id="entries"')[2].replace(run.entries[0].content.split("```")[1], "")
+
+
 @pytest.mark.parametrize("patterns", [[], ["EMP"]])
 def test_while_it_is_on_no_message_is_streamed(patterns, play, agent, monkeypatch):
     fed = []
     monkeypatch.setattr("tasks_app.events.live_stream.LiveStream.feed", lambda stream, kind, text: fed.append(kind))
     agent(withheld_patterns=patterns)
-    run = play(call("shell", command="echo hello"), result("Hello."))
+    run = play({**call("shell", command="echo hello"), "content": "I try."}, result("Hello."))
     assert run.advance().state == "done"
+    assert ("words" in fed) == (not patterns)
     assert ("text" in fed) == (not patterns)
     assert ("tool_output" in fed) == (not patterns)
 

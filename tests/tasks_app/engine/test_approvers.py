@@ -42,7 +42,7 @@ def test_a_stranger_may_not_decide(play, set_up):
     stranger = factories.UserFactory()
     task = play(WRITE, result()).advance()
     for decision in ("approved", "rejected"):
-        with pytest.raises(MayNotDecide, match="somebody who may write here"):
+        with pytest.raises(MayNotDecide, match="someone who may write in this session"):
             services.decide(task, stranger, decision)
     assert Approval.objects.get().decision == "pending"
 
@@ -71,7 +71,7 @@ def test_with_four_eyes_whoever_started_the_task_may_not_approve(play, set_up, o
     run = play(WRITE, AGAIN, result())
     task = run.advance()
     carol = SessionMember.objects.create(session=task.session, user=factories.UserFactory(), may_write=True).user
-    with pytest.raises(MayNotDecide, match="four eyes"):
+    with pytest.raises(MayNotDecide, match="a second person"):
         services.decide(task, owner, "approved")
     with pytest.raises(OnlyThisCall):
         services.decide(task, carol, "approved", scope="task")

@@ -30,7 +30,7 @@ def test_a_later_step_reads_and_ends_it(play):
     run = play(start, call("job", action="kill", number=1), result())
     assert run.advance().state == "done"
     assert [status for status, _ in run.results()[:2]] == ["succeeded", "succeeded"]
-    assert run.results()[1][1].startswith("[job 1 was ended]")
+    assert "[job 1 was ended]" in run.results()[1][1]  # behind what it had written by then
     assert not held_resources.held_for(str(run.task.session_id))
 
 

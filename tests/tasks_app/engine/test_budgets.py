@@ -5,8 +5,7 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from llm_app.budgets.allowance import Allowance
-from llm_app.budgets.amounts import CallSize
+from llm_app.budgets import Allowance, CallSize
 from llm_app.call import attempt
 from llm_app.models import Budget, LLMLog, Reservation, Route, Spending
 from tasks_app import services

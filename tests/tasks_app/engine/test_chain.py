@@ -45,7 +45,7 @@ def told(session: Session) -> Session:
 
 def fault(session: Session) -> str:
     session.refresh_from_db()
-    return fault_in(session, ContextEntry.objects.of(session))
+    return fault_in(session, ContextEntry.objects.in_session(session))
 
 
 def sql(statement: str, *values: Any) -> None:
@@ -134,4 +134,4 @@ def test_what_an_earlier_key_has_signed_holds_as_long_as_the_key_is_kept(told: S
 def test_what_is_appended_during_the_check_is_left_out(told: Session) -> None:
     told.refresh_from_db()
     factories.append(Task.objects.get(), notice("Meanwhile."))
-    assert fault_in(told, ContextEntry.objects.of(told)) == ""
+    assert fault_in(told, ContextEntry.objects.in_session(told)) == ""

@@ -50,10 +50,11 @@ class History:
     def user(self, text):
         return self.add("user_message", text)
 
-    def step(self, name="file", result="ok", status="succeeded", **arguments):
+    def step(self, name="file", result="ok", status="succeeded", summary_of="", **arguments):
         call_id = f"c{len(self.entries)}"
         self.add("tool_call", call=(call_id, name, arguments))
-        return self.add("tool_result", result, tool_call_id=call_id, status=status)
+        summary = {"summary": summary_of} if summary_of else {}
+        return self.add("tool_result", result, tool_call_id=call_id, status=status, **summary)
 
     def said(self, kind, text, answer="Delivered."):
         call_id = f"c{len(self.entries)}"
@@ -105,26 +106,44 @@ def test_a_question_keeps_its_answer():
     assert '<asked>Which one?</asked><user n="2">The red one.</user>' in history.compact().block
 
 
-def test_runs_of_steps_become_one_line_before_anybodys_words_are_touched():
+def steps_of(count, result, order="now"):
     history = History().user("w" * 900)
-    for number in range(50):
-        history.step(path=f"{number}.py", result="r" * 100)
-    history.user("now")
-    block = history.compact(room=450).block
+    for number in range(count):
+        history.step(path=f"{number}.py", result=result)
+    return history.user(order)
+
+
+def test_what_came_of_steps_goes_first_and_what_they_did_stays():
+    history = steps_of(20, "r" * 150)
+    block = history.compact(room=1_000).block
+    assert size(block) <= 1_000
+    assert all(f">file {number}.py" in block for number in range(20))
     assert "w" * 900 in block
+    assert "file 19.py → rrr" in block, "the newest keep it longest"
+    assert "file 0.py → " not in block
+
+
+def test_steps_are_only_counted_when_older_words_are_short_already_and_the_newest_last():
+    history = steps_of(50, "r" * 100, order="v" * 300).step()
+    block = history.compact(room=500).block
+    assert size(block) <= 500
     assert "recall by number" in block
-    assert size(block) <= 450
-
-
-def test_the_newest_steps_keep_their_lines_longest():
-    history = History().user("a")
-    for number in range(50):
-        history.step(path=f"{number}.py")
-    history.user("now")
-    block = history.compact(room=400).block
+    assert block.count("<turns ") == 1
+    assert "w" * 900 not in block
+    assert "v" * 300 in block, "what is to be done"
     assert "49.py" in block
     assert " 0.py" not in block
-    assert block.count("<turns ") == 1
+
+
+def test_the_newest_message_keeps_its_middle_longer_than_any_step():
+    history = steps_of(50, "r" * 100, order="v" * 900).step()
+    assert "v" * 900 in history.compact(room=700).block
+    assert "v" * 900 not in history.compact(room=400).block
+
+
+def test_a_tools_own_summary_of_its_result_stands_in_place_of_its_beginning():
+    history = History().user("a").step("shell", result="much\n" * 100, summary_of="exit code 1: no such file").user("b")
+    assert '<step n="3" status="succeeded">shell → exit code 1: no such file</step>' in history.compact().block
 
 
 def test_then_peoples_words_keep_head_and_tail():

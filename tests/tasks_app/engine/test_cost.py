@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from tasks_app import settings_version
 from tasks_app.engine import step_settings
 from tasks_app.models import Agent, Session
-from tasks_app.run.context import StepSettings
+from tasks_app.run import StepSettings
 from tests.tasks_app.engine.conftest import call, result
 
 MOST_QUERIES = 22  # of one iteration: without the two lines that begin and end each transaction
@@ -33,7 +33,7 @@ def test_the_queries_of_an_iteration_are_few_and_do_not_grow(play: Any) -> None:
 
 
 def test_what_is_read_only_after_a_change_comes_from_watched_tables(play: Any, monkeypatch: Any) -> None:
-    read_settings, seen = step_settings._read, []
+    read_settings, seen = step_settings.read_settings, []
 
     def observed(*args: Any, **kwargs: Any) -> StepSettings:
         with CaptureQueriesContext(connection) as caught:
@@ -41,7 +41,7 @@ def test_what_is_read_only_after_a_change_comes_from_watched_tables(play: Any, m
         seen.append({table for query in caught for table in re.findall(r'(?:FROM|JOIN) "(\w+)"', query["sql"])})
         return settings
 
-    monkeypatch.setattr(step_settings, "_read", observed)
+    monkeypatch.setattr(step_settings, "read_settings", observed)
     run = play(call("file", action="list"), result())
     Session.objects.filter(pk=run.task.session_id).update(agent=Agent.objects.create(name="writer"))
     assert run.advance().state == "done"

@@ -7,7 +7,7 @@ import pytest
 
 from llm_app.types import Message, Thinking, ToolCall
 from tasks_app.models import ContextEntry
-from tasks_app.record.serialize import message_of
+from tasks_app.record import message_of
 
 CALL = '{"id":"call_1","name":"shell","arguments":"{\\"command\\": \\"ls\\"}"}'
 THINKING = '{"text":"Hm.","protocol":"anthropic","model":"m","blocks":[{"signature":"s"}]}'

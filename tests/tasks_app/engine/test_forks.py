@@ -23,7 +23,7 @@ SECRET = "s3cr3t-abcdefgh-1234"
 
 
 def entries(session: Session) -> list[ContextEntry]:
-    return list(ContextEntry.objects.of(session))
+    return list(ContextEntry.objects.in_session(session))
 
 
 def seen(session: Session) -> list[tuple[str, str, str]]:
@@ -49,12 +49,12 @@ def test_it_has_the_entries_up_to_there_under_their_numbers(ended: Session, owne
 
 
 def test_nothing_of_the_origin_changes(ended: Session, owner: Any) -> None:
-    rows = list(ContextEntry.objects.of(ended).values())
+    rows = list(ContextEntry.objects.in_session(ended).values())
     fork = forks.fork(ended, 4, owner)
     services.post_message(fork, owner, script(result("Another way.")))
     (task,) = fork.tasks.active()
     assert Run(task).advance().state == "done"
-    assert list(ContextEntry.objects.of(ended).values()) == rows
+    assert list(ContextEntry.objects.in_session(ended).values()) == rows
     assert all(findings.is_whole for findings in of_everything())
 
 

@@ -10,17 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from llm_app.adapters.anthropic_native import AnthropicNative
-from llm_app.adapters.anthropic_xml import AnthropicXML
 from llm_app.adapters.base import Adapter, RouteParameters
 from llm_app.adapters.json_schema import JSONSchema
 from llm_app.adapters.openai_native import OpenAINative
+from llm_app.adapters.xml_mode import AnthropicXML
 from llm_app.types import Message, Prompt
 from tasks_app.engine.compaction.plan import CutPlanner, Strategies
 from tasks_app.engine.compaction.window import Window
 from tasks_app.models import ContextEntry
-from tasks_app.record import Cut, tokens
-from tasks_app.record.cut import Conversation, messages_of
-from tasks_app.record.serialize import message_of
+from tasks_app.record import Conversation, Cut, message_of, tokens
+from tasks_app.record.cut import messages_of
 from tasks_app.record.turns import group
 from tests.tasks_app.engine.test_compaction import History, template
 
@@ -145,7 +144,7 @@ def test_every_request_fits_and_is_whole_and_is_the_same_when_made_again(
         messages = one.request()
         assert (messages is None) == (other.request() is None)
         if messages is None:
-            newest = sum(tokens.of_entry(entry) for entry in entries)
+            newest = sum(tokens.entry_tokens(entry) for entry in entries)
             assert (newest + OUTLINE) * factor > mover.window.guard
             return
         one.check(messages)
@@ -168,7 +167,7 @@ def test_a_million_tokens_pass_through_a_window_of_a_hundred_thousand(strategies
             history.user(chance.choice(TEXTS) * chance.choice([1, 20]))
         else:
             history.step(result=chance.choice(TEXTS) * chance.randint(1, 8), path=f"{before}.go")
-        size += sum(tokens.of_entry(entry) for entry in history.entries[before:])
+        size += sum(tokens.entry_tokens(entry) for entry in history.entries[before:])
     session = Session(CutPlanner(window=window(100_000), factor=1.0, template=template, strategies=strategies))
     breaks, sent = 0, b""
     for number, entries in enumerate(turns_of(history)):

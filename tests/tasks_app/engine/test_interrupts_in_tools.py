@@ -26,7 +26,7 @@ from tools_app.browser.program import chromium_path
 from tools_app.models import AllowedAddress, McpServer, McpTool, SearchEngine
 
 AT_ONCE = 5.0  # seconds: a tenth of one in the normal case; the rest is for a machine that has much else to do
-NOTES = str(Path(mcp_servers.__file__).with_name("notes.py"))
+BARE = str(Path(mcp_servers.__file__).with_name("bare.py"))
 Call = tuple[str, dict[str, Any]]
 
 
@@ -111,7 +111,7 @@ def document(stage: Stage) -> tuple[Any, ...]:
 
 
 def mcp(stage: Stage) -> tuple[Any, ...]:
-    server = McpServer.objects.create(name="notes", transport="stdio", command=[sys.executable, NOTES, "stdio"])
+    server = McpServer.objects.create(name="notes", transport="stdio", command=[sys.executable, BARE])
     assert mcp_refresh.refresh(server) == ""
     server.tools.exclude(name="hang").delete()
     return [("notes__hang", {})], [], lambda: len(below(os.getpid()) - stage.before) > 1  # ours, and the server itself

@@ -33,7 +33,7 @@ def test_the_date_and_the_workspace_follow_the_message_and_are_not_in_the_system
     run.advance()
     system, user, reminder = http_provider.received[0].body["messages"][:3]
     assert (system["role"], user["content"]) == ("system", "Go.")
-    assert reminder["content"].startswith("<system_reminder>\nToday is ")
+    assert reminder["content"].startswith("<system_reminder>\nIt is ")
     assert "(empty)" in reminder["content"]
     assert "Today is" not in system["content"]
 

@@ -13,12 +13,12 @@ from tests.tools_app import mcp_servers
 from tools_app.child_process.parent import ChildLimits
 from tools_app.models import McpServer, McpTool, ToolSetting
 
-SERVER = str(Path(mcp_servers.__file__).with_name("notes.py"))
+SERVER = str(Path(mcp_servers.__file__).with_name("bare.py"))
 
 
 @pytest.fixture
 def server(transactional_db):
-    return McpServer.objects.create(name="notes", transport="stdio", command=[sys.executable, SERVER, "stdio"])
+    return McpServer.objects.create(name="notes", transport="stdio", command=[sys.executable, SERVER])
 
 
 @pytest.fixture

@@ -19,14 +19,14 @@ from tests.waiting import until
 from tools_app import policy
 from tools_app.models import McpServer, McpTool, ToolSetting
 
-SERVER = str(Path(mcp_servers.__file__).with_name("notes.py"))
+SERVER = str(Path(mcp_servers.__file__).with_name("bare.py"))
 
 
 @pytest.fixture
 def server(transactional_db):
     """As it is after its first listing, without starting it."""
     server = McpServer.objects.create(
-        name="notes", description="Keeps notes.", transport="stdio", command=[sys.executable, SERVER, "stdio"]
+        name="notes", description="Keeps notes.", transport="stdio", command=[sys.executable, SERVER]
     )
     for name in ("add", "keep"):
         McpTool.objects.create(server=server, name=name, schema='{"type": "object"}', digest=name, confirmed=name)

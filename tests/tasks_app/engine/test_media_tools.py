@@ -94,7 +94,7 @@ def test_an_answer_without_a_picture_fails_the_tool_only(
 ) -> None:
     maker("image")
     call = openai_call("generate", {"kind": "image", "prompt": "x", "path": "x.png"})
-    http_provider.replies = [call, answer(body), answer(body), answer(body), openai_result()]
+    http_provider.replies = [call, answer(body), openai_result()]
     run = ask_http()
     assert run.advance().state == "done"
     assert run.results()[0][0] == "failed"

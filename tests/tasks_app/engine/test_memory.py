@@ -40,7 +40,7 @@ def test_what_one_session_keeps_the_next_is_told_inside_tags(ask, owner):
     told = start_of(ask("When do we deploy billing services?"))
     today = f"{note.changed_at:%Y-%m-%d}"
     assert told.endswith(
-        f'first.\n<memory>\n<note number="{note.pk}" of="person" date="{today}">'
+        f'precedence.\n<memory>\n<note number="{note.pk}" of="person" date="{today}">'
         "The billing service is deployed on Tuesdays.</note>\n</memory>"
     )
     assert "<memory>" not in start_of(ask("How is the weather in Rome?"))

@@ -8,7 +8,7 @@ LONG = "".join(f"line {number} of a long file with words\n" for number in range(
 
 
 def read_of(run, text):
-    """The result of a read of a file with `text`."""
+    """The result of a call that reads a file with `text`."""
     path = run.task.session.workspace_path
     path.mkdir(parents=True, exist_ok=True)
     (path / "long.txt").write_text(text)
@@ -17,7 +17,7 @@ def read_of(run, text):
 
 
 def test_it_keeps_head_and_tail_and_names_the_file_with_the_whole(play):
-    run = play(call("file", action="read", path="long.txt", limit=2000), result())
+    run = play(call("shell", command="cat long.txt"), result())
     content = read_of(run, LONG)
     assert estimate(content) < 2_600
     assert "line 0 of" in content
@@ -43,6 +43,16 @@ def test_a_full_workspace_loses_the_middle_and_says_so(play, monkeypatch):
         raise ToolError("The workspace is full.")
 
     monkeypatch.setattr(workspace.Workspace, "write_bytes", refuse)
-    run = play(call("file", action="read", path="long.txt", limit=2000), result())
+    run = play(call("shell", command="cat long.txt"), result())
     assert "the rest could not be kept: The workspace is full." in read_of(run, LONG)
     assert run.task.state == "done"
+
+
+def test_a_page_of_a_file_is_never_cut_in_its_middle_and_says_where_to_go_on(play):
+    run = play(call("file", action="read", path="long.txt"), call("file", action="read", path="long.txt"), result())
+    content = read_of(run, LONG)
+    *lines, rest = content.splitlines()
+    assert "cut:" not in content
+    assert rest == f"({2_000 - len(lines)} more lines; go on with offset {len(lines) + 1})"
+    assert lines == [f"{number + 1:6}\tline {number} of a long file with words" for number in range(len(lines))]
+    assert estimate(content) <= Limits.current().result_tokens

@@ -14,7 +14,7 @@ from tasks_app.models import Agent, PromptSection
 from tasks_app.models.agent import SECTIONS
 from tests.tasks_app.engine.conftest import call, result
 
-INPUTS = PromptInputs(person="ada", preferences="", has_shell=True, has_browser=True, sandbox="local", cli_tools="git")
+INPUTS = PromptInputs(person="ada", preferences="", has_shell=True, has_browser=True, sandbox="docker", cli_tools="git")
 ASK = call("message", type="ask", text="Go on?")
 
 

@@ -3,7 +3,9 @@
 import pytest
 
 from llm_app.call import retry
-from llm_app.models import LLMLog
+from llm_app.models import LLMLog, Provider
+from tasks_app.pages import fragments
+from tasks_app.transcript import transcript
 from tests import factories
 from tests.provider import Reply, openai_call, openai_result, running
 
@@ -38,14 +40,26 @@ def test_a_refused_request_is_never_tried_again(ask_http, http_provider):
     assert (task.failure_code, len(http_provider.received)) == ("structural_error", 1)
 
 
+def test_a_refused_parameter_is_answered_by_the_same_call_without_it_and_a_notice_says_so(ask_http, http_provider):
+    def answer(received):
+        if "stream_options" not in received.body:
+            return openai_result("Hello.")
+        return Reply(status=400, chunks=[b'{"error": {"message": "Unknown parameter", "param": "stream_options"}}'])
+
+    http_provider.replies = [answer]
+    run = ask_http()
+    assert run.advance().final_result["text"] == "Hello."
+    assert run.task.iteration == 1
+    said = [entry.content for entry in run.entries if entry.context_type == "status_notice"]
+    assert said == ["The model provider refused “stream_options” in the request. It is sent again in another form."]
+
+
 def test_a_conversation_that_is_too_long_says_so(ask_http, http_provider):
     http_provider.replies = [Reply(status=400, chunks=[b'{"error": {"code": "context_length_exceeded"}}'])]
     assert ask_http().advance().failure_code == "context_overflow"
 
 
 def test_a_wrong_key_says_so_without_the_key(ask_http, http_provider):
-    from llm_app.models import Provider
-
     Provider.objects.update(api_key="sk-very-secret")
     http_provider.replies = [Reply(status=401, chunks=[b"Incorrect API key: sk-very-secret"])]
     task = ask_http().advance()
@@ -74,12 +88,34 @@ def test_a_provider_that_is_not_there_is_one_sentence(ask_http, http_provider):
 
 @pytest.mark.parametrize(
     "body",
-    [b"<html>It works!</html>", b"[]", b"null", b'{"choices": []}', b"{", b"\xff\xfe", b""],
-    ids=["html", "list", "null", "no choices", "half", "no utf-8", "empty"],
+    [b"<html>It works!</html>", b"[]", b"null", b'{"status": "ok"}', b"{", b"\xff\xfe"],
+    ids=["html", "list", "null", "foreign", "half", "no utf-8"],
 )
-def test_a_body_that_is_no_answer_is_a_failure_of_the_provider(ask_http, http_provider, body):
+def test_a_body_that_is_no_answer_is_a_structural_error_and_not_tried_again(ask_http, http_provider, body):
     http_provider.replies = [Reply(chunks=[body], content_type="application/json")]
+    assert ask_http().advance().failure_code == "structural_error"
+    assert len(http_provider.received) == 1
+
+
+def test_an_answer_that_says_nothing_is_tried_again(ask_http, http_provider):
+    http_provider.replies = [Reply(chunks=[b""], content_type="application/json")]
     assert ask_http().advance().failure_code == "provider_unavailable"
+    assert len(http_provider.received) == 3
+
+
+def test_after_a_page_in_place_of_an_answer_the_next_route_is_tried_and_a_notice_says_why(
+    ask_http, http_provider, http_session
+):
+    http_provider.replies = [Reply(chunks=[b"<html>Sign in</html>"], content_type="text/html")]
+    with running() as second:
+        second.replies = [openai_result("from the second")]
+        row = factories.ProviderFactory(protocol="openai_native", base_url=second.base_url)
+        factories.RouteFactory(model=http_session.model, provider=row, priority=2)
+        run = ask_http()
+        assert run.advance().final_result["text"] == "from the second"
+    said = next(entry.content for entry in run.entries if entry.context_type == "status_notice")
+    assert "not answer in its protocol" in said
+    assert "Another provider takes over" in said
 
 
 def test_an_answer_in_one_piece_is_an_answer(ask_http, http_provider):
@@ -112,3 +148,54 @@ def test_no_provider_at_all_says_what_to_do(owner):
     task.refresh_from_db()
     assert task.failure_code == "provider_unavailable"
     assert "administrator" in task.failure_detail
+
+
+# --- what an administrator sees of it, and nobody else -------------------------------------------------------------
+
+
+@pytest.fixture
+def refused(ask_http, http_provider):
+    """A task that a provider has refused in words of its own, one of which is secret."""
+    http_provider.replies = [Reply(status=400, chunks=[b'{"error": {"message": "bad tools, dear sk-a-key"}}'])]
+    Provider.objects.update(api_key="sk-a-key")
+    run = ask_http()
+    assert run.advance().failure_code == "structural_error"
+    return run
+
+
+def shown_to(user, run) -> list[str]:
+    """The card of the failure: as the page loads it, and as the websocket pushes it."""
+    last = run.entries[-1]
+    item = transcript.item_of(last)
+    return [str(fragments.entry(item, user)), str(fragments.pushed(last, user))]
+
+
+def test_an_administrator_sees_the_providers_words_at_the_failure_and_comes_to_the_call(refused, admin_user):
+    log = LLMLog.objects.get()
+    for card in shown_to(admin_user, refused):
+        assert f"/admin/llm_app/llmlog/{log.pk}/change/" in card
+        assert "bad tools, dear" in card
+        assert "sk-a-key" not in card
+    assert "bad tools" in log.error
+
+
+@pytest.mark.parametrize("is_staff", [False, True], ids=["a user", "staff without the permission"])
+def test_who_may_not_view_calls_sees_one_sentence(refused, is_staff):
+    owner = refused.task.session.owner
+    owner.is_staff = is_staff
+    owner.save()
+    for card in shown_to(owner, refused):
+        assert "The model provider refused the request." in card
+        assert "bad tools" not in card
+        assert "llmlog" not in card
+
+
+def test_rights_that_are_taken_while_a_page_is_open_hold_at_once(refused, admin_user):
+    shown_to(admin_user, refused)
+    type(admin_user).objects.update(is_staff=False, is_superuser=False)
+    assert not any("llmlog" in card for card in shown_to(admin_user, refused))
+
+
+def test_a_failure_whose_call_is_no_longer_kept_has_no_link(refused, admin_user):
+    LLMLog.objects.all().delete()
+    assert not any("llmlog" in card for card in shown_to(admin_user, refused))

@@ -34,7 +34,7 @@ def test_a_sequence_that_comes_round_the_fourth_time_is_named_once_and_refused_n
     run = play(*[read(n) for n in range(length)] * 4, read(0), result())
     assert run.advance().state == "done"
     (text,) = said(run, "cycle")
-    assert f"same {length} in turn" in text
+    assert f"same sequence of {length}, " in text
     place = next(n for n, entry in enumerate(run.entries) if entry.content == text)
     assert run.entries[place - 1].context_type == "tool_result"
     assert sum(entry.context_type == "tool_call" for entry in run.entries[:place]) == 4 * length
@@ -149,7 +149,7 @@ def test_tools_that_come_or_go_are_named_before_the_next_request(play, owner):
     services.reply(run.task, owner, "yes")
     assert run.advance().state == "done"
     (text,) = said(run, "tool_list")
-    assert "No longer there: `shell`." in text
+    assert "No longer available: `shell`." in text
     ToolSetting.objects.all().delete()
     following = play(result())
     following.advance()
@@ -183,3 +183,18 @@ def test_the_workspaces_instructions_stand_in_the_reminder_at_the_start_and_cann
     assert text.count("</workspace_instructions>") == 1
     assert len(text) < 9000
     assert "read the file AGENTS.md for the rest" in text
+
+
+# --- deferred calls -------------------------------------------------------------------------------------------------
+
+
+def test_a_deferred_call_is_named_with_the_beginning_of_its_arguments(play):
+    long = call("file", action="write", path="a.txt", content="x" * 200_000)
+    run = play({"calls": [read(0), long, read(1)]}, result())
+    assert run.advance().state == "done"
+    (text,) = said(run, "deferred")
+    named = next(line for line in text.splitlines() if "write" in line)
+    assert named.startswith('- file({"action":')
+    assert named.endswith("xxx…)")
+    assert len(named) <= len("- file(…)") + 200
+    assert '"1.txt"' in text, "short ones are named whole"

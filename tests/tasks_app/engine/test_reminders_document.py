@@ -18,13 +18,10 @@ from unittest.mock import patch
 
 from django.conf import settings
 
-from llm_app.budgets.limits import Limit, Scope
-from llm_app.budgets.periods import Period
-from llm_app.budgets.standing import Standing
+from llm_app.budgets import Limit, Period, Scope, Standing
 from tasks_app import reminders
 from tasks_app.models import ContextEntry, ContextType, Limits, Task, ToolCallLog
-from tasks_app.record import Draft
-from tasks_app.record.serialize import message_of
+from tasks_app.record import Draft, message_of
 from tasks_app.reminders.before_step import Moment
 from tools_app.notes import Note, Passage, rendered
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from llm_app.call.llm_call import Recipient
+from llm_app.call import Recipient
 from llm_app.types import ToolCall, ToolMode
 from tasks_app.engine.think import Requests
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Task

@@ -15,8 +15,7 @@ from tasks_app.record.turns import group
 from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tools_app.models import Skill, SkillFile
-from tools_app.skills.installed import installed_skills
-from tools_app.skills.reading import BadSkill, parse_skill, uploaded_skill
+from tools_app.skills.skill_files import BadSkill, installed_skills, parse_skill, uploaded_skill
 
 TEXT = "---\nname: folding\ndescription: Fold maps.\n---\nFold along the crease.\n"
 

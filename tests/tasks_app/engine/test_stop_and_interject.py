@@ -5,7 +5,7 @@ import pytest
 from tasks_app import services
 from tasks_app.events import event_loop, stream_buffer
 from tasks_app.models import InboxMessage, Task
-from tests.provider import openai_call, openai_result
+from tests.provider import Reply, openai_call, openai_chunk, openai_result, sse
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import takes_less_than, until
 
@@ -44,7 +44,7 @@ def test_words_that_a_person_had_seen_stay_in_the_record_and_in_the_context(ask_
     http_provider.replies = [long, openai_result()]
     run = ask_http()
     thread = run.in_thread()
-    until(lambda: event_loop.submit(stream_buffer.store.read(run.task.pk)).result(10))
+    until(lambda: event_loop.submit(stream_buffer.store.chunks_of(run.task.pk)).result(10))
     services.post_message(run.task.session, owner, "Stop, please.")
     thread.join(30)
     partial = run.entries[2]
@@ -55,6 +55,20 @@ def test_words_that_a_person_had_seen_stay_in_the_record_and_in_the_context(ask_
     assert {"role": "assistant", "content": partial.content} in sent
     assert run.types[3:5] == ["user_message", "system_reminder"]
     assert "ended what you were saying" in run.entries[4].content
+
+
+def test_words_beside_a_call_that_a_person_had_seen_are_kept_too(ask_http, http_provider, owner):
+    begun = sse(openai_chunk({"content": "I look around. "}), openai_chunk({"content": "Then"}))
+    http_provider.replies = [Reply(chunks=begun, stall_at=2), openai_result()]
+    run = ask_http()
+    thread = run.in_thread()
+    until(lambda: event_loop.submit(stream_buffer.store.chunks_of(run.task.pk)).result(10))
+    (seen,) = event_loop.submit(stream_buffer.store.chunks_of(run.task.pk)).result(10)
+    services.post_message(run.task.session, owner, "Stop, please.")
+    thread.join(30)
+    partial = run.entries[2]
+    assert (seen.kind, partial.context_type, partial.metadata["status"]) == ("words", "ai_message", "interrupted")
+    assert partial.content.startswith("I look around.")
 
 
 def test_a_message_never_comes_between_a_call_and_its_result(play, owner):

@@ -13,7 +13,7 @@ from tests.provider import Reply, openai_text
 from tests.tasks_app.engine.conftest import Run
 from tests.waiting import until
 
-MODES = ("anthropic_xml", "json_schema")
+MODES = ("anthropic_xml", "openai_xml", "json_schema")
 
 
 def xml(name: str, **arguments: str) -> str:
@@ -22,7 +22,7 @@ def xml(name: str, **arguments: str) -> str:
 
 
 def written(protocol: str, name: str, **arguments: str) -> str:
-    return xml(name, **arguments) if protocol == "anthropic_xml" else json.dumps({"tool": name, "arguments": arguments})
+    return xml(name, **arguments) if protocol.endswith("_xml") else json.dumps({"tool": name, "arguments": arguments})
 
 
 def says(protocol: str, text: str) -> Reply:
@@ -88,12 +88,29 @@ def test_a_call_that_is_cut_off_never_runs_and_the_model_is_told_why(ask, http_p
     assert "tool_call" not in run.types
 
 
-def test_a_call_with_words_beside_it_is_not_run_and_the_model_is_told_why(ask, http_provider):
-    beside = "I write it. " + xml("file", action="write", path="a.txt", content="x")
-    http_provider.replies = [says("anthropic_xml", beside), result("anthropic_xml")]
-    run = ask("anthropic_xml")
+WRITE = xml("file", action="write", path="a.txt", content="x")
+
+
+@pytest.mark.parametrize("protocol", ["anthropic_xml", "openai_xml"])
+def test_words_before_a_call_in_xml_are_kept_with_it(ask, http_provider, protocol):
+    http_provider.replies = [says(protocol, f"I write it.\n\n{WRITE}"), result(protocol)]
+    run = ask(protocol)
     assert run.advance().state == "done"
-    assert "the whole reply" in run.entries[3].content
+    assert run.types[2:4] == ["tool_call", "tool_result"]
+    assert run.entries[2].content == "I write it."
+    said = http_provider.received[1].body["messages"][-2]["content"]
+    assert (said if isinstance(said, str) else said[0]["text"]) == f"I write it.\n{WRITE}"
+
+
+@pytest.mark.parametrize("protocol", ["anthropic_xml", "openai_xml"])
+@pytest.mark.parametrize("written", [f"I write it. {WRITE}", f"So:\n```\n{WRITE}\n```", f"{WRITE}\nWritten."])
+def test_a_call_in_xml_anywhere_else_is_not_run_and_the_model_is_told_why(ask, http_provider, protocol, written):
+    http_provider.replies = [says(protocol, written), result(protocol)]
+    run = ask(protocol)
+    assert run.advance().state == "done"
+    assert run.types[2:4] == ["no_tool_call_retry", "system_reminder"]
+    assert run.entries[2].content == written
+    assert "could not be read, so nothing was run" in run.entries[3].content
 
 
 @pytest.mark.parametrize("protocol", MODES)
@@ -105,7 +122,7 @@ def test_the_text_of_a_message_streams(ask, http_provider, owner, protocol):
     http_provider.replies = [reply, result(protocol)]
     run = ask(protocol)
     thread = run.in_thread()
-    until(lambda: event_loop.submit(stream_buffer.store.read(run.task.pk)).result(10))
+    until(lambda: event_loop.submit(stream_buffer.store.chunks_of(run.task.pk)).result(10))
     services.post_message(run.task.session, owner, "Stop, please.")
     thread.join(30)
     partial = run.entries[2]

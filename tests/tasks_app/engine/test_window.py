@@ -79,7 +79,9 @@ def refused() -> list[str]:
     return list(LLMLog.objects.filter(status="failed").values_list("error", flat=True))
 
 
-def test_a_long_task_fits_a_small_window_and_every_call_has_its_result(run: Run, agent: Agent) -> None:
+def test_a_long_task_fits_a_small_window_and_every_call_has_its_result(
+    run: Run, agent: Agent, http_provider: provider.FakeProvider
+) -> None:
     task = run.advance()
     assert (task.state, refused()) == ("done", [])
     assert agent.done == 61
@@ -87,22 +89,30 @@ def test_a_long_task_fits_a_small_window_and_every_call_has_its_result(run: Run,
     calls = [entry.call["id"] for entry in run.entries if entry.call]
     assert calls == [entry.tool_call_id for entry in run.entries if entry.tool_call_id]
     assert len(set(calls)) == 61
+    between_two_moves_each_request_begins_with_the_bytes_of_the_one_before(http_provider.received)
+    the_words_of_the_person_and_the_outline_are_in_every_request_after_a_cut(http_provider.received)
+    the_steps_of_the_answer_are_all_there(run)
 
 
-def test_between_two_moves_each_request_begins_with_the_bytes_of_the_one_before(run: Run, http_provider: Any) -> None:
-    run.advance()
-    sent = [received.raw.removesuffix(b"]}") for received in http_provider.received]
+def between_two_moves_each_request_begins_with_the_bytes_of_the_one_before(received: list[Received]) -> None:
+    sent = [request.raw.removesuffix(b"]}") for request in received]
     broken = sum(not after.startswith(before) for before, after in pairwise(sent))
     assert broken <= ContextCut.objects.count()
 
 
-def test_the_words_of_the_person_and_the_outline_are_in_every_request(run: Run, http_provider: Any) -> None:
-    run.advance()
-    after_cut = [r.body["messages"] for r in http_provider.received if b"compacted_history" in r.raw]
+def the_words_of_the_person_and_the_outline_are_in_every_request_after_a_cut(received: list[Received]) -> None:
+    after_cut = [r.body["messages"] for r in received if b"compacted_history" in r.raw]
     assert after_cut
     for messages in after_cut:
         assert messages[1]["content"].startswith("<compacted_history>\n")
         assert "Write many files" in messages[1]["content"]
+
+
+def the_steps_of_the_answer_are_all_there(run: Run) -> None:
+    answer = [entry for entry in run.entries if entry.context_type == "ai_message"][-1]
+    assert len(answer.metadata["steps"]) == 45
+    assert Task.objects.get().iteration == 61
+    assert [step["tool"] for step in answer.metadata["steps"]].count("no_such_tool") == 15
 
 
 def test_a_worker_that_is_new_at_every_step_sends_the_same(run: Run, monkeypatch: Any, agent: Agent) -> None:
@@ -222,11 +232,3 @@ def test_a_turn_that_is_nearly_too_big_drops_what_was_before_it_and_is_named(
     assert said is not None
     assert "long words" in said.content
     assert refused() == []
-
-
-def test_the_steps_of_the_answer_are_all_there_after_a_cut(run: Run) -> None:
-    run.advance()
-    answer = [entry for entry in run.entries if entry.context_type == "ai_message"][-1]
-    assert len(answer.metadata["steps"]) == 45
-    assert Task.objects.get().iteration == 61
-    assert [step["tool"] for step in answer.metadata["steps"]].count("no_such_tool") == 15

@@ -47,7 +47,7 @@ def test_the_word_counts_once(way, charlies, charlie, approving):
 
 def test_the_owner_sees_for_whom_it_waits_and_may_only_reject(charlies, alices, approving):
     page = alices.page(approving.session.get_absolute_url())
-    assert "It waits for somebody who has the role reviewers." in page
+    assert "It is waiting for someone with the role reviewers." in page
     assert 'value="approved"' not in page
     assert 'value="rejected"' in page
     assert "Nothing is waiting for you." in alices.page("/inbox/")
@@ -78,10 +78,10 @@ def test_who_reads_the_session_and_has_the_role_decides_on_its_page(charlies, br
 
 def test_with_four_eyes_there_is_no_scope_to_choose(alices, browser, carol, approving):
     ToolSetting.objects.create(name="shell", four_eyes=True)
-    assert "this tool needs four eyes" in alices.page(approving.session.get_absolute_url())
+    assert "this tool needs a second person" in alices.page(approving.session.get_absolute_url())
     page = browser(carol).page("/inbox/")
     assert 'value="approved"' in page
-    assert "Such calls in this task" not in page
+    assert "Similar calls in this task" not in page
 
 
 def test_a_form_that_we_did_not_make_is_refused(charlies, approving):

@@ -54,7 +54,7 @@ def test_what_became_secret_is_redacted_on_the_page_too(ran: Task, alices: Any, 
     log = LLMLog.objects.latest("created_at")
     page = alices.page(f"{session.get_absolute_url()}calls/{log.id}/")
     assert SECRET not in page
-    assert "has since become a secret" in page
+    assert "has since been saved as a secret" in page
 
 
 def test_others_see_no_call(ran: Task, browser: Any, charlie: Any, session: Any) -> None:
@@ -79,14 +79,14 @@ def test_an_edited_message_starts_anew_in_a_fork(ran: Task, alices: Any, session
     assert "Send the edited message" in alices.page(session.get_absolute_url())
     alices.post(f"{session.get_absolute_url()}fork/", {"seq": "1", "again": "yes", "content": "Else."})
     fork = Session.objects.get(parent=session)
-    assert ContextEntry.objects.of(fork).first().content == "Else."
+    assert ContextEntry.objects.in_session(fork).first().content == "Else."
     assert fork.tasks.get().is_active
 
 
 def test_another_answer_is_asked_for_in_a_fork(ran: Task, alices: Any, session: Any) -> None:
     alices.post(f"{session.get_absolute_url()}fork/", {"seq": str(session.entries.last().seq), "again": "yes"})
     fork = Session.objects.get(parent=session)
-    assert ContextEntry.objects.of(fork).first().content == session.entries.first().content
+    assert ContextEntry.objects.in_session(fork).first().content == session.entries.first().content
 
 
 def test_readers_may_fork_and_others_may_not(ran: Task, browser: Any, bob: Any, charlie: Any, session: Any) -> None:

@@ -122,4 +122,4 @@ def test_a_form_needs_the_token_of_its_page(browser, alice, session):
     strict.handler.enforce_csrf_checks = True
     response = strict.post(f"{session.get_absolute_url()}messages/", {"content": "Hello."})
     assert response.status_code == 403
-    assert "This page was too old" in response.content.decode()
+    assert "This page is out of date" in response.content.decode()

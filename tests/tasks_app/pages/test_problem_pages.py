@@ -10,14 +10,14 @@ def test_what_is_not_there_says_so(path, alices):
     response = alices.get(path)
     page = response.content.decode()
     assert response.status_code == 404
-    assert "There is nothing here, or it is not shared with you." in page
+    assert "This page does not exist, or it is not shared with you." in page
     assert "To your sessions" in page
 
 
 def test_a_script_gets_the_sentence_alone(alices):
     page = alices.htmx(f"{NOWHERE}stop/").content.decode()
     assert page.startswith('<div class="toast bad">')
-    assert "There is nothing here" in page
+    assert "This page does not exist" in page
 
 
 def test_a_fault_of_the_server_has_a_page_that_needs_nothing(alices, monkeypatch):
@@ -29,7 +29,7 @@ def test_a_fault_of_the_server_has_a_page_that_needs_nothing(alices, monkeypatch
 
 
 def test_nobody_makes_an_account_for_themselves(browser):
-    assert "Accounts are made by administrators" in browser().page("/accounts/signup/")
+    assert "Accounts are created by administrators" in browser().page("/accounts/signup/")
 
 
 def test_the_password_page_has_our_look(alices):

@@ -35,7 +35,7 @@ def test_who_may_only_read_changes_nothing(path, browser, bob, address, session)
 @pytest.mark.parametrize("path", PAGES)
 def test_who_may_read_sees_the_page_without_a_composer(path, browser, bob, address):
     page = browser(bob).page(address + path)
-    assert "shares this session with you for reading" in page
+    assert "has shared this session with you, read-only" in page
     assert 'id="composer"' not in page
 
 

@@ -162,13 +162,29 @@ def test_thinking_of_a_call_is_shown_before_it(show, recorded):
     assert "Thought: Hm, let me see." in show()
 
 
-@pytest.mark.parametrize("kind", ["system_reminder", "workflow_step", "no_tool_call_retry"])
+@pytest.mark.parametrize("kind", ["system_reminder", "workflow_step"])
 def test_what_only_the_model_needs_is_folded_and_labelled(kind, show, recorded):
     recorded(kind, "Words for the model.")
     page = show()
     assert "Words for the model." in page
     assert 'class="quiet"' in page
     assert ">seen by the model<" in page
+
+
+def test_the_words_of_a_reply_without_a_call_stay_readable_and_are_marked_as_withdrawn(show, recorded):
+    recorded("no_tool_call_retry", "I think <b>it</b> is done.")
+    page = show()
+    assert "I think &lt;b&gt;it&lt;/b&gt; is done." in page
+    assert "Withdrawn: a reply without a tool call." in page
+    assert ">seen by the model<" in page
+    assert 'class="quiet"' not in page
+
+
+def test_such_words_are_not_shown_where_no_output_filter_has_seen_them(show, recorded):
+    recorded("no_tool_call_retry", "Her number is EMP-1815.", metadata={"output_filter": True})
+    page = show()
+    assert "EMP-1815" not in page
+    assert "not shown while an output filter is on" in page
 
 
 def test_what_no_model_sees_is_labelled(show, recorded):

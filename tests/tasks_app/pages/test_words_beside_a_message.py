@@ -1,4 +1,4 @@
-"""What a model says beside its message reaches the person: above the message, once, on every way to the page."""
+"""What a model says beside a call reaches the person: above the card or the message, once, on every way to the page."""
 
 import json
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tasks_app.models import ContextEntry
 from tasks_app.pages import fragments
 from tests.tasks_app.pages.conftest import Browser
 
@@ -83,3 +84,30 @@ def test_words_without_a_message_stay_what_they_are(show: Any, recorded: Any) ->
     page = show()
     assert "Cut short" in page
     assert "Interrupted here." in page
+
+
+# --- beside any other call ----------------------------------------------------------------------------------------
+
+
+def test_beside_a_call_they_stand_above_its_card_and_outside_of_its_fold(show: Any, called: Any, alice: Any) -> None:
+    entry = called("shell", '{"command": "ls"}', "a.txt", content="I look **around**.\n\n")[0]
+    for html in (show(), fragments.pushed(entry, alice)):
+        assert html.index("I look <strong>around</strong>.") < html.index('<details class="tool"')
+        assert html.count("<strong>around</strong>") == 1
+    assert "I look **around**." in fragments.pushed(entry, alice).partition('id="announcer"')[2]
+
+
+def test_beside_a_call_that_the_policy_refused_they_are_shown(show: Any, called: Any) -> None:
+    called("shell", '{"command": "ls"}', "Refused.", "blocked", content="I look around.")
+    assert "I look around." in show()
+
+
+@pytest.mark.parametrize("tool", ["shell", "message"])
+def test_with_an_output_filter_they_are_shown_only_if_the_call_has_passed_it(show: Any, called: Any, tool: str) -> None:
+    for status in ("succeeded", "failed", "blocked"):
+        entry = called(tool, '{"type": "info", "text": "x"}', "So.", status, content=f"Words of {status}.")[0]
+        ContextEntry.objects.filter(pk=entry.pk).update(metadata={"output_filter": True})
+    page = show()
+    assert "Words of succeeded." in page
+    assert "Words of failed." not in page
+    assert "Words of blocked." not in page

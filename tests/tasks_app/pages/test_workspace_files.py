@@ -156,4 +156,4 @@ def test_a_huge_workspace_is_shown_in_part(alices, session, workspace, monkeypat
     page = alices.page(session.get_absolute_url())
     assert "f4.txt" in page
     assert "f5.txt" not in page
-    assert "There are more" in page
+    assert "Not all files are shown" in page

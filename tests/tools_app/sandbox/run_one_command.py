@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tools_app.errors import ToolError
-from tools_app.sandbox.base import Command, Limits, Sandbox
+from tools_app.sandbox import Command, Limits, Sandbox
 from tools_app.sandbox.choice import strongest
 
 

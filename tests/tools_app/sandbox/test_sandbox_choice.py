@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools_app.errors import SandboxUnavailable
-from tools_app.sandbox import choice
-from tools_app.sandbox.base import Command, Sandbox
+from tools_app.sandbox import Command, Sandbox, choice
 from tools_app.sandbox.bubblewrap import Bubblewrap
 from tools_app.sandbox.choice import strongest
 from tools_app.sandbox.docker import Docker

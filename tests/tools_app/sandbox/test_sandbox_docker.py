@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.waiting import takes_less_than
-from tools_app.sandbox.base import Command, Limits, Outcome
+from tools_app.sandbox import Command, Limits, Outcome
 from tools_app.sandbox.docker import Docker
 
 CLIENT = """#!/bin/sh

@@ -10,7 +10,7 @@ import pytest
 
 from tests.waiting import check_bound
 from tools_app.files import workspace_owner
-from tools_app.sandbox.base import Command
+from tools_app.sandbox import Command
 from tools_app.sandbox.choice import strongest
 
 ROUNDS = 15

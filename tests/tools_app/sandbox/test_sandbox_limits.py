@@ -110,5 +110,5 @@ def test_a_file_with_holes_counts_what_it_takes(server: Server) -> None:
 
 def test_a_workspace_that_is_too_full_can_be_emptied(server: Server) -> None:
     server.run("for n in $(seq 20); do head -c 1000000 /dev/zero > part-$n; done")
-    slowly = "for n in $(seq 20); do rm part-$n; sleep 0.1; done; echo empty"
+    slowly = "sleep 0.8; for n in $(seq 20); do rm part-$n; sleep 0.1; done; echo empty"
     assert server.run(slowly, limits={"workspace": 10 * MIB})["output"] == "empty\n"

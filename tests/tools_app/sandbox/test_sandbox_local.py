@@ -10,7 +10,7 @@ from tests.processes import living
 from tests.waiting import takes_less_than
 from tools_app.files import workspace_owner
 from tools_app.files.owner import UNPRIVILEGED
-from tools_app.sandbox.base import Command, Limits, Outcome
+from tools_app.sandbox import Command, Limits, Outcome
 from tools_app.sandbox.local import Local
 
 

@@ -8,7 +8,7 @@ from tests.tools_app.conftest import Call
 from tests.tools_app.test_network_guard import hello, serving
 from tools_app.contract import ToolContext
 from tools_app.files import Workspace, workspace_owner
-from tools_app.network.policy import NetworkPolicy
+from tools_app.network import NetworkPolicy
 from tools_app.sandbox.choice import strongest
 
 FETCH = """python3 - <<'END'

@@ -9,8 +9,7 @@ import pytest
 
 from tools_app.errors import SandboxUnavailable
 from tools_app.files import workspace_owner
-from tools_app.sandbox import view
-from tools_app.sandbox.base import Command
+from tools_app.sandbox import Command, bubblewrap
 from tools_app.sandbox.choice import strongest
 
 
@@ -26,18 +25,18 @@ def run(text: str, folder: Path) -> str:
 
 def test_the_systems_python_is_enough(tmp_path: Path) -> None:
     (tmp_path / "python3").touch()
-    assert view.python(tmp_path / "python3") is None
+    assert bubblewrap.python_prefix(tmp_path / "python3") is None
 
 
 def test_without_it_the_base_interpreter_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "base_prefix", str(tmp_path / "3.11"))
-    assert view.python(tmp_path / "none") == tmp_path / "3.11"
+    assert bubblewrap.python_prefix(tmp_path / "none") == tmp_path / "3.11"
 
 
 @pytest.mark.parametrize("prefix", ["/", str(Path.home()), str(Path(__file__).parents[3])])
 def test_a_prefix_that_holds_a_home_or_the_project_is_not(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "base_prefix", prefix)
-    assert view.python(Path("/no/such/python3")) is None
+    assert bubblewrap.python_prefix(Path("/no/such/python3")) is None
 
 
 def test_a_prefix_that_only_the_server_can_reach_serves_a_command(
@@ -47,17 +46,17 @@ def test_a_prefix_that_only_the_server_can_reach_serves_a_command(
     (programs / "greet").write_text("#!/bin/sh\necho hello\n")
     (programs / "greet").chmod(0o755)
     tmp_path.chmod(0o700)
-    monkeypatch.setattr(view, "python", lambda: tmp_path / "3.11")
+    monkeypatch.setattr(bubblewrap, "python_prefix", lambda: tmp_path / "3.11")
     assert run("greet; touch $(dirname $(which greet))/x 2>&1 | grep -o Read-only", tmp_path) == "hello\nRead-only\n"
 
 
 def test_a_project_among_the_systems_files_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("ls /usr/share | wc -l", tmp_path) != "0\n"
-    monkeypatch.setattr(view, "_PROJECT", Path("/usr/share"))
+    monkeypatch.setattr(bubblewrap, "_PROJECT", Path("/usr/share"))
     (second := tmp_path / "second").mkdir()
     assert run("ls /usr/share | wc -l", second) == "0\n"
 
 
 def test_workspaces_among_the_systems_files_are_refused() -> None:
     with pytest.raises(SandboxUnavailable, match="AGENTSITE_VAR"):
-        view.system(Path("/usr/local/var/workspaces/1"))
+        bubblewrap.system_files(Path("/usr/local/var/workspaces/1"))

@@ -1,0 +1,115 @@
+"""OpenAI's Responses: a conversation of items, in which a model's reasoning goes back with the call that it led to.
+
+Nothing is kept at the provider (`store: false`): each request carries the whole conversation, and reasoning comes and
+goes encrypted. Sources: platform.openai.com/docs/api-reference/responses and /docs/guides/reasoning.
+"""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import orjson
+
+from llm_app.adapters import extra_body
+from llm_app.adapters.anthropic_thinking import own_blocks
+from llm_app.adapters.base import Endpoint, RouteParameters
+from llm_app.adapters.openai_native import OpenAINative, use_of_tools
+from llm_app.adapters.responses_parser import ResponsesParser
+from llm_app.adapters.schema_forms import strict_form
+from llm_app.cache_boundary import without_marker
+from llm_app.transport import wire
+from llm_app.types import Message, Picture, Prompt, ToolSpec
+
+_LEAST_TOKENS = 16  # "integer below minimum value": the provider refuses less
+# What would keep the conversation at the provider, take items out of it there, or end the stream; and what is ours.
+_REFUSED = {"store", "background", "truncation", "include", "input", "instructions"}
+
+
+class OpenAIResponses(OpenAINative):
+    """Quirks, beside `unsupported`, `tool_choice` and `parallel_tool_calls` of openai_native:
+
+    encrypted_reasoning: true where the model reasons; others refuse to be asked for what they would encrypt.
+    thinking_effort_field: where the thinking budget goes as a word (low, medium, high): "reasoning.effort".
+    phases: true where the model tells words beside a call from an answer (GPT-5.3 and newer).
+    strict_tools: false where `strict` is refused; default: true, for tools whose schema it can say.
+    """
+
+    name = "openai_responses"
+    label = "OpenAI Responses"
+    version: ClassVar[int] = 1
+
+    def encode(self, message: Message, parameters: RouteParameters) -> bytes:
+        return b",".join(map(orjson.dumps, self._items(message, parameters)))
+
+    def _items(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
+        """Reasoning comes before what it led to; alone, the provider refuses it."""
+        if message.role == "tool":
+            output = _parts(message) if message.pictures else message.content
+            return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": output}]
+        items = _words(message, parameters)
+        if call := message.tool_call:
+            made = {"call_id": call.id, "name": call.name, "arguments": self._arguments(call)}
+            items.append({"type": "function_call", **made})
+        return own_blocks(message, parameters.model, self.name) + items if items else []
+
+    def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        """The items come last: each request then begins with the bytes of the one before."""
+        head = orjson.dumps(self._head(prompt, parameters))
+        return head[:-1] + b',"input":[' + b",".join(self.encoded(prompt, parameters)) + b"]}"
+
+    def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        head: dict[str, Any] = {"model": parameters.model, "stream": True, "store": False}
+        head["max_output_tokens"] = max(parameters.max_tokens, _LEAST_TOKENS)
+        if parameters.temperature is not None:
+            head["temperature"] = parameters.temperature
+        if parameters.quirks.get("encrypted_reasoning"):
+            head["include"] = ["reasoning.encrypted_content"]
+        given = extra_body.allowed_fields(parameters.extra_body)
+        head |= {name: value for name, value in given.items() if name not in _REFUSED}
+        if parameters.thinking_budget and (field := parameters.quirks.get("thinking_effort_field")):
+            extra_body.set_field(head, field, parameters.thinking_effort)
+        if instructions := without_marker(prompt.system).strip():
+            head["instructions"] = instructions
+        return parameters.without_unsupported(head | self._tools(prompt, parameters))
+
+    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        if not prompt.tools:
+            return {}
+        is_strict = bool(parameters.quirks.get("strict_tools", True))
+        return {"tools": [_tool(tool, is_strict=is_strict) for tool in prompt.tools]} | use_of_tools(parameters)
+
+    def request(self, body: bytes, endpoint: Endpoint) -> wire.HTTPRequest:
+        return replace(super().request(body, endpoint), url=f"{endpoint.base_url.rstrip('/')}/responses")
+
+    def parser(self, parameters: RouteParameters, prompt: Prompt) -> ResponsesParser:
+        return ResponsesParser(parameters.model, prompt.tool_names)
+
+
+def _tool(tool: ToolSpec, *, is_strict: bool) -> dict[str, Any]:
+    """What is not said to be lenient is strict here, and refused where its schema is not."""
+    strict = strict_form(tool.parameters, null_is_none=True) if is_strict else None
+    schema = {"parameters": strict or tool.parameters, "strict": strict is not None}
+    return {"type": "function", "name": tool.name, "description": tool.description, **schema}
+
+
+def _words(message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
+    """Source for the phase: platform.openai.com/docs/guides/latest-model ("preserve and resend phase")."""
+    if not message.content.strip() and not message.pictures:
+        return []
+    item: dict[str, Any] = {"role": message.role, "content": _parts(message) if message.pictures else message.content}
+    if message.role == "assistant" and parameters.quirks.get("phases"):
+        item["phase"] = "commentary" if message.tool_call else "final_answer"
+    return [item]
+
+
+def _parts(message: Message) -> list[dict[str, Any]]:
+    words = [_text_part(message.content)] if message.content.strip() else []
+    return words + [part for picture in message.pictures for part in _picture_parts(picture)]
+
+
+def _picture_parts(picture: Picture) -> list[dict[str, Any]]:
+    url = f"data:{picture.media_type};base64,{picture.data}"
+    return [_text_part(picture.label), {"type": "input_image", "detail": "auto", "image_url": url}]
+
+
+def _text_part(text: str) -> dict[str, Any]:
+    return {"type": "input_text", "text": text}

@@ -1,0 +1,56 @@
+"""Protocols without a field for tools: they are described in the prompt and called in the text, as XML-like tags.
+
+Calls and results of the history are text in the same form. Quirks are those of the native protocol.
+"""
+
+from typing import Any, ClassVar
+
+from llm_app.adapters.anthropic_native import AnthropicNative, picture_blocks
+from llm_app.adapters.anthropic_parser import AnthropicParser
+from llm_app.adapters.base import RouteParameters
+from llm_app.adapters.openai_native import OpenAINative
+from llm_app.adapters.openai_parser import OpenAIParser
+from llm_app.text_calls import writing
+from llm_app.text_calls.streams import XMLWords
+from llm_app.types import Message, Prompt, ToolMode
+
+
+class AnthropicXML(AnthropicNative):
+    name = "anthropic_xml"
+    label = "Anthropic messages, tool calls as XML"
+    version: ClassVar[int] = 1
+    tool_mode = ToolMode.XML
+
+    def _blocks(self, message: Message, parameters: RouteParameters) -> list[dict[str, Any]]:
+        text = writing.xml_message(message)
+        words = [{"type": "text", "text": text}] if text else []
+        return words + picture_blocks(message)
+
+    def _may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
+        return True  # results are words of a user, so each reply begins a turn
+
+    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        return {}
+
+    def parser(self, parameters: RouteParameters, prompt: Prompt) -> AnthropicParser:
+        return AnthropicParser(parameters.model, prompt.tool_names, XMLWords())
+
+
+class OpenAIXML(OpenAINative):
+    """For gateways that drop the field `tools`. Thinking never goes back: each result begins a user's turn."""
+
+    name = "openai_xml"
+    label = "OpenAI chat completions, tool calls as XML"
+    version: ClassVar[int] = 1
+    tool_mode = ToolMode.XML
+
+    def _message(self, message: Message, parameters: RouteParameters) -> dict[str, Any]:
+        role = "assistant" if message.role == "assistant" else "user"
+        return {"role": role, "content": writing.xml_message(message)}
+
+    def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
+        return {}
+
+    def parser(self, parameters: RouteParameters, prompt: Prompt) -> OpenAIParser:
+        open_with = parameters.quirks.get("thinking_end", "")
+        return OpenAIParser(parameters.model, prompt.tool_names, XMLWords(), open_with)

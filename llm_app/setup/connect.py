@@ -1,0 +1,187 @@
+"""From a key to a model that answers: the list is asked, a model is chosen and tried, and what works is stored."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from llm_app import errors
+from llm_app.breaker.changes import give_new_chance
+from llm_app.connection_test import Outcome, explanation, fault_of_account, run_in_own_loop, try_route
+from llm_app.models import LogicalModel, Protocol, Provider, Route
+from llm_app.setup import model_list
+from llm_app.setup.known import COMPATIBLE, KNOWN, Known
+from llm_app.setup.model_list import ListedModel
+
+_MOST = 2  # models that are tried, where the account may not use the first
+_MAX_OUTPUT = 16_384  # tokens: room for thinking and for a file
+# After these, another model or another protocol of the same provider may still answer.
+_MODEL_AT_FAULT = errors.BadRequest | errors.ModelNotFound | errors.Overloaded | errors.UnreadableReply
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """A route that was tried, with its provider; stored only by `adopt`. `outcome` is what the test said."""
+
+    route: Route
+    outcome: Outcome
+
+    @property
+    def verdict(self) -> str:
+        """With the name of the model, if one was tried."""
+        return f"{self.outcome.model}: {self.outcome.sentence}" if self.outcome.model else self.outcome.sentence
+
+
+def connect(known: Known, provider: Provider, model: str = "") -> Connection:
+    """Asks for the list, and tries the preferred models, or only `model`, until one calls a tool. Stores nothing."""
+    try:
+        provider.listed_models = _listed(provider, known)
+    except errors.LLMError as error:
+        if not _another_may_work(error):
+            return _failed(known, provider, f"Its list of models cannot be read. {explanation(error, provider)}")
+    candidates = list(_candidates(known, provider, model))
+    if not candidates:
+        return _failed(known, provider, "It does not say which models it has. Name the one to use.")
+    connections = []
+    for route in candidates:
+        connections.append(Connection(route=route, outcome=try_route(route)))
+        if connections[-1].outcome.ok:
+            return connections[-1]
+        if not _another_may_work(connections[-1].outcome.error):
+            break
+    return connections[0]
+
+
+def guess(known: Known, provider: Provider) -> Connection:
+    """What is probably right, as long as nobody has asked the provider."""
+    return _failed(known, provider, "It was not tested yet.")
+
+
+def change_model(route: Route, model: str) -> Connection:
+    """The same provider with another model. Stores nothing."""
+    known = model_list.known_for(route.provider, KNOWN) or COMPATIBLE
+    changed = _route(known, route.provider, _by_name(route.provider, model))
+    changed.model, changed.extra_headers = route.model, route.extra_headers
+    return Connection(route=changed, outcome=try_route(changed))
+
+
+def refresh_list(provider: Provider) -> str:
+    """Stores the provider's list as it is now; returns why it could not be read, or nothing."""
+    known = model_list.known_for(provider, KNOWN) or COMPATIBLE
+    try:
+        listed = _listed(provider, known)
+    except errors.LLMError as error:
+        return explanation(error, provider)
+    Provider.objects.filter(pk=provider.pk).update(listed_models=listed)
+    return "" if listed else "It lists no model that holds conversations."
+
+
+def _listed(provider: Provider, known: Known) -> list[dict[str, object]]:
+    models = run_in_own_loop(model_list.ask(provider))
+    return [model.as_json() for model in model_list.ranked(models, known)]
+
+
+def _candidates(known: Known, provider: Provider, model: str) -> Iterator[Route]:
+    listed = [ListedModel(**row) for row in provider.listed_models[:_MOST]]
+    names = [_by_name(provider, model)] if model else listed or _guessed(known)
+    for candidate in names:
+        for protocol in known.protocols_at(provider.base_url):
+            with_protocol = Provider(
+                name=provider.name,
+                protocol=protocol,
+                base_url=provider.base_url,
+                api_key=provider.api_key,
+                listed_models=provider.listed_models,
+            )
+            yield _route(known, with_protocol, candidate)
+
+
+def _by_name(provider: Provider, model: str) -> ListedModel:
+    listed = (ListedModel(**row) for row in provider.listed_models)
+    return next((one for one in listed if one.name == model), ListedModel(name=model))
+
+
+def _guessed(known: Known) -> Sequence[ListedModel]:
+    return [ListedModel(name=known.model)] if known.model else []
+
+
+def _route(known: Known, provider: Provider, model: ListedModel) -> Route:
+    window = model_list.window_of(model, known)
+    output = min(_MAX_OUTPUT, model.max_output_tokens or _MAX_OUTPUT, window // 4)
+    takes_images = known.takes_images if model.takes_images is None else model.takes_images
+    logical = LogicalModel(name="default", is_default=True, context_window=window, max_output_tokens=output)
+    return Route(model=logical, provider=provider, provider_model=model.name, takes_images=takes_images)
+
+
+def _failed(known: Known, provider: Provider, sentence: str) -> Connection:
+    route = _route(known, provider, ListedModel(name=known.model))
+    return Connection(route=route, outcome=Outcome(model="", ok=False, sentence=sentence))
+
+
+def _another_may_work(error: errors.LLMError | None) -> bool:
+    """Another model, or another protocol. Without an error it answered, but called no tool."""
+    if error is None or error.status == 403:
+        return True
+    return isinstance(error, _MODEL_AT_FAULT) and not fault_of_account(error, has_key=True)
+
+
+# --- storing ---------------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def adopt(connection: Connection, replaced: Route | None = None) -> Route:
+    """The default model is answered by it from now on, and neither by `replaced` nor by the demo."""
+    provider = _stored_provider(connection.route.provider)
+    model = _default_model(connection.route, replaced)
+    same = model.routes.filter(provider=provider, provider_model=connection.route.provider_model).first()
+    if replaced is not None and replaced != same:
+        replaced.delete()
+    route = same or connection.route
+    route.provider, route.model, route.priority = provider, model, 1
+    route.works, route.verdict = connection.outcome.ok, connection.outcome.sentence
+    route.tested_at = timezone.now()
+    others = model.routes.exclude(pk=route.pk)
+    if others.filter(priority__lte=1).exists():
+        others.update(priority=F("priority") + 1)
+    route.save()
+    model.retire_demo()
+    return route
+
+
+def _stored_provider(new: Provider) -> Provider:
+    """A provider of this name takes the new settings, unless it works as it is: then there are two."""
+    if new.pk is not None:
+        return new
+    old = Provider.objects.filter(name=new.name).first()
+    if old is not None and old.routes.filter(works=True).exists() and old.base_url != new.base_url:
+        new.name, old = _free_name(new.name), None
+    row = old or new
+    row.protocol, row.base_url, row.api_key = new.protocol, new.base_url, new.api_key
+    row.listed_models, row.enabled = new.listed_models, True
+    row.save()
+    give_new_chance(row)
+    return row
+
+
+def _free_name(name: str) -> str:
+    taken = set(Provider.objects.values_list("name", flat=True))
+    return next(free for number in range(2, len(taken) + 3) if (free := f"{name}-{number}") not in taken)
+
+
+def _default_model(route: Route, replaced: Route | None) -> LogicalModel:
+    """Has the window of the route, unless other routes of it are real: then the route keeps its own limits."""
+    wanted = route.model
+    model = LogicalModel.objects.filter(is_default=True).first()
+    model = model or LogicalModel.objects.filter(name=wanted.name).first() or wanted
+    others = model.routes.exclude(provider__protocol=Protocol.SCRIPTED) if model.pk else Route.objects.none()
+    if replaced is not None:
+        others = others.exclude(pk=replaced.pk)
+    if others.exists():
+        route.context_window, route.max_tokens = wanted.context_window, wanted.max_output_tokens
+    else:
+        model.context_window, model.max_output_tokens = wanted.context_window, wanted.max_output_tokens
+    model.is_default = True
+    model.save()
+    return model

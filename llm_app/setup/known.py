@@ -1,0 +1,151 @@
+"""The providers that can be set up from a key alone, and which of their models is preferred: data."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from llm_app import protocols
+from llm_app.models import Protocol, Provider
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """Models by name. The groups of `pattern` are the version: the highest one is preferred."""
+
+    pattern: str
+    context_window: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """`protocols` and `families` have the best first; `key` is the form of keys that nobody else gives out.
+
+    `model` is what is tried where the provider does not list its models.
+    """
+
+    name: str
+    label: str
+    key: str
+    base_url: str
+    protocols: tuple[str, ...]
+    families: tuple[Family, ...]
+    model: str
+    takes_images: bool
+
+    @property
+    def variable(self) -> str:
+        """The environment variable of its key; X_BASE_URL beside X_API_KEY gives another address."""
+        return f"{self.name.upper()}_API_KEY"
+
+    @property
+    def address_variable(self) -> str:
+        return f"{self.name.upper()}_BASE_URL"
+
+    def provider(self, key: str, address: str = "") -> Provider:
+        """Not stored yet."""
+        address = address or self.base_url
+        name = self.name if self.base_url else urlsplit(address).hostname or self.name
+        protocol = self.protocols_at(address)[0]
+        return Provider(name=name[:100], protocol=protocol, base_url=address, api_key=key)
+
+    def protocols_at(self, address: str) -> list[str]:
+        """Best first. Other servers of OpenAI's API have chat completions at least."""
+        installed = [protocol for protocol in self.protocols if protocol in protocols.adapters()]
+        if urlsplit(address).hostname != urlsplit(self.base_url).hostname:
+            installed.sort(key=lambda protocol: protocol != Protocol.OPENAI_NATIVE)
+        return installed
+
+
+# As the providers document their models, on 22 November 2026. Windows are not always the largest possible: from GPT-5.4
+# on, requests above 272,000 tokens cost twice as much, and nobody wants to pay for a million tokens at each step.
+# OpenAI: developers.openai.com/api/docs/models (gpt-6.1-sol, gpt-5.6-sol …). From GPT-5.5 on, chat completions refuse
+# functions unless reasoning is off (github.com/openai/openai-openapi/issues/541), so the Responses API comes first.
+# Anthropic: platform.claude.com/docs/en/models/overview.
+# Gemini: ai.google.dev/gemini-api/docs/deprecations (2.5 was shut down in November 2026).
+# DeepSeek: api-docs.deepseek.com/api/list-models (deepseek-chat was retired in July 2026).
+_OPENAI = (
+    Family(pattern=r"gpt-((?:[5-9]|\d\d)(?:\.\d+)?)(?:-sol)?(?:-\d{4}-\d\d-\d\d)?", context_window=272_000),
+    Family(pattern=r"gpt-((?:[5-9]|\d\d)(?:\.\d+)?)-(?:terra|mini|luna)", context_window=272_000),
+    Family(pattern=r"gpt-(4\.1)(?:-mini)?", context_window=272_000),
+    Family(pattern=r"gpt-4o(?:-mini)?", context_window=128_000),
+)
+_ANTHROPIC = tuple(
+    Family(pattern=rf"claude-{size}-(\d+)(?:[-.](\d{{1,2}}))?(?:-\d{{8}})?", context_window=200_000)
+    for size in ("opus", "sonnet", "haiku")
+)
+_GEMINI = (
+    Family(pattern=r"gemini-(\d+(?:\.\d+)?)-(?:pro|flash)", context_window=400_000),
+    Family(pattern=r"gemini-(\d+(?:\.\d+)?)-(?:pro|flash)-preview", context_window=400_000),
+    Family(pattern=r"gemini-(?:pro|flash)-latest", context_window=400_000),
+)
+_DEEPSEEK = (
+    Family(pattern=r"deepseek-flash", context_window=400_000),
+    Family(pattern=r"deepseek-v(\d+(?:\.\d+)?)-(?:pro|flash)", context_window=400_000),
+    Family(pattern=r"deepseek-chat", context_window=128_000),
+)
+COMPATIBLE = Known(
+    name="compatible",
+    label="another server with OpenAI's API",
+    key=r"(?!)",
+    base_url="",
+    protocols=(Protocol.OPENAI_NATIVE,),
+    families=(*_OPENAI, *_ANTHROPIC, *_GEMINI, *_DEEPSEEK),
+    model="",
+    takes_images=False,
+)
+KNOWN = (
+    Known(
+        name="openai",
+        label="OpenAI",
+        key=r"sk-(?:proj-|svcacct-|admin-).*",
+        base_url="https://api.openai.com/v1",
+        protocols=("openai_responses", Protocol.OPENAI_NATIVE),
+        families=_OPENAI,
+        model="gpt-6.1-sol",
+        takes_images=True,
+    ),
+    Known(
+        name="anthropic",
+        label="Anthropic",
+        key=r"sk-ant-.*",
+        base_url="https://api.anthropic.com",
+        protocols=(Protocol.ANTHROPIC_NATIVE,),
+        families=_ANTHROPIC,
+        model="claude-opus-5-5",
+        takes_images=True,
+    ),
+    Known(
+        name="gemini",
+        label="Google Gemini",
+        key=r"(?:AIza|AQ\.).*",
+        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+        protocols=(Protocol.OPENAI_NATIVE,),
+        families=_GEMINI,
+        model="gemini-3.8-flash",
+        takes_images=True,
+    ),
+    Known(
+        name="deepseek",
+        label="DeepSeek",
+        key=r"sk-[0-9a-f]{32}",
+        base_url="https://api.deepseek.com/v1",
+        protocols=(Protocol.OPENAI_NATIVE,),
+        families=_DEEPSEEK,
+        model="deepseek-flash",
+        takes_images=False,
+    ),
+)
+
+
+def recognized(key: str, address: str = "") -> Known | None:
+    """The provider that gives out such keys. With an address of its own, a key of no known form is some server's."""
+    found = next((known for known in KNOWN if re.fullmatch(known.key, key)), None)
+    if found is None and address:
+        return COMPATIBLE
+    if found is None and key.startswith("sk-"):
+        return KNOWN[0]  # older keys of OpenAI have no form of their own
+    return found
+
+
+def named(name: str) -> Known | None:
+    return next((known for known in (*KNOWN, COMPATIBLE) if known.name == name), None)

@@ -1,0 +1,138 @@
+"""A provider's own list of its models, and the order in which they suit tasks."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import orjson
+
+from llm_app import errors, protocols
+from llm_app.adapters.base import Endpoint
+from llm_app.models import Protocol, Provider
+from llm_app.setup.known import Family, Known
+from llm_app.transport import wire
+
+_SECONDS = 5.0
+_MOST = 1_000  # models
+LARGEST_WINDOW = 400_000  # tokens that are used without an administrator's word: more cost more at each step
+UNKNOWN_WINDOW = 32_000
+# Parts of the names of what holds no conversation with tools: embeddings, pictures, speech, moderation, completions.
+_OTHERS = re.compile(
+    r"embed|rerank|whisper|tts|audio|speech|transcri|realtime|-live|voice|image|dall-e|imagen|veo|sora|video|lyria|"
+    r"moderation|guard|search|deep-research|computer-use|turbo-instruct|davinci|babbage|aqa|robotics|-ocr"
+)
+_WINDOWS = ("max_input_tokens", "context_window", "context_length", "max_model_len", "n_ctx")
+_OUTPUTS = ("max_output_tokens", "max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedModel:
+    """What a list says of a model: 0 and None where it says nothing."""
+
+    name: str
+    context_window: int = 0
+    max_output_tokens: int = 0
+    takes_images: bool | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+async def ask(provider: Provider) -> list[ListedModel]:
+    """In the provider's order, those that hold conversations. Raises LLMError, whose text does not contain the key."""
+    adapter = protocols.adapter_for(provider.protocol)
+    headers = adapter.request(b"", Endpoint(base_url=provider.base_url, api_key=provider.api_key)).headers
+    try:
+        body = await wire.get(_address(provider), {**headers, "Accept": "application/json"}, total_s=_SECONDS)
+        return list(_listed(orjson.loads(body)))
+    except (orjson.JSONDecodeError, TypeError) as error:
+        raise errors.UnreadableReply("this is no list of models") from error
+    except errors.LLMError as error:
+        if provider.api_key:
+            error.detail = error.detail.replace(provider.api_key, "[key]")
+        raise
+
+
+def _address(provider: Provider) -> str:
+    base = provider.base_url.rstrip("/")
+    if provider.protocol.startswith("anthropic"):
+        return f"{base.removesuffix('/v1')}/v1/models?limit={_MOST}"
+    return f"{base}/models"
+
+
+def _listed(answer: Any) -> Iterable[ListedModel]:
+    """Raises TypeError for what is no list. Forms: OpenAI's, with additions of Anthropic, DeepSeek, vLLM and others."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
+        raise TypeError("no list")
+    for row in answer["data"][:_MOST]:
+        name = row.get("id") if isinstance(row, dict) else None
+        if isinstance(name, str) and 0 < len(name) <= 200 and _is_for_conversations(name, row):
+            yield _model(name.removeprefix("models/"), row)  # as Gemini writes them
+
+
+def _is_for_conversations(name: str, row: Mapping[str, Any]) -> bool:
+    made = row.get("output_modalities")
+    return not _OTHERS.search(name.lower()) and (not isinstance(made, list) or "text" in made)
+
+
+def _model(name: str, row: Mapping[str, Any]) -> ListedModel:
+    meta = row.get("meta")  # llama.cpp
+    fields = {**meta, **row} if isinstance(meta, dict) else row
+    return ListedModel(
+        name=name,
+        context_window=_number(fields, _WINDOWS),
+        max_output_tokens=_number(fields, _OUTPUTS),
+        takes_images=_takes_images(row),
+    )
+
+
+def _number(row: Mapping[str, Any], names: Sequence[str]) -> int:
+    return next((row[name] for name in names if type(row.get(name)) is int and row[name] > 0), 0)
+
+
+def _takes_images(row: Mapping[str, Any]) -> bool | None:
+    """Anthropic has capabilities; DeepSeek and OpenRouter have modalities."""
+    capabilities, architecture = row.get("capabilities"), row.get("architecture")
+    if isinstance(capabilities, dict) and isinstance(capabilities.get("image_input"), dict):
+        return bool(capabilities["image_input"].get("supported"))
+    modalities = row.get("input_modalities")
+    if modalities is None and isinstance(architecture, dict):
+        modalities = architecture.get("input_modalities")
+    return "image" in modalities if isinstance(modalities, list) else None
+
+
+def ranked(models: Iterable[ListedModel], known: Known) -> list[ListedModel]:
+    """By family and version, the preferred one first; after them all others, as listed."""
+    return sorted(models, key=lambda model: _rank(model.name, known.families))
+
+
+def _rank(name: str, families: Sequence[Family]) -> tuple[int, int, int, int]:
+    """Among models of one version the shortest name is no snapshot, and no smaller sibling."""
+    for place, family in enumerate(families):
+        if match := _match(family, name):
+            digits = re.findall(r"\d+", ".".join(match.groups(default="")))
+            major, minor = (*map(int, digits), 0, 0)[:2]
+            return place, -major, -minor, len(name)
+    return len(families), 0, 0, 0
+
+
+def _match(family: Family, name: str) -> re.Match[str] | None:
+    """Gateways write the provider's name before the model's."""
+    return re.fullmatch(family.pattern, name.lower().rpartition("/")[2])
+
+
+def window_of(model: ListedModel, known: Known) -> int:
+    family = next((family.context_window for family in known.families if _match(family, model.name)), UNKNOWN_WINDOW)
+    return min(model.context_window or family, LARGEST_WINDOW)
+
+
+def known_for(provider: Provider, every: Iterable[Known]) -> Known | None:
+    """By its address, else by its name."""
+    rows = list(every)
+    same = [known for known in rows if known.base_url and provider.base_url.startswith(known.base_url)]
+    return next(iter(same + [known for known in rows if known.name == provider.name]), None)
+
+
+def is_listable(provider: Provider) -> bool:
+    return provider.protocol not in (Protocol.SCRIPTED, Protocol.LITELLM)

@@ -1,0 +1,41 @@
+"""What the body of an error says: its words, and the parameter that it names; not what it repeats of the request."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_WORDS = ("message", "msg", "detail", "details", "description", "reason", "code", "type", "status", "error")
+
+
+@dataclass(frozen=True)
+class ErrorBody:
+    """`words` are those of messages and codes, in lower case; `param` is a path such as "tools[0].function.strict"."""
+
+    words: str
+    param: str = ""
+
+    @classmethod
+    def read(cls, body: str) -> "ErrorBody":
+        """OpenAI, Anthropic and Google have an object `error`, vLLM and Mistral a message, FastAPI a list `detail`."""
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            return cls(body.lower())
+        params = [param for found, param in _leaves(value) if found == "param"]
+        words = [text for found, text in _leaves(value) if found == "words"]
+        return cls(" ".join(words).lower(), params[0] if params else "")
+
+
+def _leaves(value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield "words", value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, dict):
+        if isinstance(param := value.get("param"), str):
+            yield "param", param
+        if isinstance(path := value.get("loc"), list):
+            yield "param", ".".join(str(part) for part in path if part != "body")
+        for name in _WORDS:
+            yield from _leaves(value.get(name))

@@ -1,0 +1,165 @@
+"""The part of the first page in which an administrator enters a key, or chooses the model that answers by default."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_POST
+
+from llm_app.models import Protocol, Provider, Route
+from llm_app.redaction import seen_values
+from llm_app.setup import connect, known
+from llm_app.setup.model_list import is_listable
+from tasks_app.access import Request, posted, signed_in
+from tasks_app.errors import Refusal
+from tasks_app.pages.responses import done, refused
+
+_KINDS = [("", "Recognized from the key"), *((one.name, one.label) for one in (*known.KNOWN, known.COMPATIBLE))]
+_RIGHTS = [f"llm_app.{verb}_{model}" for verb in ("add", "change") for model in ("provider", "route", "logicalmodel")]
+
+
+class KeyForm(forms.Form):
+    """Knows after `is_valid` whose key it is: `known`, and the `provider`, which is not stored."""
+
+    key = forms.CharField(
+        required=False,
+        max_length=500,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "placeholder": "sk-…"}),
+    )
+    kind = forms.ChoiceField(choices=_KINDS, required=False)
+    address = forms.CharField(
+        required=False, max_length=200, widget=forms.TextInput(attrs={"placeholder": "http://127.0.0.1:9000/v1"})
+    )
+    model = forms.CharField(required=False, max_length=200)
+    known: known.Known
+    provider: Provider
+
+    def clean_key(self) -> str:
+        key = str(self.cleaned_data["key"])
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ValidationError("A key contains no spaces or accented letters. Copy it again.")
+        return key
+
+    def clean(self) -> dict[str, Any]:
+        key, kind, address = (self.cleaned_data.get(name, "") for name in ("key", "kind", "address"))
+        found = known.named(kind) or known.recognized(key, address)
+        if found is None:
+            raise ValidationError(
+                "Choose the provider: it cannot be recognized from this key." if key else "Enter a key."
+            )
+        if found is known.COMPATIBLE and not address:
+            raise ValidationError({"address": "Enter the address of the server, such as http://127.0.0.1:9000/v1"})
+        if found is not known.COMPATIBLE and not key:
+            raise ValidationError({"key": "Enter a key."})
+        self.known, self.provider = found, found.provider(key, address)
+        self._check_address()
+        return self.cleaned_data
+
+    def _check_address(self) -> None:
+        try:
+            self.provider.clean_fields(exclude=["listed_models"])
+        except ValidationError as error:
+            raise ValidationError({"address": error.messages}) from error
+
+
+def may_set_up(user: Any) -> bool:
+    return bool(user.is_staff and user.has_perms(_RIGHTS))
+
+
+def panel(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
+    """What the first page says of the default model; to administrators, with what they can do about it."""
+    route = Route.objects.usable_for("").first()
+    about: dict[str, Any] = {
+        "is_demo": route is not None and route.provider.protocol == Protocol.SCRIPTED,
+        "has_no_model": route is None,
+        "may_set_up": may_set_up(user),
+    }
+    if not about["may_set_up"]:
+        return about
+    about["key_form"] = (form or KeyForm()) if _needs_key(route) else None
+    if route is not None and not about["is_demo"]:
+        about |= {"route": route, "is_listable": is_listable(route.provider)}
+    return about
+
+
+def _needs_key(route: Route | None) -> bool:
+    """Whether nothing real answers, or what should did not at its last test."""
+    return route is None or route.provider.protocol == Protocol.SCRIPTED or route.works is False
+
+
+@sensitive_post_parameters("key")
+@signed_in
+@require_POST
+def enter_key(request: Request) -> HttpResponse:
+    """Tests the key and stores it if a model answers; else says what is wrong, and stores nothing."""
+    route = _set_up_route(request)
+    if not _needs_key(route):
+        return refused(
+            request, "home", Refusal("A model is already set up. Change its provider in the administration.")
+        )
+    form = KeyForm(request.POST)
+    if not form.is_valid():
+        return _again(request, form)
+    seen_values.remember(form.provider.api_key)
+    connection = connect.connect(form.known, form.provider, form.cleaned_data["model"])
+    if not connection.outcome.ok:
+        form.add_error(None, connection.verdict)
+        return _again(request, form)
+    adopted = connect.adopt(connection, replaced=_replaced(route))
+    _log(request, adopted.provider, ADDITION, "Set up on the first page, with its key.")
+    return done(request, "home", f"{adopted.provider_model} answers from now on. {connection.outcome.sentence}")
+
+
+def _replaced(route: Route | None) -> Route | None:
+    """What failed its test makes room; the demo does so by itself."""
+    return None if route is None or route.provider.protocol == Protocol.SCRIPTED else route
+
+
+@signed_in
+@require_POST
+def choose_model(request: Request) -> HttpResponse:
+    """Tests another model of the provider that answers, and takes it if it does; or asks the provider for its list."""
+    route = _set_up_route(request)
+    if route is None or not is_listable(route.provider):
+        return refused(
+            request, "home", Refusal("This provider does not list its models. Enter one in the administration.")
+        )
+    model = posted(request, "model").strip()[:200]
+    if not model:
+        fault = connect.refresh_list(route.provider)
+        return refused(request, "home", Refusal(fault)) if fault else done(request, "home", "The list is up to date.")
+    connection = connect.change_model(route, model)
+    if not connection.outcome.ok:
+        return refused(request, "home", Refusal(f"{route.provider_model} stays. {connection.verdict}"))
+    adopted = connect.adopt(connection, replaced=route)
+    _log(request, adopted, CHANGE, f"{model} answers instead of {route.provider_model}, chosen on the first page.")
+    return done(request, "home", f"{model} answers from now on. {connection.outcome.sentence}")
+
+
+def _set_up_route(request: Request) -> Route | None:
+    """The route that answers by default. Raises PermissionDenied."""
+    if not may_set_up(request.user):
+        raise PermissionDenied("Only an administrator of providers can do this.")
+    return Route.objects.usable_for("").first()
+
+
+def _again(request: Request, form: KeyForm) -> HttpResponse:
+    """The form with its errors, on a page of its own; the key is never sent back."""
+    return render(request, "home/key.html", panel(request.user, form), status=422)
+
+
+def _log(request: Request, row: Provider | Route, flag: int, sentence: str) -> None:
+    """As the administration logs its changes."""
+    LogEntry.objects.create(
+        user_id=request.user.pk,
+        content_type=ContentType.objects.get_for_model(row),
+        object_id=str(row.pk),
+        object_repr=str(row)[:200],
+        action_flag=flag,
+        change_message=sentence,
+    )

@@ -1,0 +1,85 @@
+"""What a model reads before the conversation: short, without noise, and nothing of it untrue."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from llm_app.models import Blob, LLMLog
+from llm_app.types import ToolMode
+from tasks_app.engine.prompt.sections import PromptInputs, system_prompt
+from tasks_app.models import Limits
+from tests.tasks_app.engine.conftest import result
+from tools_app.contract import ToolVisibility, registry
+from tools_app.shell import background_jobs
+from tools_app.tools import shell
+
+MOST = 21_000  # bytes: what an ordinary task may have as system prompt and tool list together
+INPUTS = PromptInputs(person="ada", preferences="", has_shell=True, sandbox="bubblewrap", cli_tools="git")
+OURS = [tool for tool in registry.all_tools() if not tool.own_schema]
+SITUATIONS = [ToolVisibility(), ToolVisibility(has_open_page=True, makes_images=True, makes_audio=True)]
+
+
+def schemas_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Each schema inside of a schema, and itself."""
+    if isinstance(value, dict):
+        yield value
+        for item in value.values():
+            yield from schemas_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from schemas_in(item)
+
+
+def arguments_in(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and schema of each argument, also of those inside of others."""
+    for part in schemas_in(schema):
+        if part.get("type") == "object":
+            yield from part.get("properties", {}).items()
+
+
+def test_an_ordinary_task_reads_at_most_so_much_before_its_conversation(play):
+    run = play(result())
+    run.advance()
+    log = LLMLog.objects.get(task_id=run.task.id)
+    system, tools = (Blob.objects.get(pk=pk).content for pk in (log.system_blob, log.tools_blob))
+    assert len(json.loads(tools)) == 12
+    assert len(system.encode()) + len(tools.encode()) <= MOST
+
+
+@pytest.mark.parametrize("visibility", SITUATIONS, ids=["at first", "later"])
+@pytest.mark.parametrize("tool", OURS, ids=lambda tool: tool.name)
+def test_a_tools_schema_has_no_noise_and_describes_every_argument(tool, visibility):
+    schema = tool.parameters_in(visibility)
+    for part in schemas_in(schema):
+        assert {"type": "null"} not in part.get("anyOf", [])
+        assert part.get("default", "") is not None
+        assert not isinstance(part.get("title"), str)
+        assert "$ref" not in part
+    for name, argument in arguments_in(schema):
+        assert argument.get("description"), name
+
+
+def test_what_the_prompt_says_of_limits_is_what_holds(play):
+    run = play(result())
+    run.advance()
+    prompt = Blob.objects.get(pk=LLMLog.objects.get(task_id=run.task.id).system_blob).content
+    assert f"over about {Limits.current().result_tokens * 3} bytes" in prompt
+    assert "none of the session has been used for half an hour" in prompt
+    assert background_jobs.IDLE_S == 1800
+    assert "background" in shell.ShellArguments.model_fields
+
+
+def test_a_machine_without_a_sandbox_is_not_called_one():
+    said = system_prompt(PromptInputs(**vars(INPUTS) | {"sandbox": "local"}))
+    assert "without a sandbox" in said
+    assert "there is no network." not in said.partition("<environment>")[2].partition("</environment>")[0]
+
+
+@pytest.mark.parametrize("mode", [ToolMode.NATIVE])
+def test_the_prompt_says_that_words_beside_a_call_are_progress_and_asks_for_suggestions(mode):
+    said = system_prompt(PromptInputs(**vars(INPUTS) | {"mode": mode}))
+    assert "shown to the person as progress" in said
+    assert re.search(r"`suggestions`", said)

@@ -1,0 +1,61 @@
+"""What a tool says in a line of its result: kept in the outline, in the answer's steps and, at the end, of the session."""
+
+from dataclasses import replace
+
+import pytest
+
+from tasks_app.engine.compaction.lines import line_of
+from tasks_app.models import Session
+from tasks_app.record.turns import group
+from tests.tasks_app.engine.conftest import call, result
+from tools_app.contract import registry
+from tools_app.contract.registry import compact_line
+
+
+@pytest.fixture
+def summed_up(monkeypatch):
+    """The tool named gives this summary with its results."""
+
+    def give(name, summary):
+        definition = registry.get(name)
+
+        async def handler(arguments, context):
+            return replace(await definition.handler(arguments, context), summary=summary)
+
+        monkeypatch.setitem(registry._tools, name, replace(definition, handler=handler))
+
+    return give
+
+
+def test_it_stands_in_the_outline_and_in_the_steps_of_the_answer(play, summed_up):
+    summed_up("file", "an empty workspace")
+    run = play(call("file", action="list", path="."), result())
+    assert run.advance().state == "done"
+    lines = [line_of(turn, compact_line) for turn in group([entry for entry in run.entries if entry.in_context])]
+    (step,) = [line for line in lines if line.tool == "file"]
+    assert "file list . → an empty workspace</step>" in step.text
+    assert "an empty workspace" not in step.short
+    (answer,) = [entry for entry in run.entries if entry.context_type == "ai_message"]
+    assert [step["outcome"] for step in answer.metadata["steps"]] == ["an empty workspace"]
+
+
+def test_that_of_the_call_which_ends_the_task_is_the_summary_of_the_session(play, summed_up):
+    summed_up("message", "Three files mended.")
+    run = play(result("A long report."))
+    assert run.advance().state == "done"
+    assert Session.objects.get().summary == "Three files mended."
+    assert run.task.final_result["text"] == "A long report."
+
+
+def test_without_one_it_is_the_text_of_the_result(play):
+    run = play(result("A long report."))
+    assert run.advance().state == "done"
+    assert Session.objects.get().summary == "A long report."
+
+
+def test_a_long_output_of_a_command_is_summed_up_by_how_it_ended(play):
+    run = play(call("shell", command="seq 1 500; exit 3"), result())
+    assert run.advance().state == "done"
+    (entry,) = [entry for entry in run.entries if entry.metadata.get("exit_code") == 3]
+    assert entry.metadata["summary"].startswith("exit code 3")
+    assert entry.metadata["summary"].endswith("500")

@@ -1,0 +1,214 @@
+"""On the first page an administrator enters a key and chooses the model that answers; others see neither."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client
+
+from llm_app.models import LLMLog, Provider, Route
+from tests import factories
+from tests.provider import FakeProvider, Reply, models, openai_call, openai_text, running
+from tests.server import free_port
+
+KEY = "sk-proj-a-very-secret-key"
+
+
+@pytest.fixture
+def server() -> Iterator[FakeProvider]:
+    with running() as provider:
+        provider.model_list = models("gpt-5.2", "gpt-6.1-sol", "whisper-1")
+        provider.replies = [openai_call("message", {"text": "ok"})]
+        yield provider
+
+
+@pytest.fixture
+def demo(db: None) -> Route:
+    route: Route = factories.RouteFactory(
+        model__is_default=True, model__name="default", provider__name="demo", provider_model="demo"
+    )
+    return route
+
+
+@pytest.fixture
+def root(alice: Any, browser: Any) -> Any:
+    """The browser of an administrator."""
+    alice.is_staff = alice.is_superuser = True
+    alice.save()
+    return browser(alice)
+
+
+@pytest.fixture
+def enter(root: Any, server: FakeProvider) -> Any:
+    """Posts the form."""
+    return lambda **fields: root.post("/provider/key/", {"key": KEY, "address": server.base_url, **fields}, follow=True)
+
+
+def route() -> Route:
+    found = Route.objects.usable_for("").first()
+    assert found is not None
+    return found
+
+
+def test_a_key_that_works_answers_from_then_on(demo: Route, enter: Any) -> None:
+    page = enter().content.decode()
+    assert "gpt-6.1-sol answers from now on. It works (" in page
+    assert "scripted demo" not in page
+    assert str(route()) == "default → openai/gpt-6.1-sol"
+    assert not Route.objects.filter(pk=demo.pk).exists()
+    assert LLMLog.objects.get().purpose == "test"
+
+
+def test_a_key_is_stored_encrypted_and_shown_nowhere(demo: Route, enter: Any, root: Any) -> None:
+    pages = enter().content.decode() + root.page("/")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT api_key FROM providers WHERE name = 'openai'")
+        (stored,) = cursor.fetchone()
+    assert Provider.objects.get(name="openai").api_key == KEY
+    assert KEY not in pages + stored + str(list(LLMLog.objects.values())) + str(list(LogEntry.objects.values()))
+
+
+def test_the_change_is_in_the_log_of_the_administration(demo: Route, enter: Any, alice: Any) -> None:
+    enter()
+    entry = LogEntry.objects.get()
+    assert (entry.user, entry.object_repr, entry.content_type.model) == (alice, "openai", "provider")
+
+
+@pytest.mark.parametrize(
+    ("listed", "trial", "words"),
+    [
+        (Reply(status=401, chunks=[b'{"error": {"message": "Incorrect API key: ' + KEY.encode() + b'"}}']), None, "The key is wrong (HTTP 401). It says: “Incorrect API key"),
+        (Reply(status=400, chunks=[b'[{"error": {"message": "API key not valid. Please pass a valid API key."}}]']), None, "The key is wrong (HTTP 400). It says: “API key not valid."),
+        (models("m"), Reply(status=429, chunks=[b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}']), "no credit left (HTTP 429). It says: “You exceeded"),
+        (models("m"), Reply(status=400, chunks=[b'{"error": {"message": "Your credit balance is too low"}}']), "no credit left (HTTP 400)"),
+        (models("m"), Reply(status=404, chunks=[b"no such model"]), "It does not know the model m (HTTP 404)"),
+        (models("m"), openai_text("Hello!"), "did not call the tool"),
+    ],
+    ids=["key", "key at gemini", "credit", "credit at anthropic", "model", "no tool"],
+)  # fmt: skip
+def test_what_is_wrong_is_named_and_nothing_is_stored(
+    demo: Route, enter: Any, server: FakeProvider, listed: Reply, trial: Reply | None, words: str
+) -> None:
+    server.model_list, server.replies = listed, [trial or server.replies[0]]
+    response = enter()
+    assert response.status_code == 422
+    assert words in response.content.decode()
+    assert KEY not in response.content.decode()
+    assert route() == demo
+    assert Provider.objects.count() == 1
+
+
+def test_an_address_without_an_answer_is_named(demo: Route, enter: Any) -> None:
+    assert (
+        "There is no answer at http://127.0.0.1" in enter(address=f"http://127.0.0.1:{free_port()}/v1").content.decode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"key": "", "address": ""}, "Enter a key."),
+        ({"key": "hello", "address": ""}, "Choose the provider"),
+        ({"key": "sk-a key", "address": ""}, "A key contains no spaces"),
+        ({"key": "x\r\ny", "address": ""}, "A key contains no spaces"),
+        ({"kind": "compatible", "address": ""}, "Enter the address of the server"),
+        ({"kind": "nobody"}, "Select a valid choice"),
+        ({"address": "127.0.0.1:9000"}, "Write the whole address"),
+    ],
+)
+def test_a_form_that_cannot_be_right_calls_nobody(
+    demo: Route, enter: Any, server: FakeProvider, fields: dict[str, str], words: str
+) -> None:
+    response = enter(**fields)
+    assert (response.status_code, words in response.content.decode()) == (422, True)
+    assert server.asked + server.received == []
+
+
+def test_a_server_without_a_key_or_a_list_takes_the_model_that_is_named(
+    demo: Route, enter: Any, server: FakeProvider
+) -> None:
+    server.model_list = Reply(status=404)
+    assert "Name the one to use" in enter(key="").content.decode()
+    assert "qwen3 answers from now on." in enter(key="", model="qwen3").content.decode()
+    assert "Authorization" not in server.received[0].headers or server.received[0].headers["Authorization"] == ""
+
+
+def test_a_key_that_failed_is_replaced_by_another(demo: Route, enter: Any, server: FakeProvider, root: Any) -> None:
+    enter()
+    Route.objects.update(works=False, verdict="The key is wrong (HTTP 401).")
+    page = root.page("/")
+    assert "The key is wrong (HTTP 401)." in page
+    assert "Enter another key" in page
+    enter(key="sk-proj-another")
+    assert (Provider.objects.get(name="openai").api_key, route().works) == ("sk-proj-another", True)
+
+
+def test_a_provider_that_works_is_not_overwritten_from_here(demo: Route, enter: Any, server: FakeProvider) -> None:
+    enter()
+    asked = len(server.asked)
+    assert "A model is already set up" in enter(key="sk-proj-another").content.decode()
+    assert (len(server.asked), Provider.objects.get(name="openai").api_key) == (asked, KEY)
+
+
+# --- choosing a model ------------------------------------------------------------------------------------------------
+
+
+def test_another_model_of_its_list_is_tested_and_then_answers(
+    demo: Route, enter: Any, server: FakeProvider, root: Any
+) -> None:
+    enter()
+    assert "<option selected>gpt-6.1-sol</option><option>gpt-5.2</option>" in root.page("/")
+    page = root.post("/provider/model/", {"model": "gpt-5.2"}, follow=True).content.decode()
+    assert "gpt-5.2 answers from now on." in page
+    assert [str(one) for one in Route.objects.all()] == ["default → openai/gpt-5.2"]
+    assert server.received[-1].body["model"] == "gpt-5.2"
+
+
+def test_a_model_that_does_not_work_is_not_taken(demo: Route, enter: Any, server: FakeProvider, root: Any) -> None:
+    enter()
+    server.replies = [Reply(status=404, chunks=[b"no such model"])]
+    page = root.post("/provider/model/", {"model": "gpt-5.2"}, follow=True).content.decode()
+    assert "gpt-6.1-sol stays. gpt-5.2: It does not know the model" in page
+    assert (route().provider_model, route().works) == ("gpt-6.1-sol", True)
+
+
+def test_the_list_is_asked_for_again(demo: Route, enter: Any, server: FakeProvider, root: Any) -> None:
+    enter()
+    server.model_list = models("gpt-7-sol")
+    assert "The list is up to date." in root.post("/provider/model/", {}, follow=True).content.decode()
+    assert "<option>gpt-7-sol</option>" in root.page("/")
+
+
+# --- who -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_staff", [False, True])
+def test_who_may_not_set_up_providers_sees_and_does_nothing(
+    demo: Route, alices: Any, alice: Any, server: FakeProvider, is_staff: bool
+) -> None:
+    alice.is_staff = is_staff
+    alice.save()
+    page = alices.page("/")
+    assert "a scripted demo answers" in page
+    assert "Ask an administrator to add a provider." in page
+    assert "API key" not in page
+    for address in ("/provider/key/", "/provider/model/"):
+        assert alices.post(address, {"key": KEY, "address": server.base_url, "model": "m"}).status_code == 403
+    assert server.asked + server.received == []
+
+
+def test_the_rights_on_providers_models_and_routes_are_enough(demo: Route, alices: Any, alice: Any) -> None:
+    alice.is_staff = True
+    alice.save()
+    codenames = [f"{verb}_{name}" for verb in ("add", "change") for name in ("provider", "route", "logicalmodel")]
+    alice.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    assert "API key" in alices.page("/")
+
+
+def test_a_form_of_another_site_is_refused(demo: Route, alice: Any) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice)
+    assert client.post("/provider/key/", {"key": KEY}).status_code == 403

@@ -1,0 +1,34 @@
+"""A tool list is one that servers can compile into a grammar: otherwise they refuse every request that has it."""
+
+import json
+
+import pytest
+
+from tests.contracts.grammars import llama_cpp_fault
+from tools_app.contract import ToolDefinition, ToolVisibility, registry
+from tools_app.json_schema.concise import compilable
+from tools_app.mcp.tool import mcp_tool
+
+
+@pytest.mark.parametrize("tool", registry.all_tools(), ids=lambda tool: tool.name)
+def test_every_tool_of_ours(tool: ToolDefinition) -> None:
+    assert llama_cpp_fault(tool.parameters_in(ToolVisibility())) == ""
+
+
+def test_a_tool_of_a_server() -> None:
+    """As context7's; its arguments are checked against the whole schema."""
+    schema = {"type": "object", "properties": {"query": {"type": "string", "maxLength": 65_536, "pattern": "x"}}}
+    tool = mcp_tool(server="s", tool="t", description="d", schema=json.dumps(schema), digest="", danger="safe")
+    assert tool.parameters_in(ToolVisibility()) == {"type": "object", "properties": {"query": {"type": "string"}}}
+    assert tool.parameters == schema
+
+
+def test_names_of_arguments_are_no_keywords() -> None:
+    schema = {"type": "object", "properties": {"pattern": {"type": "string"}, "maxItems": {"type": "integer"}}}
+    assert compilable(schema) == schema
+
+
+def test_what_a_grammar_can_hold_stays() -> None:
+    schema = {"type": "array", "maxItems": 30, "items": {"type": "string", "maxLength": 200, "pattern": "^a+$"}}
+    assert compilable(schema) == schema
+    assert compilable({"default": {"maxLength": 5_000}}) == {"default": {"maxLength": 5_000}}

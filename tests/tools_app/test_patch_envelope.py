@@ -1,0 +1,112 @@
+"""Patches from *** Begin Patch to *** End Patch: the form that GPT models are trained on."""
+
+import pytest
+
+from tests.tools_app.conftest import Call
+from tools_app.contract.effects import KeepVersion
+from tools_app.errors import ToolError
+from tools_app.files import Workspace
+
+CODE = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n"
+
+
+def envelope(*lines: str) -> str:
+    return "\n".join(["*** Begin Patch", *lines, "*** End Patch"])
+
+
+@pytest.fixture
+def code(workspace: Workspace) -> Workspace:
+    workspace.write_bytes("src/a.py", CODE.encode())
+    workspace.write_bytes("old.txt", b"one\ntwo\n")
+    return workspace
+
+
+def text(workspace: Workspace, path: str) -> str:
+    return workspace.read_bytes(path).decode()
+
+
+async def test_it_updates_adds_and_deletes_files_at_once_and_keeps_what_was_there(call: Call, code: Workspace) -> None:
+    patch = envelope(
+        "*** Update File: src/a.py",
+        "@@ class B:",
+        "     def f(self):",
+        "-        return 1",
+        "+        return 2",
+        "*** Add File: notes/new.md",
+        "+# New",
+        "+",
+        "+words",
+        "*** Delete File: old.txt",
+    )
+    done = await call("file", action="patch", path=".", content=patch)
+    assert text(code, "src/a.py") == CODE[:-2] + "2\n"
+    assert text(code, "notes/new.md") == "# New\n\nwords\n"
+    assert not code.is_file("old.txt")
+    assert done.content.splitlines() == [
+        "Patched 3 files:",
+        "- src/a.py: 1 change",
+        "- notes/new.md: created",
+        "- old.txt: deleted",
+    ]
+    kept = {effect.path: effect.data for effect in done.effects if isinstance(effect, KeepVersion)}
+    assert kept == {"src/a.py": CODE.encode(), "old.txt": b"one\ntwo\n"}
+
+
+async def test_several_lines_lead_to_one_place_and_a_file_may_move(call: Call, code: Workspace) -> None:
+    patch = envelope(
+        "*** Update File: a.py",
+        "*** Move to: b.py",
+        "@@ class B:",
+        "@@     def f(self):",
+        "-        return 1",
+        "+        return 3",
+        "*** End of File",
+        "",
+    )
+    await call("file", action="patch", path="src", content=patch)
+    assert not code.is_file("src/a.py")
+    assert text(code, "src/b.py") == CODE[:-2] + "3\n"
+
+
+async def test_the_first_change_needs_no_line_and_lines_are_inserted_behind_the_one_named(
+    call: Call, code: Workspace
+) -> None:
+    first = envelope("*** Update File: old.txt", " one", "-two", "+2")
+    await call("file", action="patch", path=".", content=first)
+    second = envelope("*** Update File: old.txt", "@@ one", "+one and a half")
+    await call("file", action="patch", path=".", content=second)
+    assert text(code, "old.txt") == "one\none and a half\n2\n"
+
+
+async def test_line_endings_of_the_file_stay_and_those_of_the_patch_do_not_matter(call: Call, code: Workspace) -> None:
+    code.write_bytes("dos.txt", b"one\r\ntwo\r\n")
+    patch = envelope("*** Update File: dos.txt", "@@", " one", "-two", "+three").replace("\n", "\r\n")
+    await call("file", action="patch", path=".", content=patch)
+    assert code.read_bytes("dos.txt") == b"one\r\nthree\r\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["*** Update File: src/a.py", "@@", "-        return 7", "+x"], "Change 1 of src/a.py does not fit"),
+        (["*** Update File: src/a.py", "@@ class C:", "-        return 1", "+x"], r"no line 'class C:'"),
+        (["*** Update File: src/a.py", "@@", "-        return 1", "+x"], "fits in 2 places"),
+        (["*** Update File: src/a.py", "@@", "+x"], "no lines around it"),
+        (["*** Update File: src/a.py"], "holds no change"),
+        (["*** Update File: none.py", "@@", "-a", "+b"], "There is no none.py"),
+        (["*** Add File: old.txt", "+x"], "old.txt exists already"),
+        (["*** Add File: new.txt", "x"], r"begins with \+"),
+        (["*** Delete File: src"], "There is no src"),
+        (["*** Delete File: ../outside.txt"], "outside|workspace"),
+        (["*** Rename File: a"], r"\*\*\* Update File: path"),
+        ([], r"\*\*\* Update File: path"),
+    ],
+)
+async def test_what_does_not_fit_is_named_and_nothing_changes(
+    call: Call, code: Workspace, lines: list[str], said: str
+) -> None:
+    good = ["*** Update File: old.txt", "@@", "-one", "+1"] if lines and "Rename" not in lines[0] else []
+    with pytest.raises(ToolError, match=said):
+        await call("file", action="patch", path=".", content=envelope(*good, *lines))
+    assert text(code, "old.txt") == "one\ntwo\n"
+    assert text(code, "src/a.py") == CODE

@@ -1,0 +1,82 @@
+"""Parses patches from `*** Begin Patch` to `*** End Patch`, the form that OpenAI's models are trained to write.
+
+*** Update File: path     its changes, each begun by a line @@, with the text of a line above it where that helps
+*** Move to: path         right after it, renames the file
+*** Add File: path        its lines, each after a +
+*** Delete File: path
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tools_app.editing.patch_reading import FilePatch, Hunk, hunk_of
+from tools_app.errors import ToolError
+
+BEGIN, _END = "*** Begin Patch", "*** End Patch"
+_FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
+_MOVE = "*** Move to: "
+_LAST = "*** End of File"
+
+
+def parse_envelope(lines: Sequence[str]) -> list[FilePatch]:
+    """Raises ToolError with a sentence for the model."""
+    end = next((number for number, line in enumerate(lines) if line.strip() == _END), len(lines))
+    inside = lines[1:end]
+    starts = [number for number, line in enumerate(inside) if _FILE.fullmatch(line.strip())]
+    if not starts or any(line.strip() for line in inside[: starts[0]]):
+        raise ToolError(
+            f"After `{BEGIN}` comes `*** Update File: path`, `*** Add File: path` or `*** Delete File: path`."
+        )
+    ends = [*starts[1:], len(inside)]
+    return [_file(inside[start:stop]) for start, stop in zip(starts, ends, strict=True)]
+
+
+def _file(lines: Sequence[str]) -> FilePatch:
+    named = _FILE.fullmatch(lines[0].strip())
+    assert named is not None
+    kind, path, body = named[1], named[2].strip(), list(lines[1:])
+    if kind == "Delete":
+        return FilePatch(old=path, new=None)
+    if kind == "Add":
+        return FilePatch(old=None, new=path, hunks=[_added(path, body)])
+    moved = body.pop(0).strip().removeprefix(_MOVE).strip() if body and body[0].startswith(_MOVE) else path
+    hunks = list(_hunks(path, body))
+    if not hunks and moved == path:
+        raise ToolError(f"The patch of {path} holds no change: a change begins with a line `@@`.")
+    return FilePatch(old=path, new=moved, hunks=hunks)
+
+
+def _added(path: str, body: Sequence[str]) -> Hunk:
+    if wrong := next((line for line in body if line and not line.startswith("+")), ""):
+        raise ToolError(f"Each line of the new file {path} begins with +: {wrong[:100]!r}")
+    return Hunk(start=0, old=[], new=[line[1:] for line in body if line])
+
+
+def _hunks(path: str, body: Sequence[str]) -> list[Hunk]:
+    """The changes of a file; the first one needs no line @@. Several such lines in turn lead to one place."""
+    anchors: list[str] = []
+    hunks: list[Hunk] = []
+    for header, lines in _parts(body):
+        anchors += [text] if (text := header.strip("@ ")) else []
+        if any(line.strip() for line in lines):
+            hunks.append(replace(hunk_of("@@", _trimmed(lines), path), anchors=tuple(anchors)))
+            anchors = []
+    return hunks
+
+
+def _parts(body: Sequence[str]) -> list[tuple[str, list[str]]]:
+    parts: list[tuple[str, list[str]]] = [("@@", [])]
+    for line in body:
+        if line.startswith("@@"):
+            parts.append((line, []))
+        elif line.strip() != _LAST:
+            parts[-1][1].append(line)
+    return parts
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    """Without empty lines at the end: what stands between two parts of a patch is no context."""
+    while not lines[-1]:
+        lines.pop()
+    return lines
