@@ -118,6 +118,14 @@ function bare(piece) {
   return copy;
 }
 
+// What stands where the focused element stood, once its piece was replaced: the one with its id, or the same kind at its position.
+function twinOf(focused, position, pieceId) {
+  if (focused.id) return document.getElementById(focused.id);
+  const piece = document.getElementById(pieceId);
+  const twin = piece && all("*", piece)[position];
+  return twin?.tagName === focused.tagName ? twin : null;
+}
+
 // After a reconnect everything comes again. A piece that looks the same stays, or a click on it would be lost; one that is
 // replaced keeps what was typed into it, and the focus.
 on("htmx:oobBeforeSwap", ({ detail }) => {
@@ -127,12 +135,13 @@ on("htmx:oobBeforeSwap", ({ detail }) => {
     detail.shouldSwap = false;
     return;
   }
-  const focused = target.contains(document.activeElement) && document.activeElement.id;
+  const focused = document.activeElement;
+  const position = all("*", target).indexOf(focused);
   for (const field of all("input[id]", target)) {
     const twin = one(`#${CSS.escape(field.id)}`, fragment);
     if (twin) twin.value = field.value;
   }
-  if (focused) queueMicrotask(() => document.getElementById(focused)?.focus({ preventScroll: true }));
+  if (position >= 0) queueMicrotask(() => twinOf(focused, position, target.id)?.focus({ preventScroll: true }));
 });
 
 // --- staying at the end ---------------------------------------------------------------------------------------------

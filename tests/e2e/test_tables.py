@@ -78,6 +78,17 @@ def test_a_frame_is_reached_and_scrolled_by_keyboard(frames: Locator, width: int
 
 
 @pytest.mark.parametrize("width", [1440])
+def test_the_focus_stays_in_an_answer_that_comes_again(frames: Locator, width: int) -> None:
+    """As at the end of each task: the answer is drawn once more, with what is offered below it."""
+    link = frames.nth(2).get_by_role("link")
+    link.focus()
+    drawn = link.element_handle()
+    frames.page.evaluate("document.querySelector('.entry.result').dataset.seq = 2; dispatchEvent(new Event('online'))")
+    until(lambda: not frames.page.evaluate("link => link.isConnected", drawn))
+    expect(link).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [1440])
 def test_columns_are_set_as_they_are_written(frames: Locator, width: int) -> None:
     alignment = "cells => cells.slice(0, 3).map(c => getComputedStyle(c).textAlign)"
     for role in ("columnheader", "cell"):
