@@ -13,7 +13,7 @@ from referencing import Registry
 from llm_app.adapters.json_schema import reply_schema
 from llm_app.adapters.schema_forms import strict_form
 from llm_app.types import ToolSpec
-from tools_app.contract import ToolDefinition, coerce
+from tools_app.contract import ToolDefinition, ToolVisibility, coerce
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema import child
 from tools_app.mcp.arguments import fitted_arguments
@@ -109,7 +109,7 @@ def test_what_is_sent_fits_the_schema_or_is_refused(schema, arguments):
     definition = tool(schema)
     if definition is None:
         return
-    spec = ToolSpec(name="t", description="", parameters=definition.parameters)
+    spec = ToolSpec(name="t", description="", parameters=definition.parameters_in(ToolVisibility()))
     reply_schema([spec]), strict_form(spec.parameters)  # in each protocol, a model can be told of it
     try:
         given = sent(definition, json.dumps(arguments))

@@ -30,6 +30,7 @@ from tools_app.contract.effects import Effect, PlanStep
 from tools_app.contract.visibility import ToolVisibility
 from tools_app.files import Workspace
 from tools_app.json_schema.concise import compilable, concise
+from tools_app.json_schema.plain_root import PlainRoot, plain_root
 from tools_app.network import NetworkPolicy
 from tools_app.sandbox import Sandbox, Started
 
@@ -165,9 +166,14 @@ class ToolDefinition:
         """The JSON Schema of all its arguments."""
         return json.loads(self.own_schema) if self.own_schema else schema_of(self.arguments)
 
+    @cached_property
+    def plain_root(self) -> PlainRoot:
+        """The arguments in the form in which providers take them."""
+        return plain_root(self.parameters)
+
     def parameters_in(self, visibility: ToolVisibility) -> dict[str, Any]:
         """The JSON Schema that models see."""
-        schema = schema_of(self.shown(visibility)) if self.shown else self.parameters
+        schema = schema_of(self.shown(visibility)) if self.shown else self.plain_root.schema
         return compilable(self.extended(schema, visibility) if self.extended else schema)
 
 

@@ -16,7 +16,7 @@ def read_arguments(definition: ToolDefinition, text: str) -> Arguments:
 
     Those of a tool with a schema of its own are only parsed: `mcp.checking` follows what strangers wrote.
     """
-    given = parse(text)
+    given = definition.plain_root.restored(parse(text))
     return validate(definition, given if definition.own_schema else coerced(given, definition.parameters))
 
 
