@@ -19,7 +19,7 @@ WATCHED: tuple[type[models.Model], ...] = (
     *(Limits, Agent, PromptSection),
     *(Group, get_user_model().groups.through),
     *(Budget, Provider, Route, LogicalModel, LogicalModel.roles.through),
-    *(ToolSetting, RolePolicy, UserPolicy),
+    *(ToolSetting, ToolSetting.roles.through, RolePolicy, UserPolicy),
     *(McpServer, McpServer.roles.through, McpTool),
     *(Skill, Skill.roles.through),
 )

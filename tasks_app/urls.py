@@ -36,6 +36,7 @@ urlpatterns = [
     path("s/<uuid:session_id>/forget/", memory.undo, name="memory_undo"),
     path("settings/", settings.show, name="settings"),
     path("settings/profile/", settings.profile, name="profile"),
+    path("settings/tools/", settings.switch_tools, name="switch_tools"),
     path("settings/tokens/", settings.make_token, name="token_make"),
     path("settings/tokens/delete/", settings.delete_token, name="token_delete"),
     path("settings/secrets/", settings.save_secret, name="secret_save"),

@@ -1,8 +1,10 @@
 """Which tools a user may see and run, and which calls a person must approve. Read again before each step."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+from django.contrib.auth import get_user_model
 
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolDefinition, ToolVisibility, registry
 from tools_app.files import Workspace
@@ -32,7 +34,8 @@ class Role:
 class Policy:
     """What one user may use, in one session, at this moment.
 
-    `denied` are the names on the blacklists beside those of roles: the user's, the agent's, the session's. With
+    `denied` are the names on the blacklists beside those of roles: the user's, the agent's, the session's; and the
+    tools that are open to other roles only. `switched_off` are those that the user does not want used. With
     `safe_only`, tools and calls above the level safe are not available. `extra` are the tools of MCP servers, by name;
     `groups` say what these servers are good for, by the name of the server. `has_small_window`: the model reads so
     little that all but the most useful tools are loaded by group.
@@ -41,6 +44,7 @@ class Policy:
     settings: Mapping[str, ToolSetting] = field(default_factory=dict)
     roles: Sequence[Role] = ()
     denied: frozenset[str] = frozenset()
+    switched_off: frozenset[str] = frozenset()
     safe_only: bool = False
     extra: Mapping[str, ToolDefinition] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
@@ -55,7 +59,7 @@ class Policy:
         if name == ALWAYS_THERE:
             return True
         setting = self.settings.get(name)
-        if (setting is not None and not setting.enabled) or name in self.denied:
+        if (setting is not None and not setting.enabled) or name in self.denied | self.switched_off:
             return False
         if any(name in role.deny for role in self.roles):
             return False
@@ -63,19 +67,35 @@ class Policy:
 
     def shows(self, definition: ToolDefinition, visibility: ToolVisibility) -> bool:
         """Whether a tool is there for this user now; one that is not is refused also when it is called by name."""
-        if definition.target is Target.MCP and definition.name not in self.extra:
-            return False  # its server or its confirmation is gone
-        if self.safe_only and self.level(definition) > Danger.SAFE:
-            return False
         if visibility.answers_only and definition.name != "message":
             return False
         if (group := self.group_of(definition.name)) and group not in visibility.loaded:
             return False
-        return self.allows(definition.name) and definition.visible(visibility)
+        return self._permits(definition) and definition.visible(visibility)
+
+    def _permits(self, definition: ToolDefinition) -> bool:
+        if definition.target is Target.MCP and definition.name not in self.extra:
+            return False  # its server or its confirmation is gone
+        if self.safe_only and self.level(definition) > Danger.SAFE:
+            return False
+        return self.allows(definition.name)
 
     def visible(self, visibility: ToolVisibility) -> list[ToolDefinition]:
-        every = [*registry.all_tools(), *self.extra.values()]
-        return [definition for definition in every if self.shows(definition, visibility)]
+        return [definition for definition in self.every_tool() if self.shows(definition, visibility)]
+
+    def every_tool(self) -> list[ToolDefinition]:
+        """Those of this server, and those of the MCP servers that are open to the user."""
+        return [*registry.all_tools(), *self.extra.values()]
+
+    def choices(self) -> list[ToolDefinition]:
+        """The tools that the user may switch off or on: all that nobody else denies them."""
+        others = replace(self, switched_off=frozenset())
+        return [tool for tool in self.every_tool() if others.allows(tool.name) and tool.name != ALWAYS_THERE]
+
+    @cached_property
+    def permitted(self) -> frozenset[str]:
+        """The names of the tools that nothing forbids, whether they are shown now or not."""
+        return frozenset(definition.name for definition in self.every_tool() if self._permits(definition))
 
     @cached_property
     def on_demand(self) -> Mapping[str, Sequence[str]]:
@@ -131,16 +151,18 @@ class Policy:
 def policy_for(
     user_id: int, *, denied: Collection[str] = (), safe_only: bool = False, has_small_window: bool = False
 ) -> Policy:
-    """Reads the rows that hold for a user: four queries. `denied` are the names that the session adds."""
-    rows = RolePolicy.objects.filter(role__user=user_id)
-    of_user = UserPolicy.objects.filter(user=user_id).values_list("deny", flat=True).first() or []
+    """Reads the rows that hold for a user: five queries. `denied` are the names that the session adds."""
+    rows = RolePolicy.objects.filter(role__in=get_user_model().roles_of(user_id))
+    of_user = UserPolicy.objects.filter(user=user_id).first() or UserPolicy()
+    closed = ToolSetting.objects.closed_to(user_id).values_list("name", flat=True)
     found = list(McpTool.objects.usable_by(user_id).select_related("server"))
     return Policy(
         extra={str(row): definition_of(row) for row in found},
         groups={row.server.name: row.server.description for row in found},
         settings={setting.name: setting for setting in ToolSetting.objects.all()},
         roles=[Role(allow=frozenset(row.allow), deny=frozenset(row.deny), approvals=row.approvals) for row in rows],
-        denied=frozenset([*of_user, *denied]),
+        denied=frozenset([*of_user.deny, *closed, *denied]),
+        switched_off=frozenset(of_user.switched_off),
         safe_only=safe_only,
         has_small_window=has_small_window,
     )
@@ -155,4 +177,5 @@ def definition_of(row: McpTool) -> ToolDefinition:
         schema=row.schema,
         digest=row.digest,
         danger=row.server.danger,
+        loop_exempt=row.name in row.server.loop_exempt,
     )

@@ -1,7 +1,8 @@
 """People and the tokens of their programs."""
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import AbstractUser, Group
 from django.db import models
+from django.db.models import Exists, Q, QuerySet
 from knox.crypto import hash_token
 from knox.models import AbstractAuthToken, AuthTokenManager
 from knox.settings import CONSTANTS
@@ -14,6 +15,25 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no
         blank=True,
         help_text="What the agent should know about this person: language, tone, format and other preferences.",
     )
+
+    @classmethod
+    def roles_of(cls, user_id: int | None) -> QuerySet[Group]:
+        """The roles whose rights and limits hold for a person: their own, or, without any, the default role."""
+        if user_id is None:
+            return Group.objects.none()
+        has_own = Exists(cls.groups.through.objects.filter(user=user_id))
+        return Group.objects.filter(Q(user__in=[user_id]) | ~has_own & Q(pk__in=cls.default_role()))
+
+    @classmethod
+    def members_of(cls, role_id: int) -> "QuerySet[User]":
+        """The people to whom `roles_of` gives a role."""
+        is_default = Q(Exists(cls.default_role().filter(pk=role_id)))
+        return cls.objects.filter(Q(groups=role_id) | Q(groups=None) & is_default)
+
+    @staticmethod
+    def default_role() -> QuerySet[Group]:
+        """The role of people without one; none unless an administrator has set it."""
+        return Group.objects.filter(tool_policy__is_default=True)
 
 
 class ApiTokenManager(AuthTokenManager):

@@ -167,7 +167,7 @@ def _routed_to(data: Any) -> Iterator[tuple[Location, str]]:
 
 
 def _granted(data: Any) -> Iterator[tuple[Location, str]]:
-    for section in ("models", "users", "mcp_servers"):
+    for section in ("models", "users", "mcp_servers", "tools"):
         for location, item in _items(data, (section,)):
             for number, name in enumerate(_list(item.get("roles"))):
                 if isinstance(name, str):

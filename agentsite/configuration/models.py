@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Self
 
-from django.contrib.auth.models import Group
 from django.db.models import Q
 from pydantic import AfterValidator, Field, JsonValue, SecretStr, StringConstraints, model_validator
 
@@ -18,6 +17,7 @@ from agentsite.configuration.section import (
     WebAddress,
     default_of,
     put,
+    put_roles,
 )
 from llm_app import protocols
 from llm_app.breaker.changes import give_new_chance
@@ -114,18 +114,10 @@ def apply_models(models: Sequence[ModelSection]) -> Iterator[str]:
         row = LogicalModel.objects.filter(name=item.name).first() or LogicalModel(name=item.name)
         yield from put(row, item.given("name", "providers", "roles"), f"model {item.name}")
         if "roles" in item.model_fields_set:
-            yield from _open_to(row, item.roles)
+            yield from put_roles(row, item.roles, f"model {row}")
         if "providers" in item.model_fields_set:
             yield from _apply_routes(row, item.providers)
     yield from _choose_default([item.name for item in models if item.kind == ModelKind.TEXT])
-
-
-def _open_to(row: LogicalModel, roles: Sequence[str]) -> Iterator[str]:
-    """Without a role, the model is open to everyone."""
-    present = set(row.roles.values_list("name", flat=True))
-    if set(roles) != present:
-        row.roles.set(Group.objects.filter(name__in=roles))
-        yield f"model {row}: roles [{', '.join(sorted(present))}] → [{', '.join(sorted(roles))}]"
 
 
 def _choose_default(names: Sequence[str]) -> Iterator[str]:

@@ -40,7 +40,10 @@ class UserToolsSection(Section):
 
 
 class RoleSection(Section):
+    """`default`: people without any role have the rights and limits of this one."""
+
     name: Name
+    default: bool = False
     tools: RoleToolsSection = RoleToolsSection()
     budget: BudgetSection = BudgetSection()
 
@@ -82,7 +85,17 @@ def apply_roles(roles: Sequence[RoleSection]) -> Iterator[str]:
         if values := item.tools.given():
             row = RolePolicy.objects.filter(role=group).first() or RolePolicy(role=group)
             yield from put(row, values, f"tools of role {item.name}")
+        if "default" in item.model_fields_set:
+            yield from _default_role(group, is_default=item.default)
         yield from _apply_budget(item.budget, f"budget of role {item.name}", role=group)
+
+
+def _default_role(group: Group, *, is_default: bool) -> Iterator[str]:
+    if is_default == User.default_role().filter(pk=group.pk).exists():
+        return
+    RolePolicy.objects.filter(is_default=True).update(is_default=False)
+    RolePolicy.objects.update_or_create(role=group, defaults={"is_default": is_default})
+    yield f"role {group}: is {'' if is_default else 'no longer '}the default role"
 
 
 def apply_users(users: Sequence[UserSection]) -> Iterator[str]:

@@ -1,10 +1,11 @@
 """What the sections of a configuration file consist of, and how a section is written into its row."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, cast
 from urllib.parse import urlsplit
 
+from django.contrib.auth.models import Group
 from django.db import models
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StringConstraints
 
@@ -74,6 +75,14 @@ def put(row: models.Model, values: Mapping[str, Any], what: str) -> Iterator[str
     elif changed:
         row.save(update_fields=list(changed))
         yield f"{what}: {', '.join(_change(row, name, old) for name, old in changed.items())}"
+
+
+def put_roles(row: Any, names: Sequence[str], what: str) -> Iterator[str]:
+    """Opens a row to the members of these roles alone; without any, to everyone."""
+    present = set(row.roles.values_list("name", flat=True))
+    if set(names) != present:
+        row.roles.set(Group.objects.filter(name__in=names))
+        yield f"{what}: roles [{', '.join(sorted(present))}] → [{', '.join(sorted(names))}]"
 
 
 def _change(row: models.Model, name: str, old: Any) -> str:

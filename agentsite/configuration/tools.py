@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from django.contrib.auth.models import Group
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
-from agentsite.configuration.section import Name, Section, WebAddress, default_of, put
+from agentsite.configuration.section import Name, Section, WebAddress, default_of, put, put_roles
 from llm_app.models import ServiceKey
 from tools_app.models import (
     AllowedAddress,
@@ -27,6 +27,7 @@ class ToolSection(Section):
     approval: Approval = Approval.BY_DANGER
     approvers: Name | None = None  # a role
     four_eyes: bool = False
+    roles: list[Name] = []  # who may use it; none: everyone
     hosts: list[Annotated[str, StringConstraints(pattern=r"^(\*|(\*\.)?[A-Za-z0-9._-]+)$", max_length=255)]] = []
 
 
@@ -43,6 +44,7 @@ class McpServerSection(Section):
     danger: DangerLevel = DangerLevel.MODERATE
     enabled: bool = True
     roles: list[Name] = []
+    loop_exempt: list[Name] = []  # its tools that may be called again and again alike
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
@@ -76,13 +78,15 @@ class SearchSection(Section):
 
 def apply_tools(tools: Sequence[ToolSection]) -> Iterator[str]:
     for item in tools:
-        values = item.given("name", "danger", "approvers")
+        values = item.given("name", "danger", "approvers", "roles")
         if "danger" in item.model_fields_set:
             values["danger"] = item.danger or ""
         if "approvers" in item.model_fields_set:
             values["approvers"] = Group.objects.filter(name=item.approvers).first()
         row = ToolSetting.objects.filter(name=item.name).first() or ToolSetting(name=item.name)
         yield from put(row, values, f"tool {item.name}")
+        if "roles" in item.model_fields_set:
+            yield from put_roles(row, item.roles, f"tool {item.name}")
 
 
 def apply_mcp_servers(servers: Sequence[McpServerSection]) -> Iterator[str]:
@@ -93,10 +97,8 @@ def apply_mcp_servers(servers: Sequence[McpServerSection]) -> Iterator[str]:
         if changes:
             McpServer.objects.filter(pk=row.pk).update(listed_at=None)
         yield from changes
-        wanted = set(Group.objects.filter(name__in=item.roles))
-        if "roles" in item.model_fields_set and wanted != set(row.roles.all()):
-            row.roles.set(wanted)
-            yield f"MCP server {item.name}: roles changed"
+        if "roles" in item.model_fields_set:
+            yield from put_roles(row, item.roles, f"MCP server {item.name}")
 
 
 def apply_network(network: NetworkSection) -> Iterator[str]:

@@ -82,7 +82,7 @@ def _logged(counter: Counter) -> Amount:
     if counter.user_id is not None:
         logs = logs.filter(user_id=counter.user_id)
     if counter.role_id is not None:
-        members = get_user_model().objects.filter(groups=counter.role_id)
+        members = get_user_model().members_of(counter.role_id)
         logs = logs.filter(user_id__in=members.values("pk"))
     tokens = Sum(F("input_tokens") + F("output_tokens"), default=0)
     return Amount(**logs.aggregate(tokens=tokens, usd=Sum("cost_usd", default=Decimal(0))))

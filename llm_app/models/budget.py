@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -26,7 +27,7 @@ def _tokens() -> "models.PositiveBigIntegerField[Any, Any]":
 class BudgetQuerySet(models.QuerySet["Budget"]):
     def binding(self, user_id: int | None) -> "BudgetQuerySet":
         """Those that a user's calls are counted in: their own, those of their roles, and that of all."""
-        own, roles = Q(user__in=[user_id]), Q(role__in=Group.objects.filter(user__in=[user_id]))
+        own, roles = Q(user__in=[user_id]), Q(role__in=get_user_model().roles_of(user_id))
         return self.filter(own | roles | Q(user=None, role=None)).select_related("user", "role").order_by("pk")
 
 

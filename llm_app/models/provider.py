@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.validators import RegexValidator
 from django.db import models
@@ -79,7 +80,7 @@ class LogicalModelQuerySet(models.QuerySet["LogicalModel"]):
     def open_to(self, user_id: int | None) -> "LogicalModelQuerySet":
         """What may be asked for a user, of any kind: the models without roles, and those of their roles."""
         granted = LogicalModel.roles.through.objects.filter(logicalmodel=OuterRef("pk"))
-        return self.filter(~Exists(granted) | Exists(granted.filter(group__user__in=[user_id])))
+        return self.filter(~Exists(granted) | Exists(granted.filter(group__in=get_user_model().roles_of(user_id))))
 
     def window_of(self, name: str) -> int:
         """Tokens that a model reads; an empty name means the default one. What a model has where there is none."""

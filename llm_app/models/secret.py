@@ -15,8 +15,10 @@ from llm_app.encryption import EncryptedTextField
 class SecretQuerySet(models.QuerySet["Secret"]):
     def usable_by_all(self, people: Collection[int]) -> "SecretQuerySet":
         """What each of these people may use: the team's secrets by role, and a person's own if there is no one else."""
-        granted = Secret.roles.through.objects.filter(secret=OuterRef(OuterRef("pk")), group__user=OuterRef("pk"))
-        lacking = get_user_model().objects.filter(~Exists(granted), pk__in=people, is_superuser=False)
+        users, roles = get_user_model(), Secret.roles.through.objects.filter(secret=OuterRef(OuterRef("pk")))
+        by_default = Q(groups=None) & Exists(roles.filter(group__in=users.default_role()))
+        granted = Q(Exists(roles.filter(group__user=OuterRef("pk")))) | by_default
+        lacking = users.objects.filter(~granted, pk__in=people, is_superuser=False)
         own = Q(owner__in=people) if len(people) == 1 else Q(pk__in=())
         return self.filter(own | Q(owner=None) & ~Exists(lacking))
 

@@ -13,7 +13,7 @@ from llm_app.models import LogicalModel
 from llm_app.models.provider import LogicalModelQuerySet
 from tasks_app.api.formats import Whole
 from tasks_app.models import Agent, Workflow
-from tools_app.contract import ToolDefinition, registry
+from tools_app.contract import ToolDefinition
 from tools_app.models import DangerLevel
 from tools_app.policy import Policy, policy_for
 
@@ -54,8 +54,7 @@ class ToolList(GenericAPIView[Any]):
     def get(self, request: Request) -> Response:
         user: Any = request.user
         policy = policy_for(user.pk)
-        every = [*registry.all_tools(), *policy.extra.values()]
-        tools = [_tool(definition, policy) for definition in every if policy.allows(definition.name)]
+        tools = [_tool(tool, policy) for tool in policy.every_tool() if policy.allows(tool.name)]
         return Whole().get_paginated_response(ToolSerializer(tools, many=True).data)
 
 

@@ -49,6 +49,12 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
         allow_null=True,
         error_messages={"does_not_exist": "There is no agent called {value}. GET agents/ lists them."},
     )
+    denied_tools = serializers.ListField(
+        child=serializers.RegexField(r"^[A-Za-z0-9_-]{1,100}\Z", error_messages={"invalid": "This is no tool's name."}),
+        required=False,
+        max_length=200,
+        help_text="Names of tools that the agent may not use in this session. Only the owner changes them.",
+    )
     next_steps = serializers.ListField(child=serializers.CharField(), read_only=True)
     owner: Any = serializers.SlugRelatedField(slug_field="username", read_only=True)
     task = serializers.SerializerMethodField()
@@ -56,8 +62,15 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
     class Meta:
         model = Session
         fields = ["id", "title", "model", "agent", "summary", "next_steps", "owner", "task", "parent", "parent_seq"]
-        fields += ["off_record", "created_at", "updated_at"]
+        fields += ["denied_tools", "off_record", "created_at", "updated_at"]
         read_only_fields = ["summary", "parent", "parent_seq"]
+
+    def validate_denied_tools(self, value: list[str]) -> list[str]:
+        names = list(dict.fromkeys(value))
+        session, user = self.instance, self.context["request"].user
+        if session is not None and names != session.denied_tools and session.owner_id != user.pk:
+            raise serializers.ValidationError("Only the owner of a session changes which tools it has.")
+        return names
 
     def validate_off_record(self, value: bool) -> bool:
         if self.instance is not None and value != self.instance.off_record:
@@ -108,7 +121,7 @@ class SessionList(ListCreateAPIView[Session]):
 
 
 class SessionDetail(GenericAPIView[Session]):
-    """Who may write may change the title and the model; only the owner can delete."""
+    """Who may write may change the title and the model; only the owner can deny it tools, and delete it."""
 
     queryset = Session.objects.all()
     serializer_class = SessionSerializer

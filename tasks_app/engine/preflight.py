@@ -84,6 +84,7 @@ def _remind(context: TaskContext) -> None:
         limits=context.settings.limits,
         entries=context.history.entries,
         tools=tools,
+        permitted=context.settings.policy.permitted,
         standings=context.allowance.standings,
         has_made_all_calls=context.has_made_all_calls,
     )

@@ -1,4 +1,4 @@
-"""My settings (what the agent should know of me, API tokens, secrets), and what my calls used."""
+"""My settings (what the agent should know of me, its tools, API tokens, secrets), and what my calls used."""
 
 from typing import Any
 
@@ -16,6 +16,8 @@ from tasks_app import secrets
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.pages.responses import done
+from tools_app.models import UserPolicy
+from tools_app.policy import policy_for
 
 _EXAMPLE = "Write to me in German, briefly and without jargon. Numbers in tables. Code in Python, with tests."
 
@@ -68,6 +70,18 @@ def profile(request: Request) -> HttpResponse:
 
 @signed_in
 @require_POST
+def switch_tools(request: Request) -> HttpResponse:
+    """Those that are ticked are off. One that is not on the page, because its server is gone, stays as it was."""
+    offered = {tool.name for tool in policy_for(request.user.pk).choices()}
+    policy, _ = UserPolicy.objects.get_or_create(user=request.user)
+    elsewhere = set(policy.switched_off) - offered
+    policy.switched_off = sorted(offered & set(request.POST.getlist("off")) | elsewhere)
+    policy.save(update_fields=["switched_off"])
+    return done(request, "settings", "Saved. It applies from the next step of your tasks on.")
+
+
+@signed_in
+@require_POST
 def make_token(request: Request) -> HttpResponse:
     """The one answer that ever shows the token."""
     form = TokenForm(request.POST)
@@ -113,7 +127,9 @@ def _page(request: Request, **context: Any) -> HttpResponse:
         "token": TokenForm(),
         "secret": SecretForm(),
     }
+    policy = policy_for(request.user.pk)
     rows = {
+        "tools": [{"tool": tool, "is_off": tool.name in policy.switched_off} for tool in policy.choices()],
         "tokens": get_token_model().objects.filter(user=request.user).order_by("-created"),
         "secrets": Secret.objects.filter(owner=request.user),
     }

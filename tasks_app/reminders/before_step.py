@@ -4,7 +4,7 @@ A new one is a function of a `Moment` and a line in `_REMINDERS`. In most steps 
 written for it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -17,12 +17,15 @@ from tasks_app.text.languages import language_of
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """What the triggers look at. `entries` are those that the model sees in full, `tools` the names that it sees."""
+    """What the triggers look at. `entries` are those that the model sees in full, `tools` the names that it sees;
+    `permitted` has those too that the policy would let it use, if there were something for them to do.
+    """
 
     task: Task
     limits: Limits
     entries: Sequence[ContextEntry] = ()
     tools: Sequence[str] = ()
+    permitted: Collection[str] = ()
     standings: Sequence[Standing] = ()
     has_made_all_calls: bool = False
 
@@ -102,14 +105,17 @@ def tool_limit(moment: Moment) -> Draft | None:
 def tool_list(moment: Moment) -> Draft | None:
     """Before a step, when its tools are not those of the last request, for whatever reason.
 
-    Says which are new and which are gone; order does not matter. The limit on tool calls has a reminder of its own.
+    Says which are new, which are forbidden, and which merely have nothing to do: no job runs, no page is open, their
+    group was unloaded. Order does not matter. The limit on tool calls has a reminder of its own.
     """
     before, now = set(moment.task.shown_tools), set(moment.tools)
     if not before or before == now or moment.has_made_all_calls:
         return None
-    gone, came = _named(before - now), _named(now - before)
+    gone, permitted = before - now, frozenset(moment.permitted)
+    came, idle, forbidden = _named(now - before), _named(gone & permitted), _named(gone - permitted)
     changes = [f"New: {came}."] if came else []
-    changes += [f"No longer available: {gone}. Do not try to do what they did by other means."] if gone else []
+    changes += [f"Not shown for now: {idle}."] if idle else []
+    changes += [f"No longer allowed: {forbidden}. Do not try to do what they did by other means."] if forbidden else []
     return reminder(f"Your tools have changed. {' '.join(changes)}", "tool_list")
 
 

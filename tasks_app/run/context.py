@@ -99,7 +99,7 @@ class TaskContext(UnitOfWork):
             has_jobs=self._affinity.has_jobs,
             loaded=self.loaded_groups,
             skills=self.settings.skills,
-            has_groups=bool(self.settings.policy.on_demand.keys() - self.loaded_groups),
+            has_groups=bool(self.settings.policy.on_demand),
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),
             has_cut=self.history.has_cut,

@@ -17,13 +17,16 @@ from tasks_app.run import affinity
 
 
 def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
-    """`fields`: model, agent, off_record, workdir. Where no agent is named, it is the default one, if there is one."""
+    """`fields`: model, agent, denied_tools, off_record, workdir.
+
+    Where no agent is named, it is the default one, if there is one.
+    """
     title = active_secrets.of_people([owner.pk]).redactor.redacted(title)[:200]
     return Session.objects.create(owner=owner, title=title, **{"agent": Agent.objects.default(), **fields})
 
 
 def change_session(session: Session, **fields: Any) -> None:
-    """Sets `title`, `model` or `agent`, and no other column: those belong to appends."""
+    """Sets `title`, `model`, `agent` or `denied_tools`, and no other column: those belong to appends."""
     if "title" in fields:
         fields["title"] = redactor_of(session).redacted(fields["title"])[:200]
     Session.objects.filter(pk=session.pk).update(**fields, updated_at=timezone.now())

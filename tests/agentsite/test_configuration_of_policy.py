@@ -8,7 +8,7 @@ from agentsite.accounts.models import User
 from agentsite.configuration import ConfigurationError
 from tasks_app.models import Agent, Limits
 from tests import factories
-from tools_app.models import ToolSetting
+from tools_app.models import McpServer, ToolSetting
 from tools_app.policy import policy_for
 
 FILE = """\
@@ -45,6 +45,30 @@ def test_all_of_it_is_applied_once(configure: Any) -> None:
     assert agent.hooks == ["safe_mode", "self_verification", "termination_review", "output_filter"]
     assert agent.review_model == small
     assert agent.withheld_patterns == [r"EMP-\d+"]
+
+
+def test_tools_are_opened_to_roles_and_one_role_is_the_default(configure: Any) -> None:
+    text = """\
+        roles: [{name: engineers}, {name: guests, default: true, tools: {deny: [browser]}}]
+        tools: [{name: shell, roles: [engineers]}]
+        mcp_servers: [{name: ci, transport: stdio, command: [x], roles: [engineers], loop_exempt: [status]}]
+        users: [{username: ada}]
+        """
+    changed = configure(text)
+    assert "tool shell: roles [] → [engineers]" in changed
+    assert "MCP server ci: roles [] → [engineers]" in changed
+    assert "role guests: is the default role" in changed
+    assert configure(text) == []
+    policy = policy_for(User.objects.get(username="ada").pk)
+    assert [policy.allows(name) for name in ("shell", "browser", "file")] == [False, False, True]
+    assert McpServer.objects.get().loop_exempt == ["status"]
+    assert configure("roles: [{name: engineers, default: true}]\n") == ["role engineers: is the default role"]
+    assert configure("roles: [{name: engineers, default: false}]\n") == [
+        "role engineers: is no longer the default role"
+    ]
+    assert not User.default_role().exists()
+    with pytest.raises(ConfigurationError, match="there is no role called 'ghosts'"):
+        configure("tools: [{name: shell, roles: [ghosts]}]\n")
 
 
 def test_the_keys_for_single_hooks_change_the_list(configure: Any) -> None:

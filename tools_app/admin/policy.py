@@ -65,10 +65,10 @@ class UserPolicyInline(StackedInline):
 @admin.register(RolePolicy)
 class RolePolicyAdmin(ModelAdmin):
     form = RolePolicyForm
-    list_display = ["role", "allowed", "denied", "asked"]
+    list_display = ["role", "allowed", "denied", "asked", "is_default"]
     list_select_related = ["role"]
     search_fields = ["role__name"]
-    fields = ["role", "allow", "deny", "approvals"]
+    fields = ["role", "allow", "deny", "approvals", "is_default"]
 
     @display(description="allowed")
     def allowed(self, policy: RolePolicy) -> str:
@@ -114,11 +114,12 @@ class ToolSettingAdmin(ModelAdmin):
     form = ToolSettingForm
     list_display = ["name", "enabled", "own_danger", "danger", "approval", "approvers", "four_eyes"]
     list_filter = ["enabled", "approval", "danger", "four_eyes"]
+    filter_horizontal = ["roles"]
     list_select_related = ["approvers"]
     search_fields = ["name"]
     readonly_fields = ["own_danger"]
     fieldsets = (
-        (None, {"fields": ["name", "enabled"]}),
+        (None, {"fields": ["name", "enabled", "roles"]}),
         ("Danger", {"fields": ["own_danger", "danger"]}),
         ("Approval", {"fields": ["approval", "approvers", "four_eyes"]}),
     )

@@ -75,6 +75,13 @@ class LoadGroup(Effect):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UnloadGroup(Effect):
+    """The tools of a group are no longer available, until it is loaded again."""
+
+    group: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class LoadSkill(Effect):
     """The session remembers that it has loaded a skill."""
 

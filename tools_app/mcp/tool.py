@@ -25,7 +25,9 @@ class McpArguments(Arguments):
 
 
 @lru_cache(maxsize=1024)
-def mcp_tool(*, server: str, tool: str, description: str, schema: str, digest: str, danger: str) -> ToolDefinition:
+def mcp_tool(
+    *, server: str, tool: str, description: str, schema: str, digest: str, danger: str, loop_exempt: bool = False
+) -> ToolDefinition:
     """Cached while nothing changes, so that the tool list stays the same object. `digest` was confirmed."""
 
     async def handler(arguments: McpArguments, context: ToolContext) -> ToolResult:
@@ -39,6 +41,7 @@ def mcp_tool(*, server: str, tool: str, description: str, schema: str, digest: s
         danger=Danger[danger.upper()],
         target=Target.MCP,
         compact_template=f"{server}__{tool}",
+        loop_exempt=loop_exempt,
         own_schema=schema,
         group=server,
     )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
@@ -39,6 +40,12 @@ class McpServer(models.Model):
     roles = models.ManyToManyField(
         Group, blank=True, related_name="+", help_text="Whose members may use its tools. None: everyone."
     )
+    loop_exempt = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Tools that may be called with the same arguments any number of times, for example to ask how far a "
+        'job is: ["status"].',
+    )
     enabled = models.BooleanField(default=True)
     listed_at = models.DateTimeField(null=True, blank=True, editable=False)
     fault = models.TextField(blank=True, editable=False, help_text="Why its tools could not be listed.")
@@ -60,16 +67,22 @@ class McpServer(models.Model):
             raise ValidationError({"command": 'Write the program and its arguments as a list: ["python", "-m", "x"].'})
         if self.transport == Transport.HTTP and not self.url:
             raise ValidationError({"url": "Write the address of the server."})
+        if not _are_words(self.loop_exempt):
+            raise ValidationError({"loop_exempt": 'Write the names of tools as a list: ["status"].'})
 
 
 def _is_command(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(word, str) for word in value)
+    return _are_words(value) and bool(value)
+
+
+def _are_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 class McpToolQuerySet(models.QuerySet["McpTool"]):
     def usable_by(self, user_id: int) -> "McpToolQuerySet":
         """Confirmed tools of servers that are open to a user."""
-        own = Group.objects.filter(user=user_id)
+        own = get_user_model().roles_of(user_id)
         servers = McpServer.objects.filter(Q(roles=None) | Q(roles__in=own), enabled=True)
         return self.filter(confirmed=F("digest"), is_gone=False, server__in=servers)
 

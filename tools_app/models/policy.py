@@ -1,9 +1,12 @@
 """How tools run here, who may use them, and which internal addresses they may reach."""
 
+from typing import Any
+
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 
 class Approval(models.TextChoices):
@@ -16,6 +19,14 @@ class DangerLevel(models.TextChoices):
     SAFE = "safe"
     MODERATE = "moderate"
     DANGEROUS = "dangerous"
+
+
+class ToolSettingQuerySet(models.QuerySet["ToolSetting"]):
+    def closed_to(self, user_id: int) -> "ToolSettingQuerySet":
+        """Those that name roles, but none that the user has."""
+        granted = ToolSetting.roles.through.objects.filter(toolsetting=OuterRef("pk"))
+        own = granted.filter(group__in=get_user_model().roles_of(user_id))
+        return self.filter(Exists(granted), ~Exists(own))
 
 
 class ToolSetting(models.Model):
@@ -45,6 +56,11 @@ class ToolSetting(models.Model):
         help_text='For shell: the hosts that commands may reach, such as ["pypi.org", "*.pythonhosted.org"]. '
         "Empty: no network.",
     )
+    roles: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
+        Group, blank=True, related_name="+", help_text="Whose members may use it. None: everyone."
+    )
+
+    objects = ToolSettingQuerySet.as_manager()
 
     class Meta:
         db_table = "tool_settings"
@@ -82,9 +98,20 @@ class RolePolicy(models.Model):
     allow = models.JSONField(default=list, blank=True, help_text="Names of tools. Empty: all tools.")
     deny = models.JSONField(default=list, blank=True, help_text="Names of tools.")
     approvals = models.JSONField(default=dict, blank=True)
+    is_default = models.BooleanField(
+        "default role", default=False, help_text="People without any role have the rights and limits of this one."
+    )
 
     class Meta:
         db_table = "role_policies"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["is_default"],
+                condition=Q(is_default=True),
+                name="one_default_role",
+                violation_error_message="Another role is the default role.",
+            )
+        ]
         verbose_name_plural = "role policies"
 
     def __str__(self) -> str:
@@ -92,10 +119,13 @@ class RolePolicy(models.Model):
 
 
 class UserPolicy(models.Model):
-    """Tools that one person does not have, whatever their roles say."""
+    """Tools that one person does not have, whatever their roles say: by an administrator, and by their own choice."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tool_policy")
     deny = models.JSONField(default=list, blank=True, help_text="Names of tools.")
+    switched_off = models.JSONField(
+        default=list, blank=True, editable=False, help_text="Names of tools that the person does not want used."
+    )
 
     class Meta:
         db_table = "user_policies"

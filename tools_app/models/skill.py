@@ -1,5 +1,6 @@
 """Skills that administrators have uploaded; those of the installation are folders."""
 
+from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
@@ -9,7 +10,7 @@ from tools_app.skills.skill_files import LONGEST_DESCRIPTION, SkillText
 
 class SkillQuerySet(models.QuerySet["Skill"]):
     def usable_by(self, user_id: int) -> "SkillQuerySet":
-        return self.filter(Q(roles=None) | Q(roles__in=Group.objects.filter(user=user_id)), enabled=True).distinct()
+        return self.filter(Q(roles=None) | Q(roles__in=get_user_model().roles_of(user_id)), enabled=True).distinct()
 
 
 class Skill(models.Model):

@@ -19,6 +19,7 @@ from tools_app.contract.effects import (
     LoadSkill,
     MisfitData,
     SetPlan,
+    UnloadGroup,
 )
 from tools_app.models import CachedSearch
 
@@ -76,6 +77,12 @@ def keep_search(effect: KeepSearch, changes: Changes) -> None:
 @handles(LoadGroup)
 def load_group(effect: LoadGroup, changes: Changes) -> None:
     _load(changes, LoadedKind.GROUP, effect.group)
+
+
+@handles(UnloadGroup)
+def unload_group(effect: UnloadGroup, changes: Changes) -> None:
+    loaded = Loaded.objects.filter(session=changes.task.session, kind=LoadedKind.GROUP, name=effect.group)
+    changes.also.append(loaded.delete)
 
 
 @handles(LoadSkill)

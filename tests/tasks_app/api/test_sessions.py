@@ -51,6 +51,24 @@ def test_a_change_touches_only_what_is_named(alices, session, task):
     assert (session.last_seq, session.summary) == (1, "")
 
 
+def test_the_owner_alone_says_which_tools_a_session_lacks(alices, program, bob, session):
+    made = alices.call("POST", "sessions/", {"denied_tools": ["shell", "file", "shell"]})
+    assert (made.status_code, made.json()["denied_tools"]) == (201, ["shell", "file"])
+    path = f"sessions/{session.pk}/"
+    assert alices.call("PATCH", path, {"denied_tools": ["shell"]}).json()["denied_tools"] == ["shell"]
+    for wrong in (["a b"], "shell", [""], None, ["x"] * 201):
+        assert alices.call("PATCH", path, {"denied_tools": wrong}).status_code == 422
+    session.memberships.update(may_write=True)
+    bobs = program(bob)
+    assert bobs.call("PATCH", path, {"title": "B", "denied_tools": ["shell"]}).status_code == 200
+    answer = bobs.call("PATCH", path, {"denied_tools": []})
+    assert (answer.status_code, answer.json()["errors"]["denied_tools"]) == (
+        422,
+        ["Only the owner of a session changes which tools it has."],
+    )
+    assert Session.objects.get(pk=session.pk).denied_tools == ["shell"]
+
+
 def test_a_change_of_the_title_never_undoes_what_is_appended_meanwhile(alices, session, task, monkeypatch):
     from tasks_app import services
 

@@ -6,13 +6,15 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import Group
 
+from llm_app.models import Budget, LogicalModel, Secret
 from tasks_app import services
 from tasks_app.models import Agent, ContextEntry, Session
 from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.waiting import until
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, registry
-from tools_app.models import RolePolicy, ToolSetting, UserPolicy
+from tools_app.models import RolePolicy, Skill, ToolSetting, UserPolicy
+from tools_app.policy import policy_for
 
 LIST = call("file", action="list", path=".")
 
@@ -41,12 +43,37 @@ def by_session(user):
     Session.objects.update(denied_tools=["file"])
 
 
+def by_choice(user):
+    UserPolicy.objects.create(user=user, switched_off=["file"])
+
+
+def by_roles_of_the_tool(user):
+    setting, _ = ToolSetting.objects.get_or_create(name="file")
+    setting.roles.add(Group.objects.create(name="engineers"))
+
+
+def by_the_default_role(user):
+    RolePolicy.objects.create(role=Group.objects.create(name="guests"), deny=["file"], is_default=True)
+
+
 def by_switch(user):
     ToolSetting.objects.create(name="file", enabled=False)
 
 
 EVERY_WAY = pytest.mark.parametrize(
-    "deny", [by_user, by_role, by_another_roles_list, by_agent, by_session, by_switch], ids=lambda way: way.__name__
+    "deny",
+    [
+        by_user,
+        by_role,
+        by_another_roles_list,
+        by_agent,
+        by_session,
+        by_choice,
+        by_roles_of_the_tool,
+        by_the_default_role,
+        by_switch,
+    ],
+    ids=lambda way: way.__name__,
 )
 
 
@@ -69,6 +96,44 @@ def test_one_that_is_denied_while_its_approval_waits_does_not_run(deny: Callable
     services.decide(task, owner, "approved")
     assert run.advance().state == "done"
     assert run.results()[0][0] == "blocked"
+
+
+def test_a_tool_for_a_role_is_there_for_its_members_alone(owner):
+    engineers = Group.objects.create(name="engineers")
+    ToolSetting.objects.create(name="shell").roles.add(engineers)
+    assert not policy_for(owner.pk).allows("shell")
+    owner.groups.add(engineers)
+    assert policy_for(owner.pk).allows("shell")
+
+
+def test_the_default_role_holds_for_people_without_one(owner):
+    guests, staff = Group.objects.create(name="guests"), Group.objects.create(name="staff")
+    RolePolicy.objects.create(role=guests, deny=["file"], is_default=True)
+    ToolSetting.objects.create(name="shell").roles.add(guests)
+    model, skill, budget = (
+        factories.LogicalModelFactory(),
+        Skill.objects.create(name="x", description="X.", body="X."),
+        Budget.objects.create(role=guests),
+    )
+    secret = Secret.objects.create(name="TEAM", value="correct-horse-battery")
+    for row in (model, skill, secret):
+        row.roles.add(guests)
+
+    def granted():
+        return [
+            not policy_for(owner.pk).allows("file"),
+            policy_for(owner.pk).allows("shell"),
+            model in LogicalModel.objects.visible_to(owner.pk),
+            skill in Skill.objects.usable_by(owner.pk),
+            secret in Secret.objects.usable_by_all([owner.pk]),
+            budget in Budget.objects.binding(owner.pk),
+            owner in type(owner).members_of(guests.pk),
+        ]
+
+    assert granted() == [True] * 7
+    owner.groups.add(staff)
+    assert granted() == [False] * 7
+    assert not LogicalModel.objects.visible_to(None).exists()
 
 
 def test_message_cannot_be_taken_away(play, owner):

@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 from django.contrib.auth.models import Group
@@ -17,6 +18,7 @@ from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.tools_app import mcp_servers
 from tests.waiting import until
 from tools_app import policy
+from tools_app.errors import ToolError
 from tools_app.models import McpServer, McpTool, ToolSetting
 
 SERVER = str(Path(mcp_servers.__file__).with_name("bare.py"))
@@ -113,6 +115,27 @@ def test_what_a_session_loaded_is_there_in_its_next_task(play, owner, server, mo
     ToolSetting.objects.create(name="notes__add", approval="always")
     task = services.post_message(run.task.session, owner, script(call("notes__add", a=1, b=2), result())).task
     assert Run(task).advance().waiting_for == "approval"
+
+
+def test_a_group_that_is_unloaded_is_gone_until_it_is_loaded_again(play, server, monkeypatch):
+    monkeypatch.setattr(policy, "SHOWN_AT_MOST", 1)
+    ToolSetting.objects.create(name="notes__add", approval="always")
+    load, unload, add = call("load_tools", group="notes"), call("load_tools", group="notes", unload=True), {"a": 1}
+    run = play(load, unload, call("notes__add", **add), load, call("notes__add", **add))
+    assert run.advance().waiting_for == "approval"
+    assert [status for status, _ in run.results()] == ["succeeded", "succeeded", "blocked", "succeeded"]
+    assert run.results()[1][1].startswith("Unloaded: notes__add, notes__keep.")
+    told = [entry.content for entry in run.entries if entry.metadata.get("kind") == "tool_list"]
+    assert told[1] == "Your tools have changed. Not shown for now: `notes__add`, `notes__keep`."
+
+
+@pytest.mark.parametrize(("exempt", "status"), [(["keep"], "blocked"), (["add"], "failed")])
+def test_an_administrator_may_exempt_its_tools_from_the_loop_rule(play, server, monkeypatch, exempt, status):
+    monkeypatch.setattr("tools_app.mcp.tool.call", AsyncMock(side_effect=ToolError("Not yet.")))
+    McpServer.objects.update(loop_exempt=exempt)
+    run = play(*[call("notes__add", a=1)] * 6, result())
+    run.advance()
+    assert [status for status, _ in run.results()[:6]] == ["failed"] * 5 + [status]
 
 
 @pytest.mark.parametrize("by", ["us", "another process"])

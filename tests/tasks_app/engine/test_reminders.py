@@ -149,7 +149,7 @@ def test_tools_that_come_or_go_are_named_before_the_next_request(play, owner):
     services.reply(run.task, owner, "yes")
     assert run.advance().state == "done"
     (text,) = said(run, "tool_list")
-    assert "No longer available: `shell`." in text
+    assert "No longer allowed: `shell`. Do not try" in text
     ToolSetting.objects.all().delete()
     following = play(result())
     following.advance()

@@ -108,7 +108,13 @@ def examples() -> list[Draft | None]:
         *reminders.interruption([entry(ContextType.AI_MESSAGE, ENGLISH)], has_closed=False),
         reminders.language(moment(entries=wrong_language())),
         reminders.stale_plan(moment(plan=PLAN, iteration=10, tools=["plan"])),
-        reminders.tool_list(moment(shown_tools=["file", "message", "shell"], tools=["file", "message", "recall"])),
+        reminders.tool_list(
+            moment(
+                shown_tools=["file", "job", "message", "shell"],
+                tools=["file", "message", "recall"],
+                permitted=["file", "job", "message", "recall"],
+            )
+        ),
         reminders.tool_limit(moment(calls_made=40, has_made_all_calls=True)),
         reminders.forked(2),
         reminders.budget(moment(standings=[standing()])),

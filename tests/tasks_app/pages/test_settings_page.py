@@ -5,6 +5,8 @@ from rest_framework.test import APIClient
 
 from agentsite.accounts.models import ApiToken
 from llm_app.models import Secret
+from tools_app.models import UserPolicy
+from tools_app.policy import policy_for
 
 
 def test_preferences_are_saved(alices, alice):
@@ -76,3 +78,18 @@ def test_a_secret_is_deleted_by_its_owner_alone(alices, alice, bob):
     Secret.objects.create(owner=bob, name="KEY", value="the other one")
     alices.post("/settings/secrets/delete/", {"name": "KEY"})
     assert Secret.objects.get().owner == bob
+
+
+def test_a_tool_that_a_person_switches_off_is_off_for_them_alone(alices, alice, bob):
+    UserPolicy.objects.create(user=alice, deny=["generate"], switched_off=["gone__tool"])
+    page = alices.page("/settings/")
+    assert 'value="shell"' in page
+    assert 'value="generate"' not in page, "an administrator has denied it"
+    alices.post("/settings/tools/", {"off": ["shell", "generate", "message", "unknown"]})
+    assert UserPolicy.objects.get(user=alice).switched_off == ["gone__tool", "shell"]
+    assert 'value="shell" id="off-shell" checked' in alices.page("/settings/")
+    assert not policy_for(alice.pk).allows("shell")
+    assert policy_for(bob.pk).allows("shell")
+    alices.post("/settings/tools/", {})
+    assert policy_for(alice.pk).allows("shell")
+    assert not policy_for(alice.pk).allows("generate")
