@@ -6,6 +6,10 @@ RUN python -m venv /venv
 COPY requirements/uv.txt requirements/base.txt requirements/
 RUN /venv/bin/pip install --quiet --require-hashes -r requirements/uv.txt \
  && /venv/bin/uv pip install --quiet --python /venv/bin/python --require-hashes -r requirements/base.txt
+COPY requirements/workshop.txt requirements/
+RUN /venv/bin/uv venv --quiet --no-project --system-site-packages --python /usr/local/bin/python3 /opt/workshop \
+ && /venv/bin/uv pip install --quiet --python /opt/workshop/bin/python3 --compile-bytecode --only-binary :all: \
+    --require-hashes -r requirements/workshop.txt
 COPY . .
 RUN SECRET_KEY=build FIELD_ENCRYPTION_KEY=MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA= REDIS_URL=redis://build \
     /venv/bin/python manage.py collectstatic --noinput --verbosity 0
@@ -16,9 +20,10 @@ RUN apt-get update -qq \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 10001 agentsite && mkdir /var/agentsite && chown agentsite /var/agentsite
 COPY --from=build /venv /venv
+COPY --from=build /opt/workshop /opt/workshop
 COPY --from=build --chown=root:root /app /app
 WORKDIR /app
-ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 AGENTSITE_VAR=/var/agentsite HOST=0.0.0.0
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 AGENTSITE_VAR=/var/agentsite AGENTSITE_WORKSHOP=/opt/workshop HOST=0.0.0.0
 USER agentsite
 VOLUME /var/agentsite
 EXPOSE 8000

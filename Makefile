@@ -53,7 +53,7 @@ recorded: $(VENV)/dev.stamp  ## Record the database of tests/recorded anew
 	$(PY) -m tests.recorded.make
 
 lock: $(VENV)/bin/python  ## Resolve the dependencies anew
-	cd requirements && for name in uv base dev proxy; do \
+	cd requirements && for name in uv base dev proxy workshop; do \
 	  ../$(UV) pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
 	    --custom-compile-command "make lock" $$name.in -o $$name.txt || exit 1; done
 	cd requirements && ../$(UV) pip compile --quiet --upgrade --no-deps --universal --generate-hashes --no-emit-index-url \

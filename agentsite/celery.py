@@ -1,5 +1,6 @@
 """The Celery application. Its messages only wake a worker: the rows say what there is to do."""
 
+import logging
 import os
 
 from celery import Celery
@@ -20,9 +21,13 @@ def _leave_logging(**kwargs: object) -> None:
 @worker_ready.connect
 def _begin(**kwargs: object) -> None:
     """What every process that runs tasks needs: recovery at its start, and the supervisor beside its tasks."""
+    from agentsite import workshop
+    from agentsite.environment import EMBEDDED
     from tasks_app.worker import supervisor
 
     supervisor.begin()
+    if not EMBEDDED:
+        workshop.begin(logging.getLogger(__name__).warning)
 
 
 @worker_shutting_down.connect

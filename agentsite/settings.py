@@ -191,6 +191,7 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 SANDBOX = env.str("AGENTSITE_SANDBOX", default="")
+WORKSHOP = env.str("AGENTSITE_WORKSHOP", default="") or "1"  # 0, 1, or the folder of one that is installed
 READER_SERVICE: dict[str, str] = {  # reads pages that need JavaScript; empty: the browser does
     "base_url": env.str("AGENTSITE_READER_URL", default=""),
     "key": env.str("AGENTSITE_READER_KEY", default=""),

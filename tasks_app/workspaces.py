@@ -1,12 +1,18 @@
-"""Which folder a session works in, and where its programs run."""
+"""Which folder a session works in, where its programs run, and what they find there."""
+
+import os
+from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
-from tasks_app.models import Limits, Session
+from tasks_app.models import Agent, Limits, Session
 from tools_app.files import Workspace, workspace_owner
-from tools_app.sandbox import Sandbox
+from tools_app.sandbox import Layer, Sandbox, workshop
 from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.docker import Docker
+
+_TAKEN = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MOUNT))  # noqa: S108
 
 
 def workspace_of(session: Session) -> Workspace:
@@ -21,3 +27,29 @@ def workspace_of(session: Session) -> Workspace:
 def sandbox() -> Sandbox:
     """The backend that commands run in. `local` is fallen into only while a single user exists."""
     return strongest(settings.SANDBOX, allow_local=get_user_model().objects.count() <= 1)
+
+
+def layers(sandbox: Sandbox, agent: Agent | None) -> tuple[Layer, ...]:
+    """The agent's own environments that exist, then the workshop: what the first has hides what the others have.
+
+    The workshop is made for this machine's Python, and not for that of a Docker image.
+    """
+    folders = [Path(folder) for folder in (agent.environments if agent else ())]
+    own = [Layer(folder=folder, mount=folder) for folder in folders if folder.is_dir()]
+    found = None if sandbox.name == Docker.name else workshop.layer(settings.WORKSHOP, settings.VAR_DIR)
+    return (*own, found) if found else tuple(own)
+
+
+def check_environment(text: str) -> str:
+    """A folder that an administrator names for an agent's commands. Raises ValueError with a sentence."""
+    folder, real = Path(text), Path(os.path.realpath(text))
+    if not folder.is_absolute() or str(folder) != os.path.normpath(text):
+        raise ValueError(f"{text!r} is not a whole path, such as /srv/environments/statistics.")
+    if not (real / "bin").is_dir():
+        raise ValueError(f"{text} is not a folder of this server with a folder bin in it.")
+    private = (settings.BASE_DIR, settings.VAR_DIR, Path.home())
+    if any(place.is_relative_to(real) for place in private) or real.is_relative_to(settings.VAR_DIR):
+        raise ValueError(f"{text} holds what commands must not see.")
+    if any(folder.is_relative_to(place) for place in _TAKEN) or folder.parent == folder:
+        raise ValueError(f"{text} is a place that commands have for something else. Choose another, such as /srv.")
+    return text

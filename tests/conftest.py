@@ -19,6 +19,7 @@ _FOLDER = tempfile.mkdtemp(prefix=f"agentsite-tests-{os.environ.get('PYTEST_XDIS
 os.environ["AGENTSITE_VAR"] = _FOLDER
 os.environ.setdefault("AGENTSITE_TESTS_SHARED", _FOLDER)  # of the first process: its workers share what is in there
 os.environ["DJANGO_SETTINGS_MODULE"] = "agentsite.settings"
+os.environ["AGENTSITE_WORKSHOP"] = "0"  # 300 MB; tests/tools_app/sandbox/test_workshop.py installs it when asked
 for _name, _key in KEYS.items():  # where the server keeps those that it makes: drawn at random, tests would be, too
     _file = Path(_FOLDER, "keys", _name.lower())
     _file.parent.mkdir(mode=0o700, exist_ok=True)

@@ -68,6 +68,7 @@ class Server:
             "AGENTSITE_VAR": str(var),
             "AGENTSITE_ADMIN_PASSWORD": PASSWORD,
             "AGENTSITE_ADMIN_TOKEN": TOKEN,
+            "AGENTSITE_WORKSHOP": "0",
             "DJANGO_SETTINGS_MODULE": "agentsite.settings",
             **environment,
         }

@@ -11,6 +11,7 @@ from agentsite.configuration.section import Name, Section, put
 from llm_app.models import LogicalModel
 from tasks_app.models import Agent, PromptSection, Workflow, WorkflowStep
 from tasks_app.models.agent import SECTIONS
+from tasks_app.workspaces import check_environment
 from tools_app.hooks.builtin import OUTPUT_FILTER
 from tools_app.hooks.loading import choices
 
@@ -55,6 +56,7 @@ class AgentSection(Section):
     default: bool = False
     model: Name | None = None
     denied_tools: list[Name] = []
+    environments: list[Annotated[str, AfterValidator(check_environment)]] = []
     hooks: list[Annotated[str, AfterValidator(_hook)]] = []
     safe_mode: bool = False
     autopilot: bool = False

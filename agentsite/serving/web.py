@@ -23,6 +23,7 @@ from twisted.internet import reactor
 from agentsite.celery import app
 from agentsite.configuration import ConfigurationError, apply_at_start
 from agentsite.environment import EMBEDDED, VAR_DIR
+from agentsite import workshop
 from agentsite.accounts import sign_in
 from agentsite.serving import first_start
 from agentsite.serving.channel import HTTPFactory
@@ -164,6 +165,8 @@ def _greet(say: Say, base: str, admin: first_start.Admin, test: ConnectionTest) 
     say(_greeting(base, admin, "" if is_late else test.verdict))
     if is_late:
         threading.Thread(target=test.tell, args=(say,), name="verdict", daemon=True).start()
+    if EMBEDDED:  # elsewhere workers run the commands
+        workshop.begin(lambda sentence: say(f"  Workshop  {sentence}"))
 
 
 def _verdict(sentence: str) -> str:

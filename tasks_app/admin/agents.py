@@ -18,12 +18,13 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminT
 from llm_app.types import ToolMode
 from tasks_app.engine.prompt.build import preview
 from tasks_app.models import Agent, PromptSection, Workflow, WorkflowStep
+from tasks_app.workspaces import check_environment
 from tools_app.admin.tool_names import ToolNamesField
 from tools_app.hooks.loading import choices
 
 FIELDSETS = (
     (None, {"fields": ["name", "description", "is_default", "model"]}),
-    ("Tools", {"fields": ["denied_tools"]}),
+    ("Tools", {"fields": ["denied_tools", "environments"]}),
     ("Hooks", {"fields": ["hooks", "review_model", "withheld_patterns"]}),
     ("Long sessions", {"fields": ["prune_outputs", "shorten_results", "summarise"]}),
 )
@@ -50,8 +51,28 @@ class PatternsField(forms.CharField):
         return patterns
 
 
+class FoldersField(forms.CharField):
+    """Folders of the server, one a line."""
+
+    widget = UnfoldAdminTextareaWidget
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: str) -> list[str]:
+        try:
+            return [check_environment(line.strip()) for line in super().clean(value).splitlines() if line.strip()]
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+
+
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
     denied_tools = ToolNamesField(help_text="Tools that it may never use.")
+    environments = FoldersField(
+        required=False,
+        help_text="Folders of the server with a bin folder, such as Python environments, one per line. Commands see "
+        "them read-only, and find their programs before the system's.",
+    )
     hooks = forms.MultipleChoiceField(
         required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="The hooks that check its calls."
     )

@@ -30,6 +30,12 @@ class Agent(models.Model):
         LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Used where the session names no model."
     )
     denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it may never use.")
+    environments = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Folders of the server with a bin folder, such as a Python environment, that its commands see "
+        "read-only; their programs come before the system's.",
+    )
     hooks = models.JSONField(
         default=list,
         blank=True,

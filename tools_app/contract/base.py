@@ -32,7 +32,7 @@ from tools_app.files import Workspace
 from tools_app.json_schema.concise import compilable, concise
 from tools_app.json_schema.plain_root import PlainRoot, plain_root
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox import Sandbox, Started
+from tools_app.sandbox import Layer, Sandbox, Started
 
 
 class Danger(IntEnum):
@@ -91,7 +91,8 @@ class ToolResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolContext:
-    """What a handler may use: the workspace, the sandbox, the network policy, stored data and capabilities.
+    """What a handler may use: the workspace, the sandbox and the `layers` that commands see in it, the network policy,
+    stored data and capabilities.
 
     `session` identifies the caller, for what outlives the call. `report` shows output while the tool runs, `started`
     records a new process group; both are called on the event loop. `output_schema` is that of the task's result.
@@ -103,6 +104,7 @@ class ToolContext:
     session: str
     workspace: Workspace
     sandbox: Sandbox
+    layers: tuple[Layer, ...] = ()
     network: NetworkPolicy
     plan: Sequence[PlanStep] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)

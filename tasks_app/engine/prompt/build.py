@@ -1,9 +1,8 @@
 """What a model sees beside the conversation: the system prompt and the tool list."""
 
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -18,12 +17,12 @@ from tasks_app.engine.prompt.sections import DYNAMIC, STABLE, PromptInputs, sect
 from tasks_app.models import Agent, Limits, PromptSection
 from tasks_app.record import tokens
 from tasks_app.run import TaskContext
-from tasks_app.workspaces import sandbox
+from tasks_app.workspaces import layers, sandbox
 from tools_app.contract import ToolDefinition, ToolVisibility
 from tools_app.json_schema.concise import brief, first_sentence
 from tools_app.policy import Policy, policy_for
-
-CLI_TOOLS = ("python3", "git", "node", "curl", "jq", "rg", "sed", "awk", "tar", "zip", "ffmpeg", "pandoc", "pdftotext")
+from tools_app.sandbox import Sandbox
+from tools_app.sandbox.probe import Contents, contents
 
 
 def build_for(context: TaskContext, recipient: Recipient) -> Prompt:
@@ -46,7 +45,9 @@ def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Pr
     visible = tuple(context.settings.policy.visible(visibility))
     redactor = context.secrets.redactor
     inputs = replace(
-        inputs_of(context.task.started_by, context.settings.policy, visibility, context.sandbox.name),
+        inputs_of(
+            context.task.started_by, context.settings.policy, visibility, context.sandbox, context.settings.agent
+        ),
         mode=mode,
         is_brief=is_brief,
         result_bytes=context.settings.result_tokens * tokens.BYTES,
@@ -60,16 +61,20 @@ def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Pr
     return Prompt(system=system, tools=_specs(visible, visibility, redactor, is_brief=is_brief), messages=())
 
 
-def inputs_of(person: Any, policy: Policy, visibility: ToolVisibility, sandbox: str) -> PromptInputs:
+def inputs_of(
+    person: Any, policy: Policy, visibility: ToolVisibility, sandbox: Sandbox, agent: Agent | None
+) -> PromptInputs:
     """What the prompt depends on for any task of a person, where these tools are visible."""
     names = {tool.name for tool in policy.visible(visibility)}
+    found = contents(sandbox, layers(sandbox, agent)) if "shell" in names else Contents()
     return PromptInputs(
         person=person.get_username(),
         preferences=person.preferences,
         has_shell="shell" in names,
         has_browser="browser" in names,
-        sandbox=sandbox,
-        cli_tools=", ".join(installed_tools()),
+        sandbox=sandbox.name,
+        cli_tools=", ".join(found.programs) or "none",
+        python_packages=", ".join(found.packages),
         command_hosts=", ".join(sorted(policy.hosts("shell"))),
         wants_data=bool(visibility.output_schema),
         groups=_groups(policy),
@@ -120,11 +125,6 @@ def _functions(
     return "\n".join(f"<function>{line}</function>" for line in lines)
 
 
-@cache
-def installed_tools() -> tuple[str, ...]:
-    return tuple(name for name in CLI_TOOLS if shutil.which(name, path="/usr/local/bin:/usr/bin:/bin"))
-
-
 @dataclass(frozen=True, kw_only=True)
 class PreviewedSection:
     """`version` is what an administrator wrote, where the section is not the one that ships."""
@@ -142,7 +142,7 @@ def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequ
     versions = PromptSection.objects.in_force(agent)
     policy = policy_for(person.pk, denied=agent.denied_tools, safe_only=agent.safe_only)
     inputs = replace(
-        inputs_of(person, policy, ToolVisibility(skills=catalogue(person.pk)), sandbox().name),
+        inputs_of(person, policy, ToolVisibility(skills=catalogue(person.pk)), sandbox(), agent),
         mode=mode,
         result_bytes=Limits.current().result_tokens * tokens.BYTES,
         functions="(the tools, one a line)",

@@ -48,8 +48,9 @@ class PromptInputs:
     person: str
     preferences: str
     has_shell: bool
-    sandbox: str
-    cli_tools: str
+    sandbox: str = ""
+    cli_tools: str = ""
+    python_packages: str = ""
     result_bytes: int = 0
     command_hosts: str = ""
     has_browser: bool = False

@@ -1,0 +1,107 @@
+"""Layers that commands see read-only, and the workshop, which is one of them."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tools_app.files import workspace_owner
+from tools_app.sandbox import Command, Layer, workshop
+from tools_app.sandbox.choice import NoSandbox, strongest
+from tools_app.sandbox.probe import Contents, contents
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """What a command says that has these layers."""
+    if reason := (sandbox := strongest("bubblewrap")).probe():
+        pytest.skip(f"bubblewrap does not work here: {reason}")
+    (workspace := tmp_path / "workspace").mkdir()
+    if owner := workspace_owner():
+        os.chown(workspace, *owner)
+
+    def run(text: str, *layers: Layer) -> str:
+        command = Command(text=text, workspace=workspace, layers=layers)
+        return asyncio.run(sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)).output
+
+    return run
+
+
+def greeter(folder: Path, says: str) -> Path:
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "greet").write_text(f"#!/bin/sh\necho {says}\n")
+    (folder / "bin" / "greet").chmod(0o755)
+    return folder
+
+
+def test_the_first_layer_comes_first_and_none_can_be_written(run: Run, tmp_path: Path) -> None:
+    (private := tmp_path / "private").mkdir(mode=0o700)  # as the server's own folder is
+    one, two = greeter(private / "one", "one"), greeter(private / "two", "two")
+    layers = (Layer(folder=one, mount=Path("/opt/one")), Layer(folder=two, mount=two))
+    said = run("greet; touch /opt/one/x $(dirname $(which -a greet | tail -1))/x 2>&1 | grep -c Read-only", *layers)
+    assert said == "one\n2\n"
+
+
+def test_what_commands_find_is_asked_of_the_sandbox_itself(run: Run, tmp_path: Path) -> None:
+    folder = greeter(tmp_path / "environment", "one")
+    (folder / "bin" / "python3").write_text("#!/bin/sh\necho pandas statistics\n")
+    (folder / "bin" / "python3").chmod(0o755)
+    found = contents(strongest("bubblewrap"), (Layer(folder=folder, mount=folder),))
+    assert {"sed", "tar"} <= set(found.programs)
+    assert found.packages == ("pandas", "statistics")
+
+
+def test_where_commands_cannot_run_nothing_is_found() -> None:
+    assert contents(NoSandbox("for this test")) == Contents()
+
+
+class TestTheWorkshop:
+    def test_is_left_out_by_0(self, tmp_path: Path) -> None:
+        assert workshop.layer("0", tmp_path) is None
+        assert not workshop.is_missing("0", tmp_path)
+
+    def test_may_be_part_of_an_image(self, tmp_path: Path) -> None:
+        assert workshop.layer(str(tmp_path), tmp_path) == Layer(folder=tmp_path, mount=workshop.MOUNT)
+        assert workshop.layer(str(tmp_path / "none"), tmp_path) is None
+
+    def test_is_there_whole_or_not_at_all(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def steps(python: Path, draft: Path) -> list[list[str]]:
+            return [["mkdir", str(draft)], ["sh", "-c", "echo no registry >&2; exit 1"]]
+
+        monkeypatch.setattr(workshop, "_steps", steps)
+        with pytest.raises(workshop.CannotInstall, match="no registry"):
+            workshop.install(tmp_path)
+        assert workshop.is_missing("1", tmp_path)
+
+    def test_is_installed_once_and_replaces_an_older_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        kind = workshop._folder(tmp_path).name.rpartition("-")[0]
+        (old := tmp_path / f"{kind}-0123").mkdir()
+        monkeypatch.setattr(workshop, "_steps", lambda python, draft: [["mkdir", str(draft)]])
+        workshop.install(tmp_path)
+        assert workshop.layer("1", tmp_path).folder.is_dir()
+        assert not old.exists()
+        monkeypatch.setattr(workshop, "_steps", lambda python, draft: [["false"]])
+        workshop.install(tmp_path)  # it is there: nothing is done
+
+    def test_its_installer_gets_none_of_the_servers_secrets(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SECRET_KEY", "x")
+        monkeypatch.setenv("PIP_INDEX_URL", "y")
+        seen = tmp_path / "seen"
+        look = ["sh", "-c", f"env > {seen}"]
+        monkeypatch.setattr(workshop, "_steps", lambda python, draft: [look, ["mkdir", str(draft)]])
+        workshop.install(tmp_path)
+        assert "PIP_INDEX_URL=y" in seen.read_text()
+        assert "SECRET_KEY" not in seen.read_text()
+
+    @pytest.mark.skipif("TEST_WORKSHOP" not in os.environ, reason="TEST_WORKSHOP=1 installs 300 MB")
+    def test_has_what_it_promises(self, run: Run, tmp_path: Path) -> None:
+        workshop.install(tmp_path)
+        names = "numpy, pandas, matplotlib, openpyxl, PIL, pypdf, docx, pptx, requests, lxml.etree"
+        said = run(f"python3 -c 'import {names}; print(pandas.__file__)'", workshop.layer("1", tmp_path))
+        assert said.startswith("/opt/workshop/lib/")
