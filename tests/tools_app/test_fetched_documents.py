@@ -12,6 +12,7 @@ from tests.tools_app import documents
 from tests.tools_app.test_fetch_url_tool import fetched, serving
 from tools_app.browser.program import chromium_path
 from tools_app.contract import ReaderService, ToolContext, ToolResult
+from tools_app.documents.reader import UnreadableDocument
 from tools_app.errors import FetchFailed
 from tools_app.network import NetworkPolicy
 from tools_app.web.reader import read_by_service
@@ -30,7 +31,10 @@ def tool_context(tool_context: ToolContext) -> ToolContext:
     [
         (documents.pdf("Bees fly", "They rest"), ["--- page 1 of 2 ---\nBees fly", "--- page 2 of 2 ---\nThey rest"]),
         (documents.word(), ["Title: Bees", "# On bees\n\nThey fly.\n\n| Kind | Weight |\n\nThey rest."]),
-        (documents.excel(), ["--- sheet Weights ---\n| Kind | Grams |\n| Honey bee | 0.1 |", "--- sheet Empty ---"]),
+        (
+            documents.excel(),
+            ["--- sheet Weights ---\n|  | A | B |\n| 1 | Kind | Grams |\n| 2 | Honey bee", "--- sheet Empty ---"],
+        ),
         (
             documents.powerpoint(),
             [
@@ -86,12 +90,12 @@ def archive(*names: str) -> bytes:
     ],
 )
 async def test_what_cannot_be_read_is_said_in_a_sentence(call: Call, data: bytes, reason: str) -> None:
-    with pytest.raises(FetchFailed, match=reason):
+    with pytest.raises(UnreadableDocument, match=reason):
         await fetched(call, data, "application/octet-stream")
 
 
 async def test_a_bomb_is_not_unpacked(call: Call) -> None:
-    with pytest.raises(FetchFailed, match="too large when unpacked"):
+    with pytest.raises(UnreadableDocument, match="too large when unpacked"):
         await fetched(call, bomb(), "application/zip")
 
 
@@ -102,7 +106,7 @@ async def test_a_document_that_is_too_large_is_not_read_in_part(call: Call, monk
 
 
 async def test_a_scan_is_said_to_be_one(call: Call) -> None:
-    assert "are pictures, such as scans" in (await fetched(call, documents.pdf(""), "application/pdf")).content
+    assert "is a picture, such as a scan" in (await fetched(call, documents.pdf(""), "application/pdf")).content
 
 
 @pytest.mark.skipif(not chromium_path(), reason="no Chromium is installed")

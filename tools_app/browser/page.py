@@ -12,10 +12,11 @@ from yarl import URL
 
 from tools_app.browser.chromium import Chromium
 from tools_app.browser.page_events import PageEvents
+from tools_app.documents.document import visible
 from tools_app.errors import AddressRefused, FetchFailed, PageLost, ToolError
 from tools_app.network import NetworkPolicy, check_url
 from tools_app.network.proxy.passage import Passage
-from tools_app.web.untrusted import enclose, visible
+from tools_app.web.untrusted import enclose
 
 ACTION_S = 8  # for a click and the like
 LOAD_S = 30  # for the page itself

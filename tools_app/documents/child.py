@@ -1,55 +1,53 @@
 """Reads a document, in a child process (`reader`): its formats are intricate, and its author may be hostile."""
 
-import zipfile
-from collections.abc import Iterator, Mapping
-from importlib import import_module
-from io import BytesIO
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tools_app.documents.unreadable import Unreadable
-
-_MOST = 2_000_000  # characters
-_MOST_UNPACKED = 500 * 1000**2  # bytes; an archive that holds more is a bomb
-_FORMATS = {  # a file that an archive of the format holds → who reads it; each needs libraries of its own
-    "word/document.xml": "text_document",
-    "xl/workbook.xml": "spreadsheet",
-    "ppt/presentation.xml": "presentation",
-}
+from tools_app.documents.document import Document, Unreadable, tidy
+from tools_app.documents.formats import open_document
 
 
-def answer(request: Mapping[str, Any], body: bytes) -> dict[str, str]:
-    """{"title", "text"}, or {"error"} with a sentence."""
+def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
+    """{"name", "part", "line", "room"} → {"kind", "unit", "title", "count", "parts"}, or {"error"} with a sentence."""
     try:
-        reader = import_module(f"tools_app.documents.{_format(body)}")
-        document = reader.open_document(BytesIO(body))
-        return {"title": document.title, "text": _joined(document.lines)}
+        document = open_document(body, request["name"])
+        return {
+            "kind": document.kind,
+            "unit": document.unit,
+            "title": document.title,
+            "count": len(document.parts),
+            "parts": _parts(document, request["part"], request["line"], request["room"]),
+        }
     except Unreadable as error:
         return {"error": str(error)}
 
 
-def _format(body: bytes) -> str:
-    if not body.startswith(b"PK"):
-        return "pdf"
-    try:
-        with zipfile.ZipFile(BytesIO(body)) as archive:
-            entries = archive.infolist()
-    except zipfile.BadZipFile as error:
-        raise Unreadable("It is damaged.") from error
-    if sum(entry.file_size for entry in entries) > _MOST_UNPACKED:
-        raise Unreadable("It is too large when unpacked.")
-    names = {entry.filename for entry in entries}
-    found = next((module for name, module in _FORMATS.items() if name in names), "")
-    if not found:
-        raise Unreadable("It is an archive, not a PDF, Word, Excel or PowerPoint document.")
-    return found
-
-
-def _joined(lines: Iterator[str]) -> str:
-    kept, size = [], 0
-    for line in lines:
-        kept.append(line)
-        size += len(line) + 1
-        if size > _MOST:
-            kept.append("[… the document goes on]")
+def _parts(document: Document, first: int, line: int, room: int) -> list[dict[str, Any]]:
+    """The parts from the `first` on, of that one the lines from `line` on: whole lines of `room` bytes together."""
+    parts: list[dict[str, Any]] = []
+    for number, part in enumerate(document.parts[first - 1 :], first):
+        begin = line if number == first else 1
+        kept: list[str] = []
+        whole = True
+        for position, words in enumerate(tidy(_unless_damaged(part.lines)), 1):
+            if position < begin:
+                continue
+            room -= len(words.encode()) + 1
+            if room < 0 and (kept or parts):
+                whole = False
+                break
+            kept.append(words)
+        parts.append({"number": number, "title": part.title, "line": begin, "lines": kept, "whole": whole})
+        if room < 0:
             break
-    return "\n".join(kept).strip()
+    return parts
+
+
+def _unless_damaged(lines: Iterable[str]) -> Iterator[str]:
+    """One damaged part makes the libraries raise anything; others may be whole."""
+    try:
+        yield from lines
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001  see above; it is said where the lines are missing
+        yield f"[What follows here cannot be read: {type(error).__name__}]"

@@ -1,36 +1,70 @@
-"""PDF, page by page."""
+"""PDF, page by page: its text, its notes, and what was entered into its forms."""
 
 from collections.abc import Iterator
-from typing import BinaryIO
+from io import BytesIO
 
-from pypdf import PdfReader
-from pypdf.errors import PyPdfError
+from pypdfium2 import PdfDocument, PdfiumError, PdfPage, raw  # type: ignore[import-untyped]
 
-from tools_app.documents.unreadable import Document, Unreadable
+from tools_app.documents.document import Document, Unreadable, pages_of
+
+_EDGE = 1568  # pixels of the longer edge: more is thrown away before a model sees it (llm_app/pictures.py)
+_NO_TEXT = "[This page has no text: it is a picture, such as a scan. Look at it as a picture.]"
 
 
-def open_document(file: BinaryIO) -> Document:
+def open_document(body: bytes) -> Document:
     """Raises Unreadable."""
+    pdf = _opened(body)
+    pages = [_lines(pdf, index) for index in range(len(pdf))]
+    return Document(kind="PDF", unit="page", title=pdf.get_metadata_value("Title"), parts=pages_of(pages, "page"))
+
+
+def picture(body: bytes, number: int) -> bytes:
+    """The page of this number as a PNG. Raises Unreadable."""
+    pdf = _opened(body)
+    if number > len(pdf):
+        raise Unreadable(f"There is no page {number}: it has {len(pdf)}.")
+    pdf.init_forms()  # or what was entered into fields is not drawn
+    page = pdf[number - 1]
+    drawn = page.render(scale=_EDGE / max(*page.get_size(), 1)).to_pil()
+    out = BytesIO()
+    drawn.save(out, "PNG")
+    return out.getvalue()
+
+
+def _opened(body: bytes) -> PdfDocument:
     try:
-        reader = PdfReader(file)
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise Unreadable("It is encrypted and needs a password.")
-        title = str(reader.metadata.title or "") if reader.metadata else ""
-        return Document(title=title, lines=_lines(reader))
-    except PyPdfError as error:
+        return PdfDocument(body)
+    except PdfiumError as error:
+        if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
+            raise Unreadable("It is encrypted and needs a password.") from error
         raise Unreadable("It is damaged, or no PDF that can be read here.") from error
 
 
-def _lines(reader: PdfReader) -> Iterator[str]:
-    number = len(reader.pages)
-    words = 0
-    for position, page in enumerate(reader.pages, 1):
-        yield f"--- page {position} of {number} ---"
-        try:
-            text = page.extract_text()
-        except Exception as error:  # noqa: BLE001  one damaged page makes the parser raise anything; others may be whole
-            text = f"[this page cannot be read: {type(error).__name__}]"
-        words += len(text.strip())
-        yield f"{text}\n"
-    if not words:
-        yield "[Its pages hold no text: they are pictures, such as scans.]"
+def _lines(pdf: PdfDocument, index: int) -> Iterator[str]:
+    page = pdf[index]
+    text = page.get_textpage().get_text_range()
+    yield text
+    notes = list(_notes(page))
+    yield from ["", *notes]
+    if not text.strip() and not notes:
+        yield _NO_TEXT
+
+
+def _notes(page: PdfPage) -> Iterator[str]:
+    """ISO 32000-1, 12.5 and 12.7: what annotations say, and the values of form fields."""
+    for index in range(raw.FPDFPage_GetAnnotCount(page)):
+        annotation = raw.FPDFPage_GetAnnot(page, index)
+        if raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET:
+            name, value = _string(annotation, b"T"), _string(annotation, b"V")
+            if value:
+                yield f"Field {name}: {value}"
+        elif words := _string(annotation, b"Contents"):
+            yield f"Note: {words}"
+        raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _string(annotation: object, key: bytes) -> str:
+    size = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)  # bytes of UTF-16LE, with a NUL at the end
+    buffer = (raw.FPDF_WCHAR * (size // 2))()
+    raw.FPDFAnnot_GetStringValue(annotation, key, buffer, size)
+    return bytes(buffer).decode("utf-16-le", errors="replace").rstrip("\0")

@@ -1,37 +1,56 @@
-"""PowerPoint (.pptx), slide by slide, with what the speaker notes say."""
+"""PowerPoint (.pptx), slide by slide: texts, tables, figures of charts, descriptions of pictures, speaker notes."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO
+from io import BytesIO
+from typing import Any
 
 import pptx
 
-from tools_app.documents.unreadable import Document, Unreadable, row
+from tools_app.documents.document import Document, Part, row
 
 
-def open_document(file: BinaryIO) -> Document:
-    """Raises Unreadable."""
-    try:
-        deck = pptx.Presentation(file)
-    except Exception as error:  # damaged parts make the library raise anything
-        raise Unreadable("It is damaged, or no PowerPoint presentation that can be read here.") from error
-    return Document(title=deck.core_properties.title or "", lines=_lines(deck))
+def open_document(body: bytes) -> Document:
+    deck = pptx.Presentation(BytesIO(body))
+    slides, number = deck.slides, len(deck.slides)
+    parts = [
+        Part(title=f"slide {position} of {number}{_hidden(slide)}", lines=_lines(slide))
+        for position, slide in enumerate(slides, 1)
+    ]
+    title = deck.core_properties.title or ""
+    return Document(kind="PowerPoint presentation", unit="slide", title=title, parts=parts)
 
 
-def _lines(deck: Any) -> Iterator[str]:
-    number = len(deck.slides)
-    for position, slide in enumerate(deck.slides, 1):
-        yield f"--- slide {position} of {number} ---"
-        yield from _texts(slide.shapes)
-        if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame.text.strip()):
-            yield f"Notes: {notes}"
-        yield ""
+def _hidden(slide: Any) -> str:
+    """ISO 29500-1, 19.3.1.38: a slide that is not shown."""
+    return " (hidden)" if slide.element.get("show") in ("0", "false") else ""
+
+
+def _lines(slide: Any) -> Iterator[str]:
+    yield from _texts(slide.shapes)
+    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) and notes.text.strip():
+        yield f"Notes: {notes.text}"
 
 
 def _texts(shapes: Iterable[Any]) -> Iterator[str]:
     for shape in shapes:
         if hasattr(shape, "shapes"):
             yield from _texts(shape.shapes)
-        elif shape.has_text_frame and shape.text_frame.text.strip():
+        elif shape.has_text_frame:
             yield shape.text_frame.text
-        elif getattr(shape, "has_table", False):
+        elif shape.has_table:
             yield from (row([cell.text for cell in cells.cells]) for cells in shape.table.rows)
+        elif shape.has_chart:
+            yield from _chart(shape.chart)
+        elif words := shape._element.xpath("string(.//p:cNvPr/@descr)"):
+            yield f"[picture: {words}]"
+
+
+def _chart(chart: Any) -> Iterator[str]:
+    """The figures that it shows: a row for each category, a column for each series."""
+    yield f"Chart: {chart.chart_title.text_frame.text}" if chart.has_title else "Chart:"
+    for plot in chart.plots:
+        series = list(plot.series)
+        yield row(["", *(each.name for each in series)])
+        for position, category in enumerate(plot.categories):
+            values = (each.values[position] if position < len(each.values) else None for each in series)
+            yield row([str(category), *("" if value is None else str(value) for value in values)])

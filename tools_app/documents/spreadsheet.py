@@ -1,32 +1,112 @@
-"""Excel (.xlsx): each sheet as a table; of a formula, the value that was last computed."""
+"""Excel (.xlsx): each sheet as a table with its row numbers and column letters, with headers, footers and comments.
 
+Of a formula, the value that was last computed; where none was (a program that computes nothing wrote it), the formula.
+"""
+
+import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from datetime import datetime, time
+from io import BytesIO
+from itertools import repeat
+from posixpath import join, normpath
+from typing import Any
+from zipfile import ZipFile
 
 import openpyxl  # type: ignore[import-untyped]
-from openpyxl import Workbook
+from openpyxl.utils import get_column_letter  # type: ignore[import-untyped]
 
-from tools_app.documents.unreadable import Document, Unreadable, row
+from tools_app.documents.document import Document, Part, row
+from tools_app.documents.xml import local, parse, part
 
-_MOST_COLUMNS = 100
-
-
-def open_document(file: BinaryIO) -> Document:
-    """Raises Unreadable."""
-    try:
-        workbook = openpyxl.load_workbook(file, read_only=True, data_only=True)
-    except Exception as error:  # damaged parts make the library raise anything
-        raise Unreadable("It is damaged, or no Excel workbook that can be read here.") from error
-    return Document(title=workbook.properties.title or "", lines=_lines(workbook))
+_FORMULA = re.compile(rb"<(\w+:)?f[\s>/]")
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_MARGINS = re.compile(rb"<(?:\w+:)?headerFooter.*?</(?:\w+:)?headerFooter>", re.DOTALL)
+_BARE = re.compile(rb"<(/?)\w+:")  # a fragment knows no prefix
+_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-F]{6}|K\d\d[+-]\d{3}|\d+|[A-Z])')  # fonts, colours, sizes and fields in them
 
 
-def _lines(workbook: Workbook) -> Iterator[str]:
-    for sheet in workbook.worksheets:
-        yield f"--- sheet {sheet.title} ---"
-        for values in sheet.iter_rows(values_only=True, max_col=_MOST_COLUMNS):
-            cells = ["" if value is None else str(value) for value in values]
-            while cells and not cells[-1]:
-                cells.pop()
-            if cells:
-                yield row(cells)
-        yield ""
+def open_document(body: bytes) -> Document:
+    values = openpyxl.load_workbook(BytesIO(body), read_only=True, data_only=True)
+    archive = ZipFile(BytesIO(body))
+    paths = _paths(archive)
+    formulas = None
+    if any(_FORMULA.search(archive.read(path)) for path in paths.values() if path in archive.namelist()):
+        formulas = openpyxl.load_workbook(BytesIO(body), read_only=True)
+    parts = []
+    for sheet in values.worksheets:
+        hidden = "" if sheet.sheet_state == "visible" else " (hidden)"
+        beside = formulas[sheet.title] if formulas else None
+        lines = _lines(sheet, beside, archive, paths.get(sheet.title, ""))
+        parts.append(Part(title=f"sheet {sheet.title}{hidden}", lines=lines))
+    return Document(kind="Excel workbook", unit="sheet", title=values.properties.title or "", parts=parts)
+
+
+def _lines(sheet: Any, formulas: Any, archive: ZipFile, path: str) -> Iterator[str]:
+    beside = _rows(formulas, values_only=False) if formulas else repeat(())
+    widest = 0
+    for number, (values, cells) in enumerate(zip(_rows(sheet, values_only=True), beside, strict=False), 1):
+        shown = [_shown(value) for value in values]
+        for place, cell in enumerate(cells[: len(shown)]):
+            shown[place] = shown[place] or _formula(cell.value)
+        while shown and not shown[-1]:
+            shown.pop()
+        if len(shown) > widest:
+            widest = len(shown)
+            yield row(["", *map(get_column_letter, range(1, widest + 1))])
+        if shown:
+            yield row([str(number), *shown])
+    yield from _notes(archive, path)
+
+
+def _rows(sheet: Any, *, values_only: bool) -> Iterator[Any]:
+    sheet.reset_dimensions()  # what the file declares may be too small, and then cells would be left out
+    rows: Iterator[Any] = sheet.iter_rows(values_only=values_only)
+    return rows
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat(" ")
+    if isinstance(value, bool):
+        return str(value).upper()
+    return "" if value is None else str(value)
+
+
+def _formula(value: Any) -> str:
+    text = getattr(value, "text", value)  # of an array formula
+    return text if isinstance(text, str) and text.startswith("=") else ""
+
+
+def _paths(archive: ZipFile) -> dict[str, str]:
+    """Where each sheet lies in the archive."""
+    book, targets = part(archive, "xl/workbook.xml"), _targets(archive, "xl/workbook.xml")
+    sheets = [] if book is None else book.iter("{*}sheet")
+    return {sheet.get("name", ""): targets.get(sheet.get(_RELATION, ""), ("", ""))[1] for sheet in sheets}
+
+
+def _targets(archive: ZipFile, path: str) -> dict[str, tuple[str, str]]:
+    """ISO 29500-2, 6.5: type and path of what a part refers to, by the id of the relationship."""
+    folder, _, name = path.rpartition("/")
+    relations = part(archive, f"{folder}/_rels/{name}.rels")
+    return {
+        each.get("Id", ""): (
+            each.get("Type", "").rpartition("/")[2],
+            normpath(join("/", folder, each.get("Target", ""))).lstrip("/"),
+        )
+        for each in (relations if relations is not None else [])
+    }
+
+
+def _notes(archive: ZipFile, path: str) -> Iterator[str]:
+    """What is beside the cells: headers and footers (ISO 29500-1, 18.3.1.46), comments and their threads (18.7)."""
+    if path not in archive.namelist():
+        return
+    if found := _MARGINS.search(archive.read(path)):
+        for margin in parse(_BARE.sub(rb"<\1", found[0])):
+            if words := _CODE.sub(" ", margin.text or "").strip():
+                yield f"{local(margin)[-6:].capitalize()}: {words}"
+    for kind, target in _targets(archive, path).values():
+        comments = part(archive, target) if kind in ("comments", "threadedComment") else None
+        for comment in comments.iter("{*}comment", "{*}threadedComment") if comments is not None else ():
+            words = " ".join("".join(comment.itertext("{*}t", "{*}text")).split())
+            yield f"Comment on {comment.get('ref')}: {words}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Literal
 
-from tools_app.web.untrusted import visible
+from tools_app.documents.document import visible
 
 SearchType = Literal["info", "news", "research", "api", "data", "image", "tool"]
 Part = Literal["type", "site"]

@@ -10,12 +10,13 @@ from pydantic import Field
 
 from tools_app.browser.program import chromium_path
 from tools_app.contract import Arguments, Danger, ReaderService, Target, ToolContext, ToolResult, tool
+from tools_app.documents.document import visible
 from tools_app.errors import ToolError
 from tools_app.network import Fetched, NetworkPolicy
 from tools_app.network.fetch import fetch
 from tools_app.sandbox import Started
 from tools_app.web.reader import Page, extract_page, read_by_service, read_page, within
-from tools_app.web.untrusted import enclose, visible
+from tools_app.web.untrusted import enclose
 
 _TIMEOUT_S = 30
 _MAX_BYTES = 2 * 1024**2  # of a page

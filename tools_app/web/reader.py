@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
+from tools_app.child_process.parent import NoAnswer, answer_of
 from tools_app.contract import ReaderService
+from tools_app.documents.document import visible
+from tools_app.documents.reader import as_text, has_signature, read_document
 from tools_app.errors import FetchFailed
 from tools_app.network import Fetched, NetworkPolicy, parse_url
 from tools_app.network.fetch import fetch
-from tools_app.web.untrusted import visible
 
 _HTML = ("text/html", "application/xhtml+xml")
 _TEXT = re.compile(r"text/.+|[a-z]+/(.+\+)?(json|xml|yaml|x-yaml|x-ndjson|javascript|x-javascript|toml|sql|csv)")
@@ -34,10 +35,9 @@ _MEANT = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr":
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _FLAW = "\ufffd"
 _FEW = 0.25  # of the characters beyond ASCII: a wrong charset spoils nearly all of them, a fault of the page some
-_HEAD = 1024  # bytes; PDF readers allow other bytes before the signature
 _NOT = ("text/", "application/java-archive", "application/vnd.android")
 
-_LIMITS = ChildLimits(wall_s=60, cpu_s=30)
+_MAX_DOCUMENT = 2_000_000  # bytes of its text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +64,6 @@ async def read_page(fetched: Fetched) -> Page:
     if kind.endswith("json"):
         text = await asyncio.to_thread(_indented, text)
     return Page(title="", text=visible(text))
-
-
-async def _document(fetched: Fetched) -> Page:
-    if fetched.truncated:
-        raise FetchFailed(f"The document {fetched.url} is larger than {len(fetched.body) // 1024**2} MB.")
-    title, text = await read_document(fetched.body, fetched.url)
-    return Page(title=visible(title), text=visible(text))
 
 
 def within(fetched: Fetched, most: int) -> Fetched:
@@ -149,25 +142,17 @@ async def extract_page(html: str, url: str) -> dict[str, str]:
         raise FetchFailed(f"The page at {url} is too large or too complex to be read.") from error
 
 
-_PDF, _ZIP = b"%PDF-", b"PK\x03\x04"
-
-
 def is_document(body: bytes, content_type: str) -> bool:
     """Whether it may be one: an archive that holds no document is found out when it is read."""
-    if _PDF in body[:_HEAD]:
-        return True
-    return body.startswith(_ZIP) and not content_type.startswith(_NOT)
+    return has_signature(body) and not (body.startswith(b"PK") and content_type.startswith(_NOT))
 
 
-async def read_document(body: bytes, name: str) -> tuple[str, str]:
-    """Title and text, with a mark before each page, slide or sheet. Raises FetchFailed; `name` is for its sentence."""
-    try:
-        answer = await answer_of("tools_app.documents.child", {}, body, limits=_LIMITS)
-    except NoAnswer as error:
-        raise FetchFailed(f"The document {name} is too large or too complex to be read.") from error
-    if "error" in answer:
-        raise FetchFailed(f"The document {name} cannot be read. {answer['error']}")
-    return answer["title"], answer["text"]
+async def _document(fetched: Fetched) -> Page:
+    """With a mark before each page, slide or sheet. Raises FetchFailed and UnreadableDocument."""
+    if fetched.truncated:
+        raise FetchFailed(f"The document {fetched.url} is larger than {len(fetched.body) // 1024**2} MB.")
+    document = await read_document(fetched.body, fetched.url, room=_MAX_DOCUMENT)
+    return Page(title=document.title, text=as_text(document))
 
 
 async def read_by_service(service: ReaderService, url: str, policy: NetworkPolicy) -> Page:

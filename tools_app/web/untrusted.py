@@ -1,16 +1,9 @@
-"""Untrusted text from the web: without invisible characters, and marked as data between tags that it cannot forge."""
+"""Untrusted text from the web, marked as data between tags that it cannot forge."""
 
 import re
 
 PAGE, RESULTS = "web_page", "search_results"
 _TAG = re.compile(rf"<(?=\s*/?\s*({PAGE}|{RESULTS}))", re.IGNORECASE)
-
-# What readers do not see or databases do not store: control characters, lone surrogates, and invisible characters that
-# can carry hidden words (zero-width, direction marks, tags).
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
 
 
 def enclose(url: str, text: str) -> str:
@@ -26,8 +19,3 @@ def enclose_results(text: str) -> str:
 
 def _without_tags(text: str) -> str:
     return _TAG.sub("&lt;", text)
-
-
-def visible(text: str) -> str:
-    """The text without what is invisible in it, its lines ending in a line feed."""
-    return _INVISIBLE.sub("", text.replace("\r\n", "\n"))

@@ -1,0 +1,168 @@
+"""The reader of documents: each format by page, sheet or slide, with all that is beside the text."""
+
+import json
+from io import BytesIO
+
+import pytest
+from pypdf import PdfReader, PdfWriter
+from pypdf.annotations import Text
+
+from tests.tools_app import documents
+from tools_app.documents.child import answer
+from tools_app.documents.reader import read_document
+
+
+def parts(data: bytes, name: str = "", **request: int) -> dict[str, str]:
+    """What the child says: the text of each part by its title."""
+    said = answer({"name": name, "part": 1, "line": 1, "room": 100_000} | request, data)
+    assert "error" not in said, said
+    return {part["title"]: "\n".join(part["lines"]) for part in said["parts"]}
+
+
+def refusal(data: bytes, name: str = "") -> str:
+    return str(answer({"name": name, "part": 1, "line": 1, "room": 100_000}, data)["error"])
+
+
+def test_word() -> None:
+    assert parts(documents.report()) == {
+        "page 1 of 2": "Header: Bee Institute\nFooter: Confidential\n\nIn a content control\n\n## Findings\n\nBees fly",
+        "page 2 of 2": "- They rest[comment 0][^7] well\n\n| Inner |\n\n[comment 0]: Ada: At night?\n[^7]: Seen in 2025",
+    }
+
+
+def test_excel() -> None:
+    assert parts(documents.costs()) == {
+        "sheet Costs": "|  | A | B |\n| 1 | Day | Euro |\n| 3 | 2026-02-03 | 2.5 |\n| 4 | 2026-02-03 04:05:00 | TRUE |\n"
+        "| 5 |  | =SUM(B3:B4) |\nFooter: Draft\nComment on A3: Carnival",
+        "sheet Secret (hidden)": "",
+    }
+    assert "| 5 |  | 3.5 |" in parts(documents.computed())["sheet Costs"]
+
+
+def test_powerpoint() -> None:
+    assert parts(documents.slides()) == {
+        "slide 1 of 2": "Figures\n|  | Cell |\nChart:\n|  | Hives |\n| May | 3.0 |",
+        "slide 2 of 2 (hidden)": "",
+    }
+
+
+def test_pdf_with_a_note_and_a_page_that_is_damaged() -> None:
+    writer = PdfWriter(clone_from=PdfReader(BytesIO(documents.pdf("Bees fly", ""))))
+    writer.add_annotation(0, Text(rect=(1, 1, 9, 9), text="Do they?"))
+    out = BytesIO()
+    writer.write(out)
+    read = parts(out.getvalue())
+    assert read["page 1 of 2"] == "Bees fly\n\nNote: Do they?"
+    assert "such as a scan" in read["page 2 of 2"]
+
+
+def test_opendocument_text() -> None:
+    body = (
+        '<text:h text:outline-level="2">Bees</text:h><text:p>They<text:s text:c="2"/>fly<text:note><text:note-citation>1'
+        "</text:note-citation><text:note-body><text:p>High</text:p></text:note-body></text:note> far</text:p>"
+        "<text:soft-page-break/><text:list><text:list-item><text:p>rest</text:p></text:list-item></text:list>"
+        '<table:table><table:table-row><table:table-cell table:number-columns-repeated="2"><text:p>x</text:p>'
+        "</table:table-cell></table:table-row></table:table>"
+    )
+    styles = "<style:header><text:p>Institute</text:p></style:header>"
+    assert parts(documents.opendocument("text", body, styles)) == {
+        "page 1 of 2": "Header: Institute\n## Bees\n\nThey  fly[^1] far\n\n[^1]: High",
+        "page 2 of 2": "- rest\n| x | x |",
+    }
+
+
+def test_opendocument_spreadsheet_that_repeats_cells_without_end() -> None:
+    empty = '<table:table-row table:number-rows-repeated="1048574"><table:table-cell table:number-columns-repeated="16384"/></table:table-row>'
+    row = "<table:table-row><table:table-cell><text:p>Day</text:p></table:table-cell></table:table-row>"
+    assert parts(
+        documents.opendocument("spreadsheet", f'<table:table table:name="Costs">{empty}{row}</table:table>')
+    ) == {"sheet Costs": "| 1048575 | Day |"}
+
+
+def test_opendocument_presentation() -> None:
+    page = "<draw:page><draw:frame><text:p>{}</text:p></draw:frame><presentation:notes><text:p>Say</text:p></presentation:notes></draw:page>"
+    assert parts(documents.opendocument("presentation", page.format("One") + page.format("Two"))) == {
+        "slide 1 of 2": "One\n\nNotes: Say",
+        "slide 2 of 2": "Two\n\nNotes: Say",
+    }
+
+
+def test_epub() -> None:
+    assert parts(documents.book()) == {"chapter 1 of 2": "# One\n\nBees fly — high", "chapter 2 of 2": "They rest"}
+
+
+def test_mail_with_attachments() -> None:
+    read = parts(documents.mail(), "letter.eml")
+    assert read["message"] == "From: Zoë <zoe@example.org>\nSubject: Bees\n\nDear Ada"
+    assert read["attachment bees.pdf, page 1 of 1"] == "Bees fly"
+    assert read["attachment bee.png"].startswith("[image/png, 8 bytes: ")
+    assert read["attachment message/rfc822, message"] == "Subject: Inner\n\nEarlier words"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_tables_in_any_encoding(encoding: str) -> None:
+    data = 'Käse;"a\nb"\r\nBrot;2,5\r\n'.encode(encoding)
+    assert parts(data, "x.csv") == {"sheet 1 of 1": "| 1 | Käse | a b |\n| 2 | Brot | 2,5 |"}
+
+
+def test_notebook() -> None:
+    outputs = [
+        {"output_type": "stream", "text": ["3\n"]},
+        {"output_type": "display_data", "data": {"image/png": "iVBO", "text/plain": "<Figure>"}},
+        {"output_type": "error", "ename": "KeyError", "evalue": "'x'"},
+    ]
+    cells = [
+        {"cell_type": "markdown", "source": "# Bees"},
+        {"cell_type": "code", "source": ["1 +\n", "2"], "outputs": outputs},
+    ]
+    assert parts(json.dumps({"cells": cells}).encode(), "x.ipynb") == {
+        "cell 1 of 2": "# Bees",
+        "cell 2 of 2": "```\n1 +\n2\n```\nOutput:\n3\n\nOutput:\n<Figure>\n[picture: image/png]\nError: KeyError: 'x'",
+    }
+
+
+@pytest.mark.parametrize(
+    "html", ["<p>Käse".encode(), "<p>Käse".encode("cp1252"), '<meta charset="cp1251"><p>Сыр'.encode("cp1251")]
+)
+def test_html_in_any_encoding(html: bytes) -> None:
+    assert parts(html, "x.html")["page 1 of 1"] in ("Käse", "Сыр")
+
+
+async def test_an_answer_holds_whole_lines_in_its_room_from_any_place_on() -> None:
+    data = documents.pdf(*(f"page {number}" for number in range(5)))
+    document = await read_document(data, "x.pdf", part=2, room=13)
+    assert (document.kind, document.unit, document.count) == ("PDF", "page", 5)
+    assert [(part.number, part.line, part.lines, part.whole) for part in document.parts] == [
+        (2, 1, ["page 1"], True),
+        (3, 1, [], False),
+    ]
+    text = "\n".join(map(str, range(10)))
+    document = await read_document(json.dumps({"cells": [{"source": text}]}).encode(), "x.ipynb", line=4, room=4)
+    assert [(part.line, part.lines, part.whole) for part in document.parts] == [(4, ["3", "4"], False)]
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "reason"),
+    [
+        (documents.pdf("x", password="y"), "", "encrypted and needs a password"),
+        (documents.pdf("x")[:300], "", "damaged"),
+        (documents.report()[:3000], "", "damaged"),
+        (bytes.fromhex("d0cf11e0a1b11ae1") + "EncryptedPackage".encode("utf-16-le"), "", "encrypted"),
+        (bytes.fromhex("d0cf11e0a1b11ae1"), "", "before 2007"),
+        (documents.opendocument("text", "", manifest="<manifest:encryption-data/>"), "", "encrypted"),
+        (b"{}", "x.ipynb", "damaged"),
+        (b"[]", "x.ipynb", "damaged"),
+        (b"", "x.html", "damaged"),
+        (documents.archive({"word/document.xml": "0" * 11_000_000}), "", "damaged"),
+        (b"words", "x.txt", "no document"),
+    ],
+)
+def test_what_cannot_be_read_is_named_as_such(data: bytes, name: str, reason: str) -> None:
+    assert reason in refusal(data, name)
+
+
+def test_entities_are_not_resolved() -> None:
+    lol = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd"><!ENTITY b "%s">]>' % ("b" * 1000)
+    data = documents.opendocument("text", "<text:p>&a;&b;</text:p>")
+    data = documents._with(data, "content.xml", b"<office:document-content", lol.encode() + b"<office:document-content")
+    assert parts(data) == {"page 1 of 1": ""}

@@ -1,0 +1,55 @@
+"""EPUB, chapter by chapter: the documents of its spine, in their order (EPUB 3.3, 4 and 5)."""
+
+from collections.abc import Iterator
+from io import BytesIO
+from posixpath import dirname, join, normpath
+from urllib.parse import unquote
+from zipfile import ZipFile
+
+from lxml import etree
+
+from tools_app.documents import html, xml
+from tools_app.documents.document import Document, Part, Unreadable
+
+
+def open_document(body: bytes) -> Document:
+    """Raises Unreadable."""
+    archive = ZipFile(BytesIO(body))
+    container = xml.part(archive, "META-INF/container.xml")
+    root = container.find(".//{*}rootfile") if container is not None else None
+    path = root.get("full-path", "") if root is not None else ""
+    package = xml.part(archive, path)
+    if package is None:
+        raise Unreadable("It is damaged: it does not say what it holds.")
+    chapters = [normpath(join(dirname(path), name)) for name in _spine(package)]
+    if _encrypted(archive) & set(chapters):
+        raise Unreadable("It is encrypted (DRM).")
+    parts = [
+        Part(title=f"chapter {number} of {len(chapters)}", lines=_lines(archive, chapter))
+        for number, chapter in enumerate(chapters, 1)
+    ]
+    title = "".join(package.xpath("string(.//*[local-name()='title'])"))
+    return Document(kind="EPUB book", unit="chapter", title=title, parts=parts)
+
+
+def _spine(package: xml.Element) -> list[str]:
+    named = {item.get("id"): unquote(item.get("href", "")) for item in package.iterfind(".//{*}manifest/{*}item")}
+    references = (each.get("idref") for each in package.iterfind(".//{*}spine/{*}itemref"))
+    return [named[each] for each in references if each in named]
+
+
+def _encrypted(archive: ZipFile) -> set[str]:
+    """What META-INF/encryption.xml names; fonts stand there, too, in books that anybody may read (4.2.6.3.2)."""
+    encryption = xml.part(archive, "META-INF/encryption.xml")
+    references = encryption.iter("{*}CipherReference") if encryption is not None else ()
+    return {unquote(each.get("URI", "")) for each in references}
+
+
+def _lines(archive: ZipFile, name: str) -> Iterator[str]:
+    if name not in archive.namelist():
+        yield "[This chapter is missing.]"
+        return
+    try:
+        yield html.outline(html.parsed(archive.read(name))[1])
+    except etree.ParserError:  # nothing in it
+        return

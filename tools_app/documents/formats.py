@@ -1,0 +1,99 @@
+"""Which format a document has: by its signature, or, for what is text, by the end of its name."""
+
+import zipfile
+from collections.abc import Collection
+from dataclasses import dataclass
+from importlib import import_module
+from io import BytesIO
+from pathlib import PurePosixPath
+
+from tools_app.documents.document import Document, Unreadable
+
+HEAD = 1024  # bytes; PDF readers allow others before the signature
+CFB = bytes.fromhex("d0cf11e0a1b11ae1")  # [MS-CFB] 2.2: Office 97–2003, and encrypted Office files ([MS-OFFCRYPTO] 2.3)
+_MOST_UNPACKED = 500 * 1000**2  # bytes; an archive that holds more is a bomb
+_LARGE, _DENSE = 10 * 1000**2, 200  # an entry over so many bytes, packed to less than a 200th, is one as well
+_OLD = "It is an Office file of before 2007 (.doc, .xls, .ppt). Save it as .docx, .xlsx or .pptx."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """`module` reads it; it may need a library of its own, and is imported when it is needed."""
+
+    kind: str
+    module: str
+
+
+_PDF = Format(kind="PDF", module="pdf")
+_BY_ENTRY = {  # ISO 29500-2: the parts of an Office file lie in a folder of their application
+    "word/": Format(kind="Word document", module="text_document"),
+    "xl/": Format(kind="Excel workbook", module="spreadsheet"),
+    "ppt/": Format(kind="PowerPoint presentation", module="presentation"),
+}
+_BY_MIMETYPE = {  # OpenDocument 1.3 part 2, 3.3 and EPUB 3.3, 4.2.6.2: the first entry, `mimetype`, says what it is
+    b"application/vnd.oasis.opendocument.": Format(kind="OpenDocument file", module="opendocument"),
+    b"application/epub+zip": Format(kind="EPUB book", module="epub"),
+}
+BY_SUFFIX = {
+    ".html": Format(kind="HTML page", module="html"),
+    ".htm": Format(kind="HTML page", module="html"),
+    ".xhtml": Format(kind="HTML page", module="html"),
+    ".eml": Format(kind="e-mail", module="mail"),
+    ".csv": Format(kind="table", module="table"),
+    ".tsv": Format(kind="table", module="table"),
+    ".ipynb": Format(kind="notebook", module="notebook"),
+}
+
+
+def open_document(body: bytes, name: str) -> Document:
+    """Raises Unreadable."""
+    found = _format_of(body, name)
+    try:
+        opened: Document = import_module(f"tools_app.documents.{found.module}").open_document(body)
+    except (Unreadable, MemoryError):
+        raise
+    except Exception as error:  # damaged parts make the libraries raise anything
+        raise Unreadable(f"It is damaged, or no {found.kind} that can be read here.") from error
+    return opened
+
+
+def _format_of(body: bytes, name: str) -> Format:
+    if b"%PDF-" in body[:HEAD]:
+        return _PDF
+    if body.startswith(b"PK"):
+        return _in_archive(body)
+    if body.startswith(CFB):
+        encrypted = "EncryptedPackage".encode("utf-16-le") in body
+        raise Unreadable("It is encrypted and needs a password." if encrypted else _OLD)
+    if found := BY_SUFFIX.get(PurePosixPath(name).suffix.lower()):
+        return found
+    raise Unreadable("It is no document of a format that is known here.")
+
+
+def _in_archive(body: bytes) -> Format:
+    try:
+        with zipfile.ZipFile(BytesIO(body)) as archive:
+            entries = archive.infolist()
+            _require_unpackable(entries)
+            names = {entry.filename for entry in entries}
+            mimetype = archive.read("mimetype") if "mimetype" in names else b""
+    except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+        raise Unreadable("It is damaged.") from error
+    found = next((each for begin, each in _BY_MIMETYPE.items() if mimetype.startswith(begin)), None)
+    found = found or next((each for folder, each in _BY_ENTRY.items() if _any_in(folder, names)), None)
+    if not found:
+        raise Unreadable("It is an archive, not a document. Unpack it with the shell.")
+    return found
+
+
+def _require_unpackable(entries: Collection[zipfile.ZipInfo]) -> None:
+    """Raises Unreadable. What an entry declares binds: zipfile never unpacks more of it."""
+    dense = any(entry.file_size > max(_LARGE, _DENSE * entry.compress_size) for entry in entries)
+    if dense or sum(entry.file_size for entry in entries) > _MOST_UNPACKED:
+        raise Unreadable("It is too large when unpacked.")
+    if any(entry.flag_bits & 1 for entry in entries):  # APPNOTE 4.4.4
+        raise Unreadable("It is encrypted and needs a password.")
+
+
+def _any_in(folder: str, names: Collection[str]) -> bool:
+    return any(name.startswith(folder) for name in names)

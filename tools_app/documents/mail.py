@@ -1,0 +1,64 @@
+"""An e-mail (.eml, RFC 5322 and MIME): its headers and words, then each attachment, read where it can be."""
+
+from collections.abc import Iterable, Iterator
+from email import policy
+from email.message import EmailMessage, MIMEPart
+from email.parser import BytesParser
+
+from lxml import etree
+
+from tools_app.documents import formats, html
+from tools_app.documents.document import Document, Part, Unreadable
+
+_HEADERS = ("From", "To", "Cc", "Date", "Subject")
+_MOST_ATTACHMENTS = 50
+_DEEPEST = 3  # e-mails in e-mails
+
+
+def open_document(body: bytes) -> Document:
+    return _document(BytesParser(EmailMessage, policy=policy.default).parsebytes(body), 0)
+
+
+def _document(mail: EmailMessage, depth: int) -> Document:
+    attached = list(mail.iter_attachments()) if mail.is_multipart() else []
+    parts = [Part(title="message", lines=_lines(mail))]
+    for attachment in attached[:_MOST_ATTACHMENTS]:
+        parts += _attachment(attachment, depth)
+    if more := len(attached) - _MOST_ATTACHMENTS:
+        parts += [Part(title="attachments", lines=[f"[{more} more attachments are not shown]"])] * (more > 0)
+    return Document(kind="e-mail", unit="part", title=str(mail["Subject"] or ""), parts=parts)
+
+
+def _lines(mail: EmailMessage) -> Iterator[str]:
+    yield from (f"{name}: {mail[name]}" for name in _HEADERS if mail[name])
+    yield ""
+    body = mail.get_body(("plain", "html"))
+    if not body:
+        yield "[It has no text.]"
+    elif body.get_content_subtype() == "html":
+        yield _page(body)
+    else:
+        yield str(body.get_content())
+
+
+def _page(body: MIMEPart) -> str:
+    try:
+        return html.outline(html.parsed(str(body.get_content()).encode(errors="replace"))[1])
+    except etree.ParserError:
+        return "[It has no text.]"
+
+
+def _attachment(attachment: EmailMessage, depth: int) -> Iterable[Part]:
+    name = attachment.get_filename() or attachment.get_content_type()
+    content = attachment.get_content()
+    if isinstance(content, str):
+        return [Part(title=f"attachment {name}", lines=[content])]
+    if isinstance(content, EmailMessage):
+        inner = _document(content, depth + 1).parts if depth < _DEEPEST else []
+    else:
+        about = f"[{attachment.get_content_type()}, {len(content):,} bytes: %s]"
+        try:
+            inner = formats.open_document(content, "" if name.endswith(".eml") else name).parts
+        except Unreadable as error:
+            return [Part(title=f"attachment {name}", lines=[about % error])]
+    return [Part(title=f"attachment {name}, {part.title}", lines=part.lines) for part in inner]
