@@ -3,8 +3,7 @@
 import codecs
 import re
 from dataclasses import dataclass
-from io import BufferedReader, RawIOBase
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from tools_app.errors import ToolError
 
@@ -111,26 +110,3 @@ def sample_of(file: BinaryIO) -> bytes:
     sample = file.read(SAMPLE)
     file.seek(0)
     return sample
-
-
-def as_utf_8(file: BinaryIO, encoding: Encoding) -> BinaryIO:
-    """A stream of the same text in UTF-8 and without a mark; what cannot be decoded is replaced."""
-    file.seek(len(encoding.bom))
-    return file if encoding.codec == "utf-8" else BufferedReader(_Transcoded(file, encoding))
-
-
-class _Transcoded(RawIOBase):
-    def __init__(self, file: BinaryIO, encoding: Encoding) -> None:
-        self._file = file
-        self._decoder = codecs.getincrementaldecoder(encoding.codec)("replace")
-        self._left = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._left and (chunk := self._file.read(len(buffer))):
-            self._left = self._decoder.decode(chunk).encode(errors="replace")
-        size = min(len(self._left), len(buffer))
-        buffer[:size], self._left = self._left[:size], self._left[size:]
-        return size
