@@ -69,8 +69,9 @@ class LimitsSection(Section):
     no_tool_call_retries: CountOrNone = default_of(Limits, "no_tool_call_retries")
     tool_call_limit: Count | None = None
     stale_plan_after: Count = default_of(Limits, "stale_plan_after")
+    same_tool_after: Count = default_of(Limits, "same_tool_after")
     budget_reminder_percent: Annotated[Count, Field(le=100)] = default_of(Limits, "budget_reminder_percent")
-    result_tokens: Count = default_of(Limits, "result_tokens")
+    result_tokens: Count | None = None
     compact_at_percent: Annotated[Count, Field(ge=10, le=90)] = default_of(Limits, "compact_at_percent")
     tail_percent: Annotated[Count, Field(ge=1, le=40)] = default_of(Limits, "tail_percent")
     approval_hours: Count = default_of(Limits, "approval_hours")

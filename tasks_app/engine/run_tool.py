@@ -19,6 +19,7 @@ from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import ToolResult
 from tools_app.errors import ToolError
 from tools_app.hooks.base import Outcome
+from tools_app.shell.terminal import shown_by_terminal
 
 logger = logging.getLogger(__name__)
 
@@ -64,9 +65,8 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
     if opinion.refusal:
         words = f"[The tool ran. Its result is withheld by {opinion.words}]"
         by = {"withheld_by": opinion.refused_by}
-        return replace(result, content=words, status="blocked", images=(), metadata=by, summary="")
-    notes = [f"[{note}]" for note in opinion.notes]
-    return replace(result, content="\n".join([result.content, *notes])) if notes else result
+        return replace(result, content=words, status="blocked", images=(), metadata=by, summary="", notes=())
+    return replace(result, notes=[*result.notes, *(f"[{note}]" for note in opinion.notes)])
 
 
 def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> None:
@@ -92,11 +92,11 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
 def _drafts(context: TaskContext, cleared: ClearedCall, result: ToolResult, redactor: Redactor) -> list[Draft]:
     """The result as it is recorded, and what is said right after it."""
     call = cleared.open
-    content = within_budget(
-        redactor.redacted(result.content), context.workspace, call.call, context.settings.result_tokens
-    )
+    whole, most = redactor.redacted(result.content), context.settings.result_tokens
+    content = within_budget(result, whole, context.workspace, call.call, most)
     kept, faults = images.keep(context.workspace, result.images)
-    text = "\n".join([content, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
+    notes = [redactor.redacted(note) for note in result.notes]
+    text = "\n".join([content, *notes, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
     about: dict[str, Any] = {"stream": context.streamed.id} if context.streamed else {}
     about |= {**result.metadata, "summary": result.summary} if result.summary else result.metadata
     return [
@@ -113,5 +113,5 @@ def _also(context: TaskContext, changes: effects.Changes) -> None:
 
 def _cut_short(stream: LiveStream) -> str:
     """What a model needs to know of a tool that was ended: that it was, and how far it had come."""
-    output = stream.text("tool_output")[-2000:]
+    output = shown_by_terminal(stream.text("tool_output"))[-2000:]
     return "Interrupted by the user before it was done." + (f" Its output until then:\n{output}" if output else "")

@@ -9,6 +9,9 @@ from django.db.models import Q
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
+LARGE_WINDOW = 200_000  # tokens
+MOST_RESULT, LEAST_RESULT = 8_000, 1_000  # tokens of a tool's result; in a small window it is an eighth
+
 
 class Limits(models.Model):
     """One row. Without it, the defaults below hold."""
@@ -19,8 +22,10 @@ class Limits(models.Model):
     tool_loop_refusals = models.PositiveIntegerField(default=3, help_text="At this many refusals the task fails.")
     no_tool_call_retries = models.PositiveIntegerField(default=3, help_text="Reminders in a row before the task fails.")
     result_tokens = models.PositiveIntegerField(
-        default=2_500,
-        help_text="How much of a tool's result the model sees; a longer one is written to a file in full.",
+        null=True,
+        blank=True,
+        help_text="How much of a tool's result the model sees at once. Empty: by its window, a quarter of what the "
+        "newest turns may take up; 1,000 at 8,000, 4,800 at 128,000, 8,000 from 200,000 on.",
     )
     compact_at_percent = models.PositiveSmallIntegerField(
         default=80, help_text="How full the window may get before old turns are replaced by an outline."
@@ -40,6 +45,9 @@ class Limits(models.Model):
     )
     stale_plan_after = models.PositiveIntegerField(
         default=10, help_text="Replies that may leave an open plan unchanged before the agent is reminded of it."
+    )
+    same_tool_after = models.PositiveIntegerField(
+        default=20, help_text="Calls of one tool in a row, with other arguments each, before the agent is told."
     )
     budget_reminder_percent = models.PositiveSmallIntegerField(
         default=80, help_text="How much of a budget may be spent before the agent is told."
@@ -64,6 +72,14 @@ class Limits(models.Model):
     @classmethod
     def current(cls) -> "Limits":
         return cls.objects.filter(pk=1).first() or cls(pk=1)
+
+    def result_tokens_in(self, window: int) -> int:
+        """How much of a tool's result a model with this window sees at once; never over an eighth of the window."""
+        if self.result_tokens is not None:
+            return min(self.result_tokens, window // 8)
+        if window >= LARGE_WINDOW:
+            return MOST_RESULT
+        return max(min(MOST_RESULT, window * self.tail_percent // 400), min(LEAST_RESULT, window // 8))
 
 
 ALIVE_SECONDS = 20  # how long a process may be silent: four heartbeats

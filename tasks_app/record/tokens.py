@@ -1,13 +1,18 @@
 """How many tokens a text costs, before a provider has said so; and how a result is cut to a budget of them."""
 
+from contextlib import suppress
+
 from llm_app.types import ToolCall
 from tasks_app.models import ContextEntry
+from tools_app import paging
+from tools_app.contract import ToolResult
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace
 
 BYTES = 3  # of a token, in UTF-8
 PICTURE = 1_600  # tokens: what the largest that we send costs, at those who say so
 FRAME = 4  # tokens of a message beside its text
+_HINT = 300  # bytes that say where the rest of a result is
 
 
 def estimate(text: str) -> int:
@@ -26,20 +31,65 @@ def view_tokens(view: str) -> int:
     return FRAME + estimate(view)
 
 
-def within_budget(content: str, workspace: Workspace, call: ToolCall, budget: int) -> str:
-    """`content`, or what of it fits into `budget` tokens: two thirds head, one third tail."""
-    if estimate(content) <= budget:
+def within_budget(result: ToolResult, content: str, workspace: Workspace, call: ToolCall, budget: int) -> str:
+    """`content`, the redacted one of `result`, or as much of it as it says and `budget` tokens hold.
+
+    A page that the tool has made is not cut again, unless it is far from one.
+    """
+    if estimate(content) <= budget * (2 if result.cut == "none" else 1):
         return content or "(no output)"
-    data, room = content.encode(errors="replace"), budget * BYTES
-    head, tail = data[: room * 2 // 3].decode(errors="ignore"), data[-(room // 3) :].decode(errors="ignore")
-    lines = content.count("\n") + 1
-    return f"{head}\n[… cut: {lines:,} lines in all; {_kept(data, workspace, call)} …]\n{tail}"
+    room = max(budget * BYTES - _HINT, budget * BYTES // 2)
+    return (
+        _ends(content, room, workspace, call) if result.cut == "middle" else _beginning(content, room, workspace, call)
+    )
+
+
+def _beginning(content: str, room: int, workspace: Workspace, call: ToolCall) -> str:
+    """Its first lines, and how to read on."""
+    end = paging.end_of_page(content, 0, room)
+    return "\n".join([content[:end].removesuffix("\n"), f"[… {_rest(content, end, None, workspace, call)}]"])
+
+
+def _ends(content: str, room: int, workspace: Workspace, call: ToolCall) -> str:
+    """Two thirds from its beginning, a third from its end (whole lines of that), and the tool's own last line."""
+    output, _, own = content.rpartition("\n")
+    if paging.size(own) > _HINT:
+        output, own = content, ""
+    room -= paging.size(own)
+    end = paging.end_of_page(output, 0, room * 2 // 3)
+    tail = max(end, _last_lines(output, room // 3))
+    limit = output.count("\n", end, tail) + (output[tail - 1] != "\n")
+    rest = f"[… {_rest(output, end, limit, workspace, call)} …]"
+    return "\n".join(filter(None, [output[:end].removesuffix("\n"), rest, output[tail:], own]))
+
+
+def _last_lines(text: str, room: int) -> int:
+    """Where the last whole lines in so many bytes begin; the end of the text if not even one has room."""
+    tail = text.encode(errors="replace")[-room:].decode(errors="ignore")
+    return text.find("\n", len(text) - len(tail) - 1) + 1 or len(text)
+
+
+def _rest(whole: str, end: int, limit: int | None, workspace: Workspace, call: ToolCall) -> str:
+    """What is not shown from `end` on, so many lines if not all, and the call that shows it."""
+    lines, first = whole.count("\n") + 1, whole.count("\n", 0, end) + 1
+    last = lines if limit is None else first + limit - 1
+    hidden = f"lines {first:,} to {last:,} of {lines:,} are not shown"
+    try:
+        path = _kept(whole.encode(errors="replace"), workspace, call)
+    except ToolError as error:
+        return f"{hidden}, and could not be kept: {error}"
+    skip = end - whole.rfind("\n", 0, end) - 1
+    more = {"path": path, "offset": first, "skip": skip or None, "limit": limit}
+    return f"{hidden}. They are in {path}: {paging.next_call('file', action='read', **more)}"
 
 
 def _kept(data: bytes, workspace: Workspace, call: ToolCall) -> str:
+    """The file that holds it: one that is there already, where a command shows it. Raises ToolError."""
+    with suppress(ToolError):
+        for entry in workspace.entries(RESULTS):
+            path = f"{RESULTS}/{entry.name}"
+            if entry.kind == "file" and entry.size == len(data) and workspace.read_bytes(path) == data:
+                return path
     path = f"{RESULTS}/{call.id}.txt"
-    try:
-        workspace.write_bytes(path, data)
-    except ToolError as error:
-        return f"the rest could not be kept: {error}"
-    return f"the whole result is in the file {path}"
+    workspace.write_bytes(path, data)
+    return path

@@ -41,8 +41,8 @@ class StepSettings:
 
     @property
     def result_tokens(self) -> int:
-        """How much of a tool's result is shown: in a small window an eighth of it at most."""
-        return min(self.limits.result_tokens, self.window // 8)
+        """How much of a tool's result is shown: by the limits if they say so, else by the window."""
+        return self.limits.result_tokens_in(self.window)
 
     def loop_detector(self) -> LoopDetector:
         return LoopDetector(

@@ -2,14 +2,16 @@
 
 import os
 import re
+from dataclasses import replace
 
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app.contract import Danger, coerce, registry
+from tools_app.contract import Danger, ToolContext, coerce, registry
 from tools_app.contract.registry import compact_line
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files import Workspace
+from tools_app.tools.file import FileArguments
 
 
 async def test_it_writes_a_file_and_reads_it_back_numbered(call: Call) -> None:
@@ -26,16 +28,28 @@ async def test_it_reads_a_range_and_says_how_to_go_on(call: Call, workspace: Wor
         "    10\tline 10",
         "    11\tline 11",
         "    12\tline 12",
-        "(88 more lines; go on with offset 13)",
+        "[lines 10 to 12 of 100; the next one is offset=13]",
     ]
     last = await call("file", action="read", path="long.txt", offset="99")
     assert last.content == "    99\tline 99\n   100\tline 100"
 
 
-async def test_it_reads_2000_lines_unless_told_otherwise(call: Call, workspace: Workspace) -> None:
+async def test_a_page_holds_whole_lines_and_ends_with_the_call_for_the_next(
+    tool_context: ToolContext, call: Call, workspace: Workspace
+) -> None:
     workspace.write_bytes("long.txt", b"x\n" * 2500)
-    read = await call("file", action="read", path="long.txt")
-    assert read.content.splitlines()[-2:] == ["  2000\tx", "(500 more lines; go on with offset 2001)"]
+    read = registry.get("file").handler
+    first = (await read(FileArguments(action="read", path="long.txt"), replace(tool_context, page_bytes=1000))).content
+    *lines, words = first.splitlines()
+    assert lines == [f"{n:6}\tx" for n in range(1, len(lines) + 1)]
+    assert 800 < len(first) <= 1000
+    following = len(lines) + 1
+    hint = f'file(action="read", path="long.txt", offset={following})'
+    assert words == f"[lines 1 to {len(lines)} of 2,500. Next page: {hint}]"
+    asked = FileArguments(action="read", path="long.txt", offset=following, limit=300)
+    words = (await read(asked, replace(tool_context, page_bytes=1000))).content.splitlines()[-1]
+    left = 300 - int(words.split("offset=")[1].split(",")[0]) + following
+    assert words.endswith(f", limit={left})]"), "the rest of the range that was asked for"
 
 
 async def test_an_offset_behind_the_end_is_an_error_that_names_the_length(call: Call, workspace: Workspace) -> None:
@@ -49,20 +63,31 @@ async def test_an_empty_file_says_so(call: Call, workspace: Workspace) -> None:
     assert (await call("file", action="read", path="empty.txt")).content == "(empty file)"
 
 
-async def test_long_lines_are_cut_with_a_note_and_the_numbers_stay_right(call: Call, workspace: Workspace) -> None:
-    workspace.write_bytes("wide.txt", "é".encode() * 2000 + b"\n" + b"y" * 50_000 + b"\nend\n")
-    lines = (await call("file", action="read", path="wide.txt")).content.splitlines()
-    assert lines[0] == "     1\t" + "é" * 2000
-    assert lines[1] == "     2\t" + "y" * 2000 + "… (line cut: 50001 bytes)"
-    assert lines[2:] == ["     3\tend"]
+async def test_a_line_that_is_longer_than_a_page_goes_on_and_the_numbers_stay_right(
+    tool_context: ToolContext, workspace: Workspace
+) -> None:
+    wide = "words, " * 500
+    workspace.write_bytes("wide.txt", f"{'é' * 300}\r\n{wide}\nend\n".encode())
+    read, small = registry.get("file").handler, replace(tool_context, page_bytes=1000)
+    shown, arguments = "", {}
+    for _ in range(10):
+        page = (await read(FileArguments(action="read", path="wide.txt", **arguments), small)).content
+        lines, _, words = page.partition("\n[")
+        shown += lines + "\n"
+        if "Next page" not in words:
+            break
+        arguments = {name: int(number) for name, number in re.findall(r"(offset|skip)=(\d+)", words)}
+    assert words == "", page
+    assert shown.splitlines()[0] == "     1\t" + "é" * 300
+    assert "".join(line[7:] for line in shown.splitlines() if line.startswith("     2\t")) == wide
+    assert shown.splitlines()[-1] == "     3\tend"
 
 
-async def test_a_large_file_is_refused_as_a_whole_and_read_in_ranges(call: Call, workspace: Workspace) -> None:
+async def test_a_large_file_is_read_from_anywhere(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("large.log", b"0123456789\n" * 1_000_000)
-    with pytest.raises(ToolError, match=r"11\.0 MB.*offset and limit.*shell"):
-        await call("file", action="read", path="large.log")
     read = await call("file", action="read", path="large.log", offset=900_000, limit=1)
-    assert read.content.splitlines() == ["900000\t0123456789", "(100000+ more lines; go on with offset 900001)"]
+    words = "[lines 900,000 to 900,000 of 1,000,000; the next one is offset=900001]"
+    assert read.content.splitlines() == ["900000\t0123456789", words]
 
 
 @pytest.mark.parametrize(

@@ -164,21 +164,46 @@ async def test_what_the_server_keeps_is_searched_only_where_the_path_says_so(cal
     assert lines == ".results/call_1.txt\n1:.results/call_1.txt"
 
 
-async def test_both_show_200_matches_and_say_how_many_more(call: Call, workspace: Workspace) -> None:
-    fill(workspace, *(f"{n:03}.txt" for n in range(250)))
-    names = await found(call, pattern="*.txt")
-    assert names[0] == "249.txt"
-    assert names[200:] == ["(50 more matches are not shown; narrow the pattern or the path)"]
-    lines = (await call("match", action="grep", pattern="txt")).content.splitlines()
-    assert sum(line.startswith("1:") for line in lines) == 200
-    assert lines[-1] == names[-1]
+@pytest.mark.parametrize("action", ["glob", "grep"])
+async def test_matches_come_in_pages_each_once(
+    tool_context: ToolContext, workspace: Workspace, action: Literal["glob", "grep"]
+) -> None:
+    files = [f"größe {n:03}.txt" for n in range(100)]
+    fill(workspace, *files)
+    small = replace(tool_context, page_bytes=1_500)
+    seen, offset, pages = [], 1, 0
+    while offset:
+        pattern = "*0??.txt" if action == "glob" else "0..[.]txt"
+        arguments = match.MatchArguments(action=action, pattern=pattern, offset=offset)
+        content = (await registry.get("match").handler(arguments, small)).content
+        *lines, last = content.splitlines()
+        assert len(content.encode()) <= 1_500
+        hint = re.fullmatch(r"\[matches .* of 100[.] Next page: match[(].*, offset=(\d+)[)]\]", last)
+        seen += lines if hint else [*lines, last]
+        offset, pages = int(hint[1]) if hint else 0, pages + 1
+    assert pages > 1
+    if action == "glob":
+        assert seen == files[::-1]
+    else:
+        assert [line for line in seen if line.startswith("1:")] == [f"1:{name}" for name in files]
+
+
+async def test_the_hint_of_a_page_repeats_what_was_asked_for(tool_context: ToolContext, workspace: Workspace) -> None:
+    fill(workspace, *(f"src/{n:03}.py" for n in range(100)))
+    arguments = match.MatchArguments(
+        action="grep", pattern='src"?', path="src", glob="*.py", ignore_case=True, context=2
+    )
+    content = (await registry.get("match").handler(arguments, replace(tool_context, page_bytes=1_000))).content
+    assert content.rpartition("Next page: ")[2].startswith(
+        'match(action="grep", pattern="src\\"?", path="src", glob="*.py", ignore_case=true, context=2, offset='
+    )
 
 
 async def test_the_output_of_grep_is_bounded(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("wide.txt", (b"x" * 390 + b"\n") * 3000)
     content = (await call("match", action="grep", pattern="x", context=10)).content
-    assert len(content) < 60_000
-    assert "more matches are not shown" in content
+    assert len(content) <= 100_000
+    assert "of 3,000. Next page: match(" in content
 
 
 async def test_ignored_files_are_left_out_as_git_does(call: Call, workspace: Workspace, tmp_path: Path) -> None:

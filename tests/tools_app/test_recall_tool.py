@@ -34,9 +34,9 @@ async def test_a_long_one_comes_in_pages_that_lose_nothing(call: Call, number: i
         text, _, note = (await call("recall", number=number, offset=offset)).content.rpartition("\n[")
         pages.append(text)
         assert len(text.encode()) <= 6_000
-        if "Go on with offset" not in note:
+        if "Next page" not in note:
             break
-        offset = int(note.split("offset ")[1].removesuffix(".]"))
+        offset = int(note.split("offset=")[1].removesuffix(")]"))
     assert "".join(pages) == STORED[number]
     assert len(pages) > 1
 

@@ -79,10 +79,17 @@ class ToolResult:
     `summary` says in a line what came of it: it stays when the conversation keeps only an outline of the call, and it
     becomes the session's where the call ends the task. Without one, the beginning of `content` and the text of the
     result take its place.
+
+    `cut` says what is shown of more than `ToolContext.page_bytes`; the whole is then kept as a file. "end": the first
+    lines. "middle": the first and the last lines, the very last of which is the tool's own and not kept. "none": the
+    tool has made a page that fits, with the call that shows the next one (`tools_app.paging`). `notes` are said after
+    it in any case.
     """
 
     content: str
     status: Literal["succeeded", "failed", "blocked"] = "succeeded"  # blocked: withheld by a hook
+    cut: Literal["end", "middle", "none"] = "end"
+    notes: Sequence[str] = ()
     images: Sequence[str] = ()
     effects: Sequence[Effect] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -96,8 +103,8 @@ class ToolContext:
 
     `session` identifies the caller, for what outlives the call. `report` shows output while the tool runs, `started`
     records a new process group; both are called on the event loop. `output_schema` is that of the task's result.
-    `groups` are the names of tools by the group that they are loaded with. `page_bytes` is how much a tool that reads
-    page by page puts on one, so that with what is said beside it nothing of it is cut out.
+    `groups` are the names of tools by the group that they are loaded with. `page_bytes` is how much of a result the
+    model is shown, the tool's own words included.
     `secrets` are the values of the placeholders in the arguments, only for a tool that takes secrets.
     """
 
@@ -109,7 +116,7 @@ class ToolContext:
     plan: Sequence[PlanStep] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     output_schema: str = ""
-    page_bytes: int = 6_000
+    page_bytes: int = 14_400
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     ask_model: AskModel = no_model
     make_media: MakeMedia = no_maker

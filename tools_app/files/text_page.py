@@ -1,54 +1,103 @@
 """A page of a text file, with line numbers. It is read as a stream: a large file costs no more memory than a page."""
 
 import mimetypes
-from collections.abc import Iterator
-from itertools import chain, islice
-from typing import BinaryIO
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import BinaryIO, TextIO
 
 from tools_app.errors import ToolError
+from tools_app.paging import end_of_page, size
 
-LINES = 2000
-WIDTH = 2000  # characters of a line
-_CHUNK = 4 * WIDTH  # bytes; a character has at most four
 _HEAD = 8192  # bytes that tell text from binary
 _COUNTED = 100_000  # lines counted behind the page, so that a huge file does not keep us
 
 
-def page(file: BinaryIO, offset: int, limit: int, room: int) -> str:
-    """At most `limit` lines from line `offset` (1-based) on, as `cat -n` writes them, in `room` bytes, but one in any
-    case. Raises ToolError beyond the end.
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A line, from 1, and how many of its characters come before."""
+
+    line: int = 1
+    skip: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextPage:
+    """Lines as `cat -n` writes them, and where the next page begins; None at the end of the file.
+
+    `total` is how many lines the file has, as far as they were counted; `has_more`, that there are more than that.
     """
-    lines = _lines(file)
-    skipped = sum(1 for _ in islice(lines, offset - 1))
-    shown: list[str] = []
-    for line in islice(lines, limit):
-        numbered = f"{offset + len(shown):6}\t{line}"
-        room -= len(numbered.encode()) + 1
-        if room < 0 and shown:
-            lines = chain([line], lines)
+
+    lines: Sequence[str]
+    next: Place | None
+    total: int
+    has_more: bool
+
+
+def page(file: TextIO, begin: Place, limit: int | None, room: int) -> TextPage:
+    """Whole lines from `begin` on in `room` bytes, at most `limit`; of a longer line as much as has room.
+
+    `file` must not translate line ends. Raises ToolError beyond the end.
+    """
+    pieces = _pieces(file, max(room, 1))
+    lines, last, stop = _Lines(limit, room), 0, None
+    for place, text in pieces:
+        last = place.line
+        if (rest := _behind(begin, place, text)) and (stop := lines.add(*rest)):
             break
-        shown.append(numbered)
-    if not shown and offset > 1:
-        raise ToolError(f"There is no line {offset}: the file has {skipped}.")
-    if more := sum(1 for _ in islice(lines, _COUNTED)):
-        several = f"{more}+" if more == _COUNTED else str(more)
-        shown.append(f"({several} more lines; go on with offset {offset + len(shown)})")
-    return "\n".join(shown) or "(empty file)"
+    if not lines.shown and begin.line > 1:
+        raise ToolError(f"There is no line {begin.line}: the file has {last}.")
+    counted = 0
+    for place, _ in islice(pieces, _COUNTED):
+        last, counted = place.line, counted + 1
+    return TextPage(lines=lines.shown, next=stop, total=last, has_more=counted == _COUNTED)
 
 
-def _lines(file: BinaryIO) -> Iterator[str]:
-    while chunk := file.readline(_CHUNK):
-        end, rest = chunk, 0
-        while not end.endswith(b"\n") and (end := file.readline(_CHUNK)):
-            rest += len(end)
-        yield _shown(chunk, rest)
+def _pieces(file: TextIO, most: int) -> Iterator[tuple[Place, str]]:
+    """Its lines, each with its place; one of more than `most` characters comes in several pieces."""
+    line, skip = 1, 0
+    while text := file.readline(most):
+        yield Place(line=line, skip=skip), text
+        line, skip = (line + 1, 0) if text.endswith("\n") else (line, skip + len(text))
 
 
-def _shown(chunk: bytes, rest: int) -> str:
-    line = readable(chunk).removesuffix("\n").removesuffix("\r")
-    if len(line) <= WIDTH and not rest:
-        return line
-    return f"{line[:WIDTH]}… (line cut: {len(chunk) + rest} bytes)"
+def _behind(begin: Place, place: Place, text: str) -> tuple[Place, str] | None:
+    """What of the piece is not before `begin`."""
+    before = begin.skip - place.skip if place.line == begin.line else 0
+    if place.line < begin.line or (before > 0 and before >= len(text.removesuffix("\n"))):
+        return None
+    return (place, text) if before <= 0 else (replace(place, skip=begin.skip), text[before:])
+
+
+class _Lines:
+    """Collects numbered lines within a number of bytes."""
+
+    def __init__(self, limit: int | None, room: int) -> None:
+        self.shown: list[str] = []
+        self._limit, self._room = limit, room
+        self._line = 0
+
+    def add(self, place: Place, text: str) -> Place | None:
+        """Where the next page begins, if not all of it has room."""
+        is_new = place.line != self._line
+        if is_new and len(self.shown) == self._limit:
+            return place
+        text = text.removesuffix("\r\n").removesuffix("\n").replace("\0", "\ufffd")
+        room = self._room - (size(f"{place.line:6}\t") + 1 if is_new else 0)
+        fits = size(text) <= room
+        if not fits and is_new and self.shown:
+            return place
+        end = len(text) if fits else end_of_page(text, 0, room)
+        self._take(place.line, text[:end])
+        self._room = room - size(text[:end])
+        return None if fits else replace(place, skip=place.skip + end)
+
+    def _take(self, line: int, text: str) -> None:
+        if line == self._line:
+            self.shown[-1] += text
+        else:
+            self.shown.append(f"{line:6}\t{text}")
+            self._line = line
 
 
 def readable(data: bytes) -> str:

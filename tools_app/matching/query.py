@@ -9,6 +9,7 @@ from typing import Literal
 class Query:
     """`root` is the workspace, `names` lead to the folder (or the file) below it; `owner` is whom to search as.
 
+    The answer begins with the match number `offset` and holds at most `room` bytes, but one match in any case.
     After `seconds` the answer is what was found so far. After more than twice that time the process ends itself: the
     server may have died and left it with a pattern that never finishes.
     """
@@ -21,6 +22,8 @@ class Query:
     glob: str = ""
     ignore_case: bool = False
     context: int = 0
+    offset: int = 1
+    room: int = 10_000
     seconds: float = 15
 
 

@@ -1,6 +1,5 @@
 """The process that searches: a Query on stdin, an Answer on stdout."""
 
-import heapq
 import json
 import os
 import re
@@ -18,14 +17,12 @@ from tools_app.files.safe_open import in_words
 from tools_app.matching.patterns import path_pattern
 from tools_app.matching.query import Answer, Query
 from tools_app.matching.tree import FoundFile, Unsearchable, Unsearched, files
+from tools_app.paging import size
 
 MEMORY = 1024**3  # bytes
 
-ROOM = 50_000  # characters of all lines together
 WIDTH = 400  # characters of a line
 _BEFORE = 100  # of a long line, before the match
-
-SHOWN = 200  # matches
 
 
 def main() -> None:
@@ -56,45 +53,48 @@ def _answer(query: Query) -> Answer:
 
 
 class MatchingLines:
-    """Collects lines as `12:text` (a match) and `13-text` (context) under their file's name, and counts the rest."""
+    """Collects lines as `12:text` (a match) and `13-text` (context) under their file's name, and counts the rest.
 
-    def __init__(self, expression: re.Pattern[str], context: int, limit: int) -> None:
+    They begin with the match number `first` and take up at most `room` bytes, but one match is shown in any case.
+    """
+
+    def __init__(self, expression: re.Pattern[str], context: int, first: int, room: int) -> None:
         self.lines: list[str] = []
         self.shown = 0
         self.total = 0
-        self._expression = expression
-        self._context = context
-        self._limit = limit
-        self._room = ROOM
+        self._expression, self._context, self._first, self._room = expression, context, first, room
 
     def add(self, path: str, text: str) -> None:
         lines = text.removesuffix("\n").split("\n")
         hits = [number for number, line in enumerate(lines) if self._expression.search(line)]
+        wanted = hits[max(0, self._first - 1 - self.total) :] if self._room > 0 else []
         self.total += len(hits)
         end = 0
-        for hit in hits:
-            if self.shown >= self._limit or self._room <= 0:
+        for hit in wanted:
+            block, next_end = self._block(lines, hit, end)
+            if not self._put(block if end else [path, *block]):
                 return
-            if hit == hits[0]:
-                self._put(path)
-            end = self._show(lines, hit, end)
+            end = next_end
 
-    def _show(self, lines: Sequence[str], hit: int, end: int) -> int:
-        """Shows a match and the lines around it that are not shown yet; returns the line that comes next."""
+    def _block(self, lines: Sequence[str], hit: int, end: int) -> tuple[list[str], int]:
+        """A match and the lines around it that are not shown yet, and the line that comes next."""
         start = max(end, hit - self._context)
-        if self._context and 0 < end < start:
-            self._put("--")
+        block = ["--"] if self._context and 0 < end < start else []
         stop = min(hit + self._context + 1, len(lines))
         for number in range(start, stop):
             match = self._expression.search(lines[number])
             mark, place = (":", match.start()) if match else ("-", 0)
-            self._put(f"{number + 1}{mark}{_clipped(lines[number], place)}")
-        self.shown += 1
-        return max(end, stop)
+            block.append(f"{number + 1}{mark}{_clipped(lines[number], place)}")
+        return block, max(end, stop)
 
-    def _put(self, line: str) -> None:
-        self.lines.append(line)
-        self._room -= len(line)
+    def _put(self, block: Sequence[str]) -> bool:
+        """Whether it had room."""
+        self._room -= sum(size(line) + 1 for line in block)
+        if self._room < 0 and self.lines:
+            return False
+        self.lines += block
+        self.shown += 1
+        return True
 
 
 def _clipped(line: str, place: int) -> str:
@@ -114,20 +114,21 @@ def search(query: Query) -> Answer:
 
 
 def _glob(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
-    newest: list[tuple[float, str]] = []
-    total = 0
-    for found in _wanted(query, query.pattern, deadline, unsearched):
-        total += 1
-        heapq.heappush(newest, (found.modified(), found.path))
-        if len(newest) > SHOWN:
-            heapq.heappop(newest)
-    lines = [printable(path) for _, path in sorted(newest, reverse=True)]
-    return Answer(lines=lines, shown=len(lines), total=total)
+    wanted = _wanted(query, query.pattern, deadline, unsearched)
+    newest = sorted(((found.modified(), found.path) for found in wanted), reverse=True)
+    lines: list[str] = []
+    room = query.room
+    for _, path in newest[query.offset - 1 :]:
+        room -= size(printable(path)) + 1
+        if room < 0 and lines:
+            break
+        lines.append(printable(path))
+    return Answer(lines=lines, shown=len(lines), total=len(newest))
 
 
 def _grep(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
     expression = re.compile(query.pattern, re.IGNORECASE if query.ignore_case else 0)
-    matches = MatchingLines(expression, query.context, SHOWN)
+    matches = MatchingLines(expression, query.context, query.offset, query.room)
     for found in _wanted(query, query.glob, deadline, unsearched):
         try:
             if text := found.text():

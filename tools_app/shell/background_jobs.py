@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tools_app import held_resources
 from tools_app.errors import ToolError
 from tools_app.sandbox import Command, Outcome, Outlet, Sandbox, Started
+from tools_app.shell.terminal import shown_by_terminal
 
 IDLE_S = 1800.0  # without a call that uses a job of the session
 MOST = 4  # of one session
@@ -74,6 +75,7 @@ class Job:
         await asyncio.sleep(0)
         text, self._unread = self._unread, ""
         lost, self._lost = self._lost, 0
+        text = shown_by_terminal(text)
         return f"[… {lost} characters left out …]\n{text}" if lost else text
 
     def write(self, text: str) -> None:

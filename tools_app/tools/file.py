@@ -1,19 +1,21 @@
 """Reads and changes the files of the workspace."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Iterator
+from io import TextIOWrapper
+from typing import Literal, TextIO
 
 from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, tool
 from tools_app.editing import changes, patch
-from tools_app.errors import ToolError
-from tools_app.files import MAX_WHOLE, Workspace, in_units, picture_type, text_page
+from tools_app.files import Workspace, in_units, picture_type, text_page
+from tools_app.paging import next_call, size
 from tools_app.shell.secrets import with_secrets
 
 _REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
 _ENTRIES = 500  # of a folder
+_WORDS = 120  # bytes of what is said beside the call that reads on
 
 
 class FileArguments(Arguments):
@@ -38,12 +40,8 @@ class FileArguments(Arguments):
     new: str | None = Field(None, description="For edit: what takes its place; may be empty.")
     replace_all: bool = Field(False, description="For edit: replace every occurrence.")
     offset: int | None = Field(None, ge=1, description="For read: the first line, from 1.")
-    limit: int | None = Field(
-        None,
-        ge=1,
-        le=text_page.LINES,
-        description="For read: at most so many lines; a page ends earlier where they are long.",
-    )
+    skip: int | None = Field(None, ge=0, description="For read: characters of that line to leave out.")
+    limit: int | None = Field(None, ge=1, description="For read: at most so many lines, if they fit on a page.")
     to: str | None = Field(None, description="For move: the new path.")
 
     @model_validator(mode="after")
@@ -75,7 +73,7 @@ def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
     danger=Danger.SAFE,
     judge=judge,
     target=Target.ENGINE,
-    compact_template="file {action} {path}[ → {to}][ from line {offset}][, {limit} lines]",
+    compact_template="file {action} {path}[ → {to}][ from line {offset}][ and character {skip}][, {limit} lines]",
     takes_secrets=True,
 )
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
@@ -95,12 +93,35 @@ def _read(arguments: FileArguments, workspace: Workspace, page_bytes: int) -> To
         if text_page.is_binary(stream):
             kind = text_page.media_type(arguments.path)
             return ToolResult(content=f"{arguments.path} is binary ({kind}, {in_units(size)}): no text to show.")
-        if size > MAX_WHOLE and not arguments.offset:
-            raise ToolError(
-                f"{arguments.path} has {in_units(size)}. Read a range of it with offset and limit, or use the shell."
-            )
-        limit = arguments.limit or text_page.LINES
-        return ToolResult(content=text_page.page(stream, arguments.offset or 1, limit, page_bytes))
+        return _page(TextIOWrapper(stream, "utf-8", "replace", newline="\n"), arguments, page_bytes)
+
+
+def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResult:
+    """Whole lines, and the call that reads on."""
+    begin = text_page.Place(line=arguments.offset or 1, skip=arguments.skip or 0)
+    words = size(_next_page(arguments, arguments.limit, begin)) + _WORDS
+    page = text_page.page(stream, begin, arguments.limit, max(page_bytes - words, page_bytes // 2))
+    return ToolResult(content="\n".join([*page.lines, *_closing(arguments, page)]) or "(empty file)", cut="none")
+
+
+def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str]:
+    """Which lines are shown of how many, and how to read on; nothing at the end of the file."""
+    if page.next is None:
+        return
+    first = arguments.offset or 1
+    last = first + len(page.lines) - 1
+    shown = f"lines {first:,} to {last:,} of {'more than ' if page.has_more else ''}{page.total:,}"
+    if arguments.limit == len(page.lines) and not page.next.skip:
+        yield f"[{shown}; the next one is offset={page.next.line}]"
+        return
+    left = arguments.limit and arguments.limit - (page.next.line - first)
+    within = f"; line {last} goes on" if page.next.skip else ""
+    yield f"[{shown}{within}. Next page: {_next_page(arguments, left, page.next)}]"
+
+
+def _next_page(arguments: FileArguments, limit: int | None, begin: text_page.Place) -> str:
+    more = {"offset": begin.line, "skip": begin.skip or None, "limit": limit}
+    return next_call("file", action="read", path=arguments.path, **more)
 
 
 def _list(arguments: FileArguments, workspace: Workspace) -> ToolResult:

@@ -54,4 +54,4 @@ async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
     text = await running.read(0 if arguments.action == "kill" else arguments.wait_s)
     if running.has_ended:
         jobs.forget(context.session, arguments.number)
-    return ToolResult(content="\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}]"])))
+    return ToolResult(content="\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}]"])), cut="middle")

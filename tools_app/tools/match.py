@@ -16,9 +16,11 @@ from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResul
 from tools_app.errors import ToolError
 from tools_app.files.paths import parts
 from tools_app.matching.query import Answer, Query
+from tools_app.paging import next_call, size
 from tools_app.sandbox import Started, process_groups
 
 TIMEOUT_S = 20.0
+_WORDS = 400  # bytes of what is said beside a page
 _HOUSE = Path(__file__).resolve().parents[2]
 _START = "import sys; sys.path.append(sys.argv[1]); from tools_app.matching.worker import main; main()"
 # -I and -S: only the standard library and this project; nothing of the server's environment
@@ -39,6 +41,7 @@ class MatchArguments(Arguments):
     glob: str | None = Field(None, description="For grep: only files whose names match, such as *.py.")
     ignore_case: bool = Field(False, description="Upper and lower case are the same.")
     context: int | None = Field(None, ge=0, le=10, description="For grep: lines shown around each match.")
+    offset: int = Field(1, ge=1, description="The match to begin with, from 1.")
 
     @model_validator(mode="after")
     def _belong_together(self) -> "MatchArguments":
@@ -50,11 +53,11 @@ class MatchArguments(Arguments):
 @tool(
     name="match",
     description="""Searches the workspace: glob finds files, newest first; grep finds lines. What .gitignore files leave
-    out, and .results/, is searched only where `path` names it. At most 200 matches are shown.""",
+    out, and .results/, is searched only where `path` names it.""",
     arguments=MatchArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,
-    compact_template="match {action} {pattern}[ in {path}][, files {glob}]",
+    compact_template="match {action} {pattern}[ in {path}][, files {glob}][, from match {offset}]",
 )
 async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
     root = await asyncio.to_thread(context.workspace.make_root)
@@ -67,19 +70,31 @@ async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
         glob=arguments.glob or "",
         ignore_case=arguments.ignore_case,
         context=arguments.context or 0,
+        offset=arguments.offset,
+        room=max(context.page_bytes - size(_next_page(arguments, arguments.offset)) - _WORDS, context.page_bytes // 2),
     )
-    return ToolResult(content=_content(await search(query, context.started)))
+    return ToolResult(content=_content(arguments, await search(query, context.started)), cut="none")
 
 
-def _content(answer: Answer) -> str:
-    lines = list(answer.lines) or ["No match."]
-    if answer.total > answer.shown:
-        lines.append(f"({answer.total - answer.shown} more matches are not shown; narrow the pattern or the path)")
+def _content(arguments: MatchArguments, answer: Answer) -> str:
+    lines = [*answer.lines]
+    first, last = arguments.offset, arguments.offset + answer.shown - 1
+    if not lines:
+        lines.append(f"There are {answer.total:,} matches only." if answer.total else "No match.")
+    elif last < answer.total:
+        lines.append(
+            f"[matches {first:,} to {last:,} of {answer.total:,}. Next page: {_next_page(arguments, last + 1)}]"
+        )
     if answer.unsearched:
         lines.append(f"(not searched: {'; '.join(answer.unsearched)})")
     if not answer.complete:
         lines.append("(the search took too long and was ended early; there may be more: choose a smaller folder)")
     return "\n".join(lines)
+
+
+def _next_page(arguments: MatchArguments, offset: int) -> str:
+    given = arguments.model_dump(exclude_defaults=True, exclude_none=True)
+    return next_call("match", **(given | {"offset": offset}))
 
 
 async def search(query: Query, on_start: Callable[[Started], None]) -> Answer:

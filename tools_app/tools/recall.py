@@ -4,6 +4,9 @@ from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.errors import ToolError
+from tools_app.paging import end_of_page, next_call
+
+_WORDS = 120  # bytes of what is said beside a page
 
 
 class RecallArguments(Arguments):
@@ -23,16 +26,12 @@ class RecallArguments(Arguments):
 )
 async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult:
     stored = await context.stored_result(arguments.number)
-    begin, size = arguments.offset, len(stored)
-    if begin and begin >= size:
-        raise ToolError(f"It has {size:,} characters only.")
-    end = begin + _characters(stored[begin : begin + context.page_bytes], context.page_bytes)
-    if begin == 0 and end == size:
-        return ToolResult(content=stored)
-    more = f" Go on with offset {end}." if end < size else ""
-    return ToolResult(content=f"{stored[begin:end]}\n[characters {begin:,} to {end:,} of {size:,}.{more}]")
-
-
-def _characters(text: str, page: int) -> int:
-    """How many of them fit into a page of so many bytes."""
-    return len(text.encode(errors="replace")[:page].decode(errors="ignore"))
+    begin, total = arguments.offset, len(stored)
+    if begin and begin >= total:
+        raise ToolError(f"It has {total:,} characters only.")
+    end = end_of_page(stored, begin, context.page_bytes - _WORDS)
+    if begin == 0 and end == total:
+        return ToolResult(content=stored, cut="none")
+    more = f" Next page: {next_call('recall', number=arguments.number, offset=end)}" if end < total else ""
+    content = f"{stored[begin:end]}\n[characters {begin:,} to {end:,} of {total:,}.{more}]"
+    return ToolResult(content=content, cut="none")

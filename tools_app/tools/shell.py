@@ -14,6 +14,7 @@ from tools_app.sandbox import Command, Limits, Outcome, Outlet, outlet
 from tools_app.shell.background_jobs import Start, jobs
 from tools_app.shell.danger import judgement
 from tools_app.shell.secrets import as_variables
+from tools_app.shell.terminal import shown_by_terminal
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
@@ -83,18 +84,19 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
         jobs.forget(context.session, job.number)
         raise
     said = [text.rstrip("\n"), f"[{job.ending}; read it, write to it or kill it with the tool job]"]
-    return ToolResult(content="\n".join(filter(None, said)), metadata={"job": job.number})
+    return ToolResult(content="\n".join(filter(None, said)), cut="middle", metadata={"job": job.number})
 
 
 async def _run(command: Command, context: ToolContext) -> ToolResult:
     began = time.monotonic()
     outcome = await context.sandbox.run(command, on_output=context.report, on_start=context.started)
     seconds = time.monotonic() - began
-    ended = _ending(outcome, command.limits, seconds)
+    ended, output = _ending(outcome, command.limits, seconds), shown_by_terminal(outcome.output).rstrip("\n")
     return ToolResult(
-        content="\n".join(filter(None, [outcome.output.rstrip("\n"), f"[{ended}]"])),
+        content="\n".join(filter(None, [output, f"[{ended}]"])),
+        cut="middle",
         status="failed" if outcome.timed_out or outcome.out_of_memory or outcome.out_of_space else "succeeded",
-        summary=f"{ended}: …{outcome.output.strip()[-_LAST_WORDS:]}" if len(outcome.output) > _LAST_WORDS else "",
+        summary=f"{ended}: …{output.strip()[-_LAST_WORDS:]}" if len(output) > _LAST_WORDS else "",
         metadata={"exit_code": outcome.exit_code, "seconds": round(seconds, 3), "truncated": outcome.truncated},
     )
 

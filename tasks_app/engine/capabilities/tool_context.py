@@ -41,7 +41,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         plan=[PlanStep(**step) for step in task.plan],
         groups=settings.policy.on_demand,
         output_schema=task.output_schema,
-        page_bytes=settings.result_tokens * tokens.BYTES * 4 // 5,
+        page_bytes=settings.result_tokens * tokens.BYTES,
         ask_model=models.ask,
         make_media=models.make,
         secrets=_secrets(task, secrets, cleared.arguments) if cleared.definition.takes_secrets else {},

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from llm_app.call import Recipient
+from llm_app.models import LogicalModel
 from llm_app.redaction import Redactor, placeholder
 from llm_app.redaction.prompt import redacted_system, redacted_tools
 from llm_app.stored_prompt import tools_text
@@ -140,11 +141,12 @@ def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequ
     In a mode without a field for tools, their list is left out here.
     """
     versions = PromptSection.objects.in_force(agent)
+    name = agent.model.name if agent.model else ""
     policy = policy_for(person.pk, denied=agent.denied_tools, safe_only=agent.safe_only)
     inputs = replace(
         inputs_of(person, policy, ToolVisibility(skills=catalogue(person.pk)), sandbox(), agent),
         mode=mode,
-        result_bytes=Limits.current().result_tokens * tokens.BYTES,
+        result_bytes=Limits.current().result_tokens_in(LogicalModel.objects.window_of(name)) * tokens.BYTES,
         functions="(the tools, one a line)",
         own=tuple((name, version.text) for name, version in versions.items()),
     )

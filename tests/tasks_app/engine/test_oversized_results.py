@@ -1,4 +1,9 @@
-"""A result that is too long: the context keeps its ends, the workspace the whole."""
+"""A result that is too long: the context keeps a part of it, the workspace the whole."""
+
+import json
+import re
+
+import pytest
 
 from tasks_app.models import Limits
 from tasks_app.record.tokens import estimate
@@ -16,23 +21,60 @@ def read_of(run, text):
     return run.results()[0][1]
 
 
-def test_it_keeps_head_and_tail_and_names_the_file_with_the_whole(play):
+def followed(content):
+    """The arguments of the call that a result names."""
+    name, arguments = re.search(r"(\w+)\(((?:\w+=(?:\"[^\"]*\"|\d+)(?:, )?)+)\)", content).groups()
+    return call(name, **{key: json.loads(value) for key, value in re.findall(r'(\w+)=("[^"]*"|\d+)', arguments)})
+
+
+def test_a_command_keeps_head_and_tail_and_names_the_call_for_what_is_between(play):
     run = play(call("shell", command="cat long.txt"), result())
     content = read_of(run, LONG)
-    assert estimate(content) < 2_600
-    assert "line 0 of" in content
-    assert "line 1999 of" in content
-    name = content.split("in the file ")[1].split(" ")[0]
-    whole = (run.task.session.workspace_path / name).read_text()
-    assert "line 1000 of" in whole
-    assert "line 1000 of" not in content
+    assert estimate(content) <= 4_800
+    head, _, tail = content.partition("\n[… lines ")
+    assert LONG.startswith(head + "\n")
+    output, own = tail.partition("…]\n")[2].rsplit("\n", 1)
+    assert LONG.endswith(output + "\n")
+    assert own.startswith("[exit code 0, ")
+    asked = followed(content)["arguments"]
+    between = LONG[len(head) + 1 : -len(output) - 1].splitlines()
+    assert (asked["offset"], asked["limit"]) == (head.count("\n") + 2, len(between))
+    whole = (run.task.session.workspace_path / asked["path"]).read_text()
+    assert whole == LONG.removesuffix("\n")
+
+
+def test_a_command_that_prints_one_long_line_shows_its_beginning(play):
+    run = play(call("shell", command="tr -d '\\n' < long.txt"), result())
+    content = read_of(run, LONG)
+    line = LONG.replace("\n", "")
+    head = content.partition("\n[… lines 1 to 1 of 1 are not shown")[0]
+    assert line.startswith(head)
+    assert followed(content)["arguments"] | {"path": ""} == {
+        "action": "read", "path": "", "offset": 1, "skip": len(head), "limit": 1,
+    }  # fmt: skip
+
+
+def test_what_is_kept_already_is_not_kept_again_when_a_command_shows_it(play):
+    run = play(call("shell", command="cat long.txt"), call("shell", command="cat .results/*"), result())
+    read_of(run, LONG)
+    first, second, _ = (content for _, content in run.results())
+    assert followed(first) == followed(second)
+    assert len(list((run.task.session.workspace_path / ".results").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("window", "tokens"), [(4_000, 500), (8_000, 1_000), (32_000, 1_200), (128_000, 4_800), (200_000, 8_000)]
+)
+def test_the_budget_goes_by_the_window(window, tokens):
+    assert Limits().result_tokens_in(window) == tokens
+    assert Limits(result_tokens=2_500).result_tokens_in(window) == min(2_500, window // 8)
 
 
 def test_the_budget_is_a_setting_and_counts_bytes(play):
     Limits.objects.create(pk=1, result_tokens=100)
-    content = read_of(play(call("file", action="read", path="long.txt"), result()), "ü" * 1_000 + "end")
-    assert estimate(content) < 150
-    assert content.endswith("end")
+    content = read_of(play(call("shell", command="cat long.txt; echo; echo end"), result()), "ü" * 1_000)
+    assert estimate(content) < 200
+    assert "\n[exit code 0, " in content
 
 
 def test_a_full_workspace_loses_the_middle_and_says_so(play, monkeypatch):
@@ -44,7 +86,7 @@ def test_a_full_workspace_loses_the_middle_and_says_so(play, monkeypatch):
 
     monkeypatch.setattr(workspace.Workspace, "write_bytes", refuse)
     run = play(call("shell", command="cat long.txt"), result())
-    assert "the rest could not be kept: The workspace is full." in read_of(run, LONG)
+    assert "and could not be kept: The workspace is full." in read_of(run, LONG)
     assert run.task.state == "done"
 
 
@@ -52,7 +94,8 @@ def test_a_page_of_a_file_is_never_cut_in_its_middle_and_says_where_to_go_on(pla
     run = play(call("file", action="read", path="long.txt"), call("file", action="read", path="long.txt"), result())
     content = read_of(run, LONG)
     *lines, rest = content.splitlines()
-    assert "cut:" not in content
-    assert rest == f"({2_000 - len(lines)} more lines; go on with offset {len(lines) + 1})"
+    hint = f'file(action="read", path="long.txt", offset={len(lines) + 1})'
+    assert rest == f"[lines 1 to {len(lines)} of 2,000. Next page: {hint}]"
     assert lines == [f"{number + 1:6}\tline {number} of a long file with words" for number in range(len(lines))]
-    assert estimate(content) <= Limits.current().result_tokens
+    assert 4_700 < estimate(content) <= 4_800
+    assert not (run.task.session.workspace_path / ".results").exists()

@@ -66,7 +66,7 @@ def test_what_the_prompt_says_of_limits_is_what_holds(play):
     run = play(result())
     run.advance()
     prompt = Blob.objects.get(pk=LLMLog.objects.get(task_id=run.task.id).system_blob).content
-    assert f"over about {Limits.current().result_tokens * 3} bytes" in prompt
+    assert f"at most about {Limits.current().result_tokens_in(128_000) * 3} bytes" in prompt
     assert "none of the session has been used for half an hour" in prompt
     assert background_jobs.IDLE_S == 1800
     assert "background" in shell.ShellArguments.model_fields

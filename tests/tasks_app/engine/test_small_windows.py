@@ -87,16 +87,17 @@ def test_tools_that_few_tasks_need_are_loaded_by_group_and_then_there(play, smal
     assert fetched[0] == "failed", "it ran: no such server"
 
 
-def test_a_result_is_cut_to_an_eighth_of_the_window_and_a_page_of_a_file_is_not_cut(play, small):
+def test_a_page_of_a_result_takes_an_eighth_of_the_window(play, small):
     run = play(call("file", action="read", path="a.txt"), call("match", action="grep", pattern="num"), result())
     many = "".join(f"number {n} of many words and more\n" for n in range(2_000))
     workspace_of(run.task.session).write_bytes("a.txt", many.encode())
     assert run.advance().state == "done"
     page, found = run.results()[0][1], run.results()[1][1]
     assert tokens.estimate(page) <= WINDOW // 8
-    assert "cut:" not in page
-    assert "go on with offset" in page
-    assert "the whole result is in the file" in found
+    assert "Next page: file(" in page
+    assert "Next page: match(" in found
+    assert tokens.estimate(found) <= WINDOW // 8
+    assert not (run.task.session.workspace_path / ".results").exists()
 
 
 def test_a_window_of_4000_is_refused_with_a_sentence(play, small):
