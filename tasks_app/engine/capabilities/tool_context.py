@@ -27,6 +27,8 @@ from tools_app.network import NetworkPolicy
 from tools_app.notes import Note
 from tools_app.policy import Policy
 
+_NOTES = 800  # bytes: who approved, what a hook remarks
+
 
 def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
     settings, task, secrets = context.settings, context.task, context.secrets
@@ -41,7 +43,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         plan=[PlanStep(**step) for step in task.plan],
         groups=settings.policy.on_demand,
         output_schema=task.output_schema,
-        page_bytes=settings.result_tokens * tokens.BYTES,
+        page_bytes=_page_bytes(settings.result_tokens),
         ask_model=models.ask,
         make_media=models.make,
         secrets=_secrets(task, secrets, cleared.arguments) if cleared.definition.takes_secrets else {},
@@ -65,6 +67,11 @@ def _network(policy: Policy, definition: ToolDefinition) -> NetworkPolicy:
     only = policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
     goes_out = bool(only) or definition.target in (Target.NETWORK, Target.BROWSER)
     return NetworkPolicy(only=only, allow_internal=_allowed_addresses() if goes_out else frozenset())
+
+
+def _page_bytes(most: int) -> int:
+    """Of a result of so many tokens, less what the engine may say beside it."""
+    return max(most * tokens.BYTES - _NOTES, most * tokens.BYTES // 2)
 
 
 def _unheard(text: str) -> None:
