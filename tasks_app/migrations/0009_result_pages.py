@@ -17,7 +17,7 @@ def fixed(apps: Any, schema_editor: Any) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tasks_app", "0007_help_texts"),
+        ("tasks_app", "0008_agent_environments"),
     ]
 
     operations = [
