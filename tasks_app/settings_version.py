@@ -4,6 +4,7 @@ So a running task learns from one row whether anything that an administrator may
 and the triggers are made after each `migrate`, where they are missing.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -41,19 +42,22 @@ _TRIGGERS = {
 
 
 def install(using: str, **kwargs: Any) -> None:
-    """After `migrate`. A table that a migration has made anew has lost its triggers."""
+    """After `migrate`, also of another app alone: for the tables that there are.
+
+    A table that a migration has made anew has lost its triggers.
+    """
     database = connections[using]
     with database.cursor() as cursor:
         cursor.execute(_TABLE)
         cursor.execute(_FIRST)
         cursor.execute(_TRIGGERS[database.vendor])
         have = [table for (table,) in cursor.fetchall()]
-        for statement in _missing(database.vendor, have):
+        tables = {model._meta.db_table for model in WATCHED} & set(database.introspection.table_names(cursor))
+        for statement in _missing(database.vendor, sorted(tables), have):
             cursor.execute(statement)
 
 
-def _missing(vendor: str, have: list[str]) -> list[str]:
-    tables = [model._meta.db_table for model in WATCHED]
+def _missing(vendor: str, tables: Sequence[str], have: Sequence[str]) -> list[str]:
     if vendor == "postgresql":
         return [_FUNCTION, *(_ON_POSTGRES.format(table=table) for table in tables if table not in have)]
     events = ("insert", "update", "delete")

@@ -28,9 +28,14 @@ _ON_SQLITE = "SELECT rowid FROM memory_terms WHERE memory_terms MATCH %s"
 
 
 def install(using: str, **kwargs: Any) -> None:
-    """After `migrate`. A table that a migration has made anew has lost its triggers: all is read in again."""
+    """After `migrate`, also of another app alone, on an empty database.
+
+    A table that a migration has made anew has lost its triggers: all is read in again.
+    """
     database = connections[using]
     with database.cursor() as cursor:
+        if "memory_notes" not in database.introspection.table_names(cursor):
+            return
         if database.vendor == "postgresql":
             cursor.execute(_POSTGRES)
             return

@@ -64,6 +64,12 @@ def test_what_is_refused_is_there_with_its_reason(folder: Path) -> None:
     assert "cannot be read" in reasons["closed"]
 
 
+def test_a_name_may_be_as_long_as_the_format_allows() -> None:
+    assert parse_skill(text(name="a" * 64)).name == "a" * 64
+    with pytest.raises(BadSkill, match="at most 64"):
+        parse_skill(text(name="a" * 65))
+
+
 def test_of_an_archive_the_executable_files_are_known_too(tmp_path: Path) -> None:
     (tmp_path / "SKILL.md").write_text(text())
     (tmp_path / "fold.sh").write_text("x")

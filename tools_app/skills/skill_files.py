@@ -20,6 +20,7 @@ SHIPPED = Path(__file__).with_name("shipped")
 FILE = "SKILL.md"
 EXECUTABLE = 0o111  # of a file's mode
 LONGEST = 100_000  # characters of instructions
+LONGEST_NAME = 64  # the most that the format has, as for the usual description
 LONGEST_DESCRIPTION = 2048  # characters
 USUAL_DESCRIPTION = 1024  # the most that the format has: https://agentskills.io/specification
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -58,8 +59,8 @@ def parse_skill(text: str, files: Mapping[str, bytes] | None = None, executable:
         raise BadSkill(f"{FILE} begins with front matter: a line of three dashes, name and description, three dashes.")
     front = _front(match[1])
     name, description = (" ".join(str(front.get(key) or "").split()) for key in ("name", "description"))
-    if not _NAME.fullmatch(name) or len(name) > 60:
-        raise BadSkill("The name of a skill has small letters, digits and single hyphens, at most 60.")
+    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        raise BadSkill(f"The name of a skill has small letters, digits and single hyphens, at most {LONGEST_NAME}.")
     if not description or len(description) > LONGEST_DESCRIPTION:
         raise BadSkill(
             f"A skill has a description of at most {LONGEST_DESCRIPTION} characters: it says when to use it."

@@ -1,11 +1,15 @@
 """Whatever decides over a step raises the version of the settings, however it is changed; nothing else does."""
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import Group
 from django.db import connection
+from django.db.utils import ConnectionHandler
 
 from tasks_app import settings_version
 from tasks_app.models import Limits
+from tasks_app.text import full_text
 from tests import factories
 from tools_app.models import RolePolicy, ToolSetting
 
@@ -58,3 +62,17 @@ def test_each_watched_table_has_its_triggers_again_after_it_was_made_anew() -> N
     before = version()
     setting.save()
     assert version() > before
+
+
+@pytest.mark.parametrize("module", [settings_version, full_text])
+def test_where_another_app_alone_was_migrated_nothing_is_installed(module: Any, monkeypatch: Any) -> None:
+    empty = ConnectionHandler({"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}})
+    monkeypatch.setattr(module, "connections", empty)
+    module.install("default")
+    with empty["default"].cursor() as cursor:
+        cursor.execute("CREATE TABLE limits (id integer)")
+        cursor.execute("CREATE TABLE memory_notes (id integer, terms text)")
+        module.install("default")
+        cursor.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'")
+        assert cursor.fetchone() == (3,)
+    empty.close_all()
