@@ -124,13 +124,15 @@ class PromptSectionQuerySet(models.QuerySet["PromptSection"]):
 
 class PromptSection(models.Model):
     """One version. The newest of a section holds, from the next step of running tasks on; an empty one brings back
-    what ships. The text is taken as it is: nothing in it is a template.
+    what ships. The text is taken as it is: nothing in it is a template. That of `guardrails` is added to what ships.
     """
 
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="sections")
     section = models.CharField(max_length=20, choices=SECTIONS)
     text = models.TextField(
-        blank=True, max_length=20_000, help_text="Replaces the built-in text. Empty: the built-in text is used."
+        blank=True,
+        max_length=20_000,
+        help_text="Replaces the built-in text; the guardrails are added to it. Empty: the built-in text is used.",
     )
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -27,6 +27,7 @@ STABLE = (
 DYNAMIC = ("off_record", "skills", "tool_groups", "preferences", "available_secrets", "output_schema")
 BRIEF = frozenset((*STABLE, "tool_rules", "skills"))  # have a short form, for small windows
 _END_TAG = re.compile(r"<(\s*)/")
+ADDED_TO = frozenset(["guardrails"])  # an administrator's words come after those that ship, and replace none
 PROTOCOLS = {
     ToolMode.NATIVE: "tool_protocol",
     ToolMode.XML: "tool_protocol_xml",
@@ -81,6 +82,8 @@ def section(name: str, inputs: PromptInputs) -> str:
     if name == "tool_protocol":
         return _protocol(inputs, words)
     shipped = _shipped(name, inputs)
+    if words and name in ADDED_TO:
+        return f"{shipped.removesuffix(f'</{name}>')}{_kept_inside(words)}\n</{name}>"
     return f"<{name}>\n{words}\n</{name}>" if words and shipped else shipped
 
 
