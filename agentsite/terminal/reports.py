@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from tasks_app.models import ContextEntry, ContextType, Task, TaskState
-from tasks_app.record.entry_json import entry_json
+from tasks_app.record.entry_json import entry_json, plan_event
 from tasks_app.transcript.item import Item
 
 Say = Callable[[str], object]
@@ -76,6 +76,8 @@ class JsonLines:
             self._line("item.started", item=item)
             return
         self._line("item.completed", item=item)
+        if plan := plan_event(entry):
+            self._line("plan", **plan)
         if is_reply or entry.context_type == ContextType.TOOL_RESULT:
             self._line("iteration.completed")
 

@@ -27,7 +27,7 @@ from tasks_app.api.formats import AsItIs, BySeq, Seq
 from tasks_app.live.subscription import Event, Follower, SessionGone
 from tasks_app.models import ContextEntry, ContextType
 from tasks_app.record import redact_entries
-from tasks_app.record.entry_json import entry_json
+from tasks_app.record.entry_json import entry_json, plan_event
 
 QUIET_SECONDS = 15.0  # then a comment: proxies end connections that say nothing
 CHECK_SECONDS = 5.0  # how long a revoked token still hears; that the session is visible, the follower checks
@@ -101,8 +101,9 @@ class EventQuery(serializers.Serializer[Any]):
 
 
 class Events(APIView):
-    """Events: `entry` (its id is its seq), `delta`, `reset`, `state` and `inbox`; data is JSON.
+    """Events: `entry` (its id is its seq), `delta`, `reset`, `state`, `inbox` and `plan`; data is JSON.
 
+    `plan` follows the entry that changed the plan: `{task, steps, added, removed, changed: [{title, from, to}]}`.
     Only entries have an id, so that Last-Event-ID resumes with nothing missing. The stream stays open after done.
     """
 
@@ -155,6 +156,8 @@ async def _with_silences(events: AsyncGenerator[Event]) -> AsyncGenerator[Event 
 
 def _message(event: Event) -> bytes:
     if isinstance(event, ContextEntry):
-        return b"id: %d\nevent: entry\ndata: %s\n\n" % (event.seq, orjson.dumps(entry_json(event)))
+        appended = b"id: %d\nevent: entry\ndata: %s\n\n" % (event.seq, orjson.dumps(entry_json(event)))
+        plan = plan_event(event)
+        return appended + b"event: plan\ndata: %s\n\n" % orjson.dumps(plan) if plan else appended
     data = {name: value for name, value in event.items() if name != "type"}
     return b"event: %s\ndata: %s\n\n" % (event["type"].encode(), orjson.dumps(data))

@@ -1,18 +1,28 @@
 """Before each step: people's stops and messages first, then settings and limits, then the reminders that are due."""
 
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
 from django.utils import timezone
 
 from tasks_app import reminders
 from tasks_app.engine import step_settings, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.memory import search
-from tasks_app.models import FailureCode, InboxMessage, Mode, Session, Task, TaskState
-from tasks_app.record import tokens
+from tasks_app.models import ContextEntry, ContextType, FailureCode, InboxMessage, Mode, Session, Task, TaskState
+from tasks_app.record import Draft, tokens
 from tasks_app.reminders.before_step import Moment, due
-from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS
+from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS, ROOT_INSTRUCTIONS
 from tasks_app.run import LimitExceeded, Stopped, TaskContext
 from tasks_app.runtime import process
+from tools_app.errors import ToolError
+from tools_app.files import paths
 
+MOST_INSTRUCTIONS = 8  # files AGENTS.md that are told in one task
+MOST_WORDS = 50  # of a command, that may be paths
+_WORD = re.compile(r"[\w./@+~-]+")
+_PLAIN_PATH = re.compile(r"[\w./@+~ -]{1,200}")  # nothing that could leave the tags of a reminder
 TERMINAL_GONE = "The terminal that ran this task has ended."
 
 
@@ -29,6 +39,7 @@ def check(context: TaskContext) -> None:
         context.detector.forget()
     step_settings.refresh_all(context)
     _check_iterations(context)
+    _recall(context)
     _remind(context)
 
 
@@ -54,15 +65,34 @@ def _interjections(session: Session) -> list[InboxMessage]:
 def _begin(context: TaskContext) -> None:
     """Appends the date and the listing of the workspace, right after the message that starts the task."""
     step_settings.refresh(context)
-    instructions = search.text_file(context.workspace, "AGENTS.md", context.secrets.redactor)
-    remembered = search.recalled(context, context.workspace, instructions, context.interruption.unless_aborted)
-    longest = min(LONGEST_INSTRUCTIONS, context.settings.window // 8 * tokens.BYTES)
-    start = reminders.task_start(timezone.now(), context.workspace.listing(), instructions, remembered, longest)
+    instructions = search.text_file(context.workspace, ROOT_INSTRUCTIONS, context.secrets.redactor)
+    remembered = _remembered(context, instructions)
+    start = reminders.task_start(
+        timezone.now(), context.workspace.listing(), instructions, remembered, _longest_instructions(context)
+    )
     earlier = context.session.tasks.exclude(pk=context.task.pk).order_by("-created_at").values_list("shown_tools")
     shown = earlier.first()
     first_step, plan = workflow.beginning(context.task)
-    fields = {"state": TaskState.THINKING, "shown_tools": shown[0] if shown else [], **plan}
+    said = {ROOT_INSTRUCTIONS: 0} if instructions.strip() else {}
+    fields = {"state": TaskState.THINKING, "shown_tools": shown[0] if shown else [], "reminded": said, **plan}
     context.commit(start, *first_step, **fields)
+
+
+def _longest_instructions(context: TaskContext) -> int:
+    """Characters of one AGENTS.md."""
+    return min(LONGEST_INSTRUCTIONS, context.settings.window // 8 * tokens.BYTES)
+
+
+def _remembered(context: TaskContext, instructions: str) -> str:
+    """The notes for what people have just written, if they have."""
+    words, run = search.new_words(context.history.entries), context.interruption.unless_aborted
+    return search.recalled(context, context.workspace, words, instructions, run) if words else ""
+
+
+def _recall(context: TaskContext) -> None:
+    """Also for an interjection, and for the answer to a question."""
+    if remembered := _remembered(context, ""):
+        context.commit(reminders.recalled(remembered))
 
 
 def _check_iterations(context: TaskContext) -> None:
@@ -88,8 +118,38 @@ def _remind(context: TaskContext) -> None:
         standings=context.allowance.standings,
         has_made_all_calls=context.has_made_all_calls,
     )
-    if drafts := due(moment):
-        said = {draft.metadata.get("kind", "step"): task.iteration for draft in drafts}
+    if drafts := [*_instructions_met(context), *due(moment)]:
+        said = {draft.metadata.get("path") or draft.metadata.get("kind", "step"): task.iteration for draft in drafts}
         context.commit(*drafts, reminded=task.reminded | said, shown_tools=tools)
     elif tools != task.shown_tools:
         context.stage(shown_tools=tools)
+
+
+def _instructions_met(context: TaskContext) -> list[Draft]:
+    """The AGENTS.md of folders in which the newest call worked, each once a task: that of a cloned repository, too."""
+    told = {path for path in context.task.reminded if path.endswith(ROOT_INSTRUCTIONS)}
+    drafts: list[Draft] = []
+    for path in _instructions_above(context.history.entries):
+        if path not in told and len(told) + len(drafts) < MOST_INSTRUCTIONS:
+            text = search.text_file(context.workspace, path, context.secrets.redactor)
+            if text.strip():
+                drafts.append(reminders.folder_instructions(path, text, _longest_instructions(context)))
+    return drafts
+
+
+def _instructions_above(entries: Sequence[ContextEntry]) -> list[str]:
+    """Where an AGENTS.md would be for each path that the newest call names. One that the call itself names is known."""
+    newest = next((entry for entry in reversed(entries) if entry.context_type != ContextType.SYSTEM_REMINDER), None)
+    if newest is None or newest.context_type != ContextType.TOOL_RESULT:
+        return []
+    call = next(entry for entry in reversed(entries) if entry.call)
+    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    words = [str(arguments.get("path") or ""), *_WORD.findall(str(arguments.get("command") or ""))[:MOST_WORDS]]
+    found: dict[str, None] = {}
+    named = set()
+    for word in filter(_PLAIN_PATH.fullmatch, words):
+        with suppress(ToolError):
+            names = paths.parts(word)
+            named.add("/".join(names))
+            found |= dict.fromkeys("/".join([*names[:depth], ROOT_INSTRUCTIONS]) for depth in range(len(names) + 1))
+    return [path for path in found if path not in named]

@@ -13,6 +13,7 @@ from tasks_app.engine.hooks import consult
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import CallStatus, TaskState
 from tasks_app.record import Draft, images
+from tasks_app.record.entry_json import plan_change
 from tasks_app.record.tokens import within_budget
 from tasks_app.run import Aborted, TaskContext
 from tasks_app.runtime.cancellation import WorkAborted
@@ -76,6 +77,9 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     context.stage(rows=[call.log])
     redactor = context.secrets.refresh().redactor  # before anything is cut: a half of a secret is not found any more
     changes = effects.apply(result.effects, effects.Changes(task=context.task, call=call, redactor=redactor))
+    if "plan" in changes.fields:
+        plan = plan_change(context.task.plan, changes.fields["plan"])
+        result = replace(result, metadata={**result.metadata, "plan": plan})
     context.stage(
         *_drafts(context, cleared, result, redactor),
         *changes.drafts,

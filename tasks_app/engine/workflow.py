@@ -1,9 +1,11 @@
 """A task with a workflow: its steps are the plan of the task, and the engine advances them."""
 
+from dataclasses import replace
 from typing import Any
 
 from tasks_app.models import Task
 from tasks_app.record import Draft
+from tasks_app.record.entry_json import plan_change
 from tasks_app.reminders.before_step import current_place, workflow_step
 
 
@@ -12,7 +14,8 @@ def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:
     if not task.workflow:
         return [], {}
     plan = [{"title": step["title"], "status": "pending"} for step in task.workflow["steps"]]
-    return _begin_step(task, plan, 0)
+    (first,), fields = _begin_step(task, plan, 0)
+    return [replace(first, metadata={**first.metadata, "plan": plan_change([], fields["plan"])})], fields
 
 
 def next_step(task: Task) -> tuple[list[Draft], dict[str, Any]]:

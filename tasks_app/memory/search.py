@@ -54,12 +54,12 @@ def search(unit: UnitOfWork, question: str, most: int, run: Runner) -> list[Note
     )
 
 
-def recalled(unit: UnitOfWork, workspace: Workspace, instructions: str, run: Runner) -> str:
-    """For the start of a task: the nearest notes and passages of the workspace's files; empty where none fits.
+def recalled(unit: UnitOfWork, workspace: Workspace, question: str, instructions: str, run: Runner) -> str:
+    """For what a person wrote: the nearest notes and passages of the workspace's files; empty where none fits.
 
-    `instructions` are those of AGENTS.md, of which the model reads the beginning anyway.
+    What the model was given and still sees is left out. `instructions` are those of AGENTS.md, of which the model reads
+    the beginning anyway.
     """
-    question = _newest_message(unit.history.entries)
     if unit.session.off_record or not (terms := asked(question)):
         return ""
     notes = _readable(unit.task)
@@ -69,8 +69,10 @@ def recalled(unit: UnitOfWork, workspace: Workspace, instructions: str, run: Run
     known += [Passage(path="AGENTS.md", text=text) for text in _passages(instructions[LONGEST_INSTRUCTIONS:])]
     worded = bm25(terms, known, lambda each: terms_of(each.text), len(known))
     rankings: list[Sequence[Note | Passage]] = [worded, _meant(unit, notes, question, run)]
+    given = [entry.content for entry in unit.history.entries if entry.context_type == ContextType.SYSTEM_REMINDER]
     best = reciprocal_rank_fusion(rankings, RECALLED)
-    return rendered(best) if best else ""
+    new = [each for each in best if not any(str(each) in text for text in given)]
+    return rendered(new) if new else ""
 
 
 def text_file(workspace: Workspace, path: str, redactor: Redactor) -> str:
@@ -100,9 +102,16 @@ def _meant(unit: UnitOfWork, notes: MemoryNoteQuerySet, question: str, run: Runn
     return [as_read(row) for row in vectors.nearest_by_meaning(unit, notes, question, run)]
 
 
-def _newest_message(entries: Sequence[ContextEntry]) -> str:
-    messages = (entry for entry in reversed(entries) if entry.context_type == ContextType.USER_MESSAGE)
-    return next((entry.content for entry in messages), "")
+def new_words(entries: Sequence[ContextEntry]) -> str:
+    """What people have written since the model's last reply, if no notes were looked for since."""
+    words: list[str] = []
+    for entry in reversed(entries):
+        is_answer = entry.context_type == ContextType.TOOL_RESULT and "author" in entry.metadata
+        if entry.context_type == ContextType.USER_MESSAGE or is_answer:
+            words.append(entry.content)
+        elif entry.role != "user" or entry.metadata.get("kind") in ("task_start", "recalled"):
+            break
+    return "\n\n".join(reversed(words))
 
 
 @lru_cache(maxsize=32)

@@ -1,10 +1,13 @@
 """An entry as programs see it: the same in REST, in event streams and in the JSON lines of `run_agent`."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
 from tasks_app.models import ContextEntry
+
+PlanStep = Mapping[str, str]  # title and status
 
 
 def entry_json(entry: ContextEntry) -> dict[str, Any]:
@@ -23,6 +26,27 @@ def entry_json(entry: ContextEntry) -> dict[str, Any]:
         "task": str(entry.task_id),
         "created_at": entry.created_at.isoformat().replace("+00:00", "Z"),
     }
+
+
+def plan_change(before: Sequence[PlanStep], after: Sequence[PlanStep]) -> dict[str, Any]:
+    """What the result that changed a plan keeps of it: all steps, and how they differ from those before, by title."""
+    was, now = ({step["title"]: step["status"] for step in steps} for steps in (before, after))
+    return {
+        "steps": list(after),
+        "added": [title for title in now if title not in was],
+        "removed": [title for title in was if title not in now],
+        "changed": [
+            {"title": title, "from": was[title], "to": status}
+            for title, status in now.items()
+            if title in was and was[title] != status
+        ],
+    }
+
+
+def plan_event(entry: ContextEntry) -> dict[str, Any] | None:
+    """The event `plan`: {task, steps, added, removed, changed}. None for an entry that changed no plan."""
+    change = entry.metadata.get("plan")
+    return {"task": str(entry.task_id), **change} if change else None
 
 
 def call_json(entry: ContextEntry) -> dict[str, Any] | None:

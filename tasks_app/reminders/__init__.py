@@ -5,17 +5,26 @@ They are grouped by the moment at which they come. Reminders are entries like an
 
 from tasks_app.reminders.before_step import budget, language, stale_plan, tool_limit, tool_list, workflow_step
 from tasks_app.reminders.on_calls import cycle, deferred, loop, missing_call, unreadable_call
-from tasks_app.reminders.on_event import forked, interruption, summary, task_start
+from tasks_app.reminders.on_event import (
+    folder_instructions,
+    forked,
+    interruption,
+    recalled,
+    summary,
+    task_start,
+)
 
 __all__ = [
     "budget",
     "cycle",
     "deferred",
+    "folder_instructions",
     "forked",
     "interruption",
     "language",
     "loop",
     "missing_call",
+    "recalled",
     "stale_plan",
     "summary",
     "task_start",

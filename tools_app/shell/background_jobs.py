@@ -65,7 +65,7 @@ class Job:
         why = " (the workspace is full)" if outcome.out_of_space else why
         return f"job {self.number} ended with exit code {outcome.exit_code}{why}"
 
-    async def read(self, seconds: float) -> str:
+    async def new_output(self, seconds: float) -> str:
         """What it printed since the last reading; waits at most `seconds` for anything, or for its end."""
         if not self._unread and not self.has_ended:
             self._changed.clear()

@@ -63,7 +63,7 @@ def judge(arguments: BrowserArguments, workspace: Workspace) -> Judgement:
     return Judgement(danger=Danger.SAFE)
 
 
-def shown(visibility: ToolVisibility) -> type[Arguments]:
+def shown_arguments(visibility: ToolVisibility) -> type[Arguments]:
     return BrowserArguments if visibility.has_open_page else VisitArguments
 
 
@@ -80,7 +80,7 @@ def shown(visibility: ToolVisibility) -> type[Arguments]:
     loop_exempt=True,
     takes_secrets=True,
     visible=lambda visibility: bool(chromium_path()),
-    shown=shown,
+    shown=shown_arguments,
 )
 async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResult:
     pages: Pages = (await asyncio.to_thread(import_module, "tools_app.browser.pages")).pages  # 0.3 s, the first time

@@ -51,7 +51,7 @@ async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
         await running.end()
     elif arguments.input is not None:
         running.write(with_values(arguments.input, context.secrets))
-    text = await running.read(0 if arguments.action == "kill" else arguments.wait_s)
+    text = await running.new_output(0 if arguments.action == "kill" else arguments.wait_s)
     if running.has_ended:
         jobs.forget(context.session, arguments.number)
     return ToolResult(content="\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}]"])), cut="middle")

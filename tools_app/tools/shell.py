@@ -78,7 +78,7 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
     start = Start(sandbox=context.sandbox, command=command, outlet=_outlet(context), started=context.started)
     job = jobs.start(context.session, start)
     try:
-        text = await job.read(FIRST_WORDS_S)
+        text = await job.new_output(FIRST_WORDS_S)
     except asyncio.CancelledError:  # the model would never learn its number
         await job.end()
         jobs.forget(context.session, job.number)

@@ -46,6 +46,33 @@ def test_what_one_session_keeps_the_next_is_told_inside_tags(ask, owner):
     assert "<memory>" not in start_of(ask("How is the weather in Rome?"))
 
 
+def given_later(run):
+    return [entry.content for entry in run.entries if entry.metadata.get("kind") == "recalled"]
+
+
+def test_an_answer_is_given_the_notes_that_are_not_in_sight(ask, owner):
+    MemoryNote.objects.create(owner=owner, text="The billing service is deployed on Tuesdays.")
+    MemoryNote.objects.create(owner=owner, text="Marigold is the code word of the launch.")
+    question = call("message", type="ask", text="Which one?")
+    run = ask("When is billing deployed?", question, question, result())
+    for answer in ("The launch with the code word, not the billing service.", "I mean the code word of the launch."):
+        services.reply(run.task, owner, answer)
+        run.advance()
+    (told,) = given_later(run)
+    assert "Marigold" in told
+    assert "Tuesdays" not in told
+    assert run.task.state == "done"
+
+
+def test_an_interjection_is_given_its_notes(play, owner):
+    MemoryNote.objects.create(owner=owner, text="The billing service is deployed on Tuesdays.")
+    run = play(result())
+    services.post_message(run.task.session, owner, f"When is billing deployed? {script(result())}")
+    assert run.advance().state == "done"
+    assert "Tuesdays" in given_later(run)[0]
+    assert run.types[:4] == ["user_message", "system_reminder", "user_message", "system_reminder"]
+
+
 @pytest.mark.parametrize(
     ("text", "question"),
     [

@@ -96,6 +96,8 @@ def examples() -> list[Draft | None]:
     start = datetime(2026, 11, 22, tzinfo=UTC)
     return [
         reminders.task_start(start, "notes.txt (1.2 kB)", "Use tabs. Run the tests before you commit.", REMEMBERED),
+        reminders.recalled(REMEMBERED),
+        reminders.folder_instructions("website/AGENTS.md", "Run npm test before you commit."),
         reminders.workflow_step(WORKFLOW, 0),
         reminders.workflow_step(WORKFLOW, 1),
         reminders.missing_call(2),
