@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tasks_app', '0007_help_texts'),
+        ('tasks_app', '0009_result_pages'),
     ]
 
     operations = [
