@@ -56,7 +56,7 @@ async def test_a_document_is_known_by_what_it_is_and_read_on_by_offset(call: Cal
     data = documents.pdf(*(f"Words of page {number}" for number in range(30)))
     first = await fetched(call, data, "text/html", max_chars=200)
     assert "--- page 1 of 30 ---" in first.content
-    assert "read on with offset=200" in first.content
+    assert ", offset=200)]" in first.content
     assert "Words of page 10" in (await fetched(call, data, "text/html", offset=200)).content
 
 

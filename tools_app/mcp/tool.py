@@ -16,6 +16,7 @@ from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace
 from tools_app.mcp.connection import Connection, tools_of
 from tools_app.mcp.pool import pool
+from tools_app.paging import size
 
 
 class McpArguments(Arguments):
@@ -58,7 +59,7 @@ async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], c
                 "Use another way, or say that it must be confirmed again."
             )
         answer = await connection.ask({"do": "call", "name": tool, "arguments": arguments})
-    return result_of(answer["result"], context.workspace)
+    return result_of(answer["result"], context.workspace, context.page_bytes)
 
 
 async def _open(connection: Connection, server: str) -> None:
@@ -71,13 +72,16 @@ async def _open(connection: Connection, server: str) -> None:
     connection.known.update(listed)
 
 
-def result_of(answer: Mapping[str, Any], workspace: Workspace) -> ToolResult:
+def result_of(answer: Mapping[str, Any], workspace: Workspace, page_bytes: int) -> ToolResult:
+    """Data of more than a page is written over several lines, so that pages of it end after a value."""
     words: list[str] = []
     images: list[str] = []
     for part in answer.get("content") or ():
         _read(part, words, images, workspace)
     if not words and not images and answer.get("structuredContent") is not None:
-        words.append(json.dumps(answer["structuredContent"], ensure_ascii=False))
+        data = json.dumps(answer["structuredContent"], ensure_ascii=False)
+        fits = size(data) <= page_bytes
+        words.append(data if fits else json.dumps(answer["structuredContent"], ensure_ascii=False, indent=1))
     return ToolResult(
         content="\n".join(words), images=images, status="failed" if answer.get("isError") else "succeeded"
     )

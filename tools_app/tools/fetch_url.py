@@ -14,6 +14,7 @@ from tools_app.documents.document import visible
 from tools_app.errors import ToolError
 from tools_app.network import Fetched, NetworkPolicy
 from tools_app.network.fetch import fetch
+from tools_app.paging import end_of_page, next_call, size
 from tools_app.sandbox import Started
 from tools_app.web.reader import Page, extract_page, read_by_service, read_page, within
 from tools_app.web.untrusted import enclose
@@ -30,6 +31,7 @@ _HINTS = {
     429: "The site gets too many requests. Wait, or try another source.",
 }
 
+_WORDS = 250  # bytes of what is said beside a page
 _LITTLE = 100  # characters: "Loading…", "Please enable JavaScript"
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 
@@ -37,7 +39,7 @@ _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 class FetchURLArguments(Arguments):
     url: str = Field(min_length=1, max_length=8_000, description="The whole address, with https:// or http://.")
     offset: int = Field(0, ge=0, description="The character at which to begin, to read on in a long text.")
-    max_chars: int = Field(20_000, ge=100, le=100_000, description="How many characters to return.")
+    max_chars: int | None = Field(None, ge=100, description="At most so many characters, if they fit on a page.")
 
 
 @tool(
@@ -60,9 +62,11 @@ async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolR
     page = await read_page(fetched)
     if shows_nothing(page, fetched):
         page = await read_with_javascript(fetched, context.network, context.reader, context.started) or page
-    content = "\n".join([_shown(page, fetched.url, arguments), *_notes(page, fetched, arguments)])
+    end = _end(page, fetched.url, arguments, context.page_bytes)
+    content = "\n".join([_shown(page, fetched.url, arguments.offset, end), *_notes(page, fetched, arguments, end)])
     return ToolResult(
         content=content,
+        cut="none",
         metadata={"url": fetched.url, "title": page.title},
         summary=f"{page.title or fetched.url}, {len(page.text):,} characters",
     )
@@ -74,24 +78,35 @@ def _refusal(fetched: Fetched) -> str:
     return f"{fetched.url} answered with HTTP status {fetched.status}. {hint}".strip()
 
 
-def _shown(page: Page, url: str, arguments: FetchURLArguments) -> str:
-    text = page.text[arguments.offset : arguments.offset + arguments.max_chars]
+def _end(page: Page, url: str, arguments: FetchURLArguments, room: int) -> int:
+    """The character of the text before which the page of the result ends."""
+    said = size(_shown(page, url, 0, 0)) + size(_next_page(arguments, arguments.offset)) + _WORDS
+    end = end_of_page(page.text, arguments.offset, max(room - said, room // 4))
+    return min(end, arguments.offset + arguments.max_chars) if arguments.max_chars else end
+
+
+def _shown(page: Page, url: str, begin: int, end: int) -> str:
     heading = f"Title: {page.title}\n\n" if page.title else ""
-    return enclose(url, heading + text)
+    return enclose(url, heading + page.text[begin:end])
 
 
-def _notes(page: Page, fetched: Fetched, arguments: FetchURLArguments) -> list[str]:
-    """What the reader must know about what is not shown."""
-    notes, end = [f"({page.by}: it needs JavaScript)"] if page.by else [], arguments.offset + arguments.max_chars
+def _notes(page: Page, fetched: Fetched, arguments: FetchURLArguments, end: int) -> list[str]:
+    """What the reader must know about what is not shown, and how to read on."""
+    notes, begin, total = [f"({page.by}: it needs JavaScript)"] if page.by else [], arguments.offset, len(page.text)
     if not page.text:
         notes.append("The page has no text without JavaScript.")
-    elif arguments.offset >= len(page.text):
-        notes.append(f"There is nothing at this offset: the text has {len(page.text)} characters.")
-    if end < len(page.text):
-        notes.append(f"…{len(page.text) - end} more characters, read on with offset={end}.")
+    elif begin >= total:
+        notes.append(f"There is nothing at this offset: the text has {total} characters.")
+    elif end < total:
+        more = _next_page(arguments, end)
+        notes.append(f"[characters {begin:,} to {end:,} of {total:,}. Next page: {more}]")
     if fetched.truncated:
         notes.append(f"Only the first {_MAX_BYTES // 1024**2} MB of it were read.")
     return notes
+
+
+def _next_page(arguments: FetchURLArguments, offset: int) -> str:
+    return next_call("fetch_url", url=arguments.url, offset=offset)
 
 
 def shows_nothing(page: Page, fetched: Fetched) -> bool:

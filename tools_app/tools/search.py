@@ -1,19 +1,23 @@
 """Searches the web."""
 
 import hashlib
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import date, timedelta
+from typing import Any
 
 from pydantic import Field, field_validator
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import KeepSearch
+from tools_app.paging import next_call, size
 from tools_app.search_engines.asking import search as ask
 from tools_app.search_engines.query import Query, SearchResult, SearchType, today
 from tools_app.web.untrusted import enclose_results
 
-_ROOM = 5_000  # characters for all summaries, so that the result stays within its budget
+_WORDS = 300  # bytes of what is said beside a page
 _HINT = "These are summaries. Open a source with fetch_url for its full text."
 _SITE = re.compile(r"(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}", re.IGNORECASE)
 _AGO = re.compile(r"(\d{1,4})([dwmy])")
@@ -29,6 +33,7 @@ class SearchArguments(Arguments):
     max_results: int = Field(8, ge=1, le=20, description="At most so many.")
     site: str | None = Field(None, description="Only results from this site, such as docs.python.org.")
     since: str | None = Field(None, description="Only what is not older: a date such as 2026-01-31, or 1d, 2w, 3m, 1y.")
+    offset: int = Field(1, ge=1, description="The result to begin with, from 1.")
 
     @field_validator("site")
     @classmethod
@@ -66,15 +71,17 @@ def since(text: str) -> date:
     compact_template="search {type}: {query}[, site {site}][, since {since}]",
 )
 async def search(arguments: SearchArguments, context: ToolContext) -> ToolResult:
-    key = hashlib.sha256(arguments.model_dump_json().encode()).hexdigest()
-    if kept := await context.searches.cached_result(key):
-        return ToolResult(content=f"{kept}\n(from the same search some minutes ago)", metadata={"kept": True})
+    asked = arguments.model_dump_json(exclude={"offset"})
+    key = hashlib.sha256(f"results {asked}".encode()).hexdigest()
+    kept = await context.searches.cached_result(key)
+    if kept:
+        found = [SearchResult(**each) for each in json.loads(kept)]
+        return _page(arguments, found, context.page_bytes, "(from the same search some minutes ago)", {"kept": True})
     outcome = await ask(_query(arguments), await context.searches.engines(), context.network)
-    content = "\n".join(filter(None, [_shown(outcome.found), _course(outcome.engine, outcome.failures)]))
-    effects = [KeepSearch(key=key, content=content)] if outcome.found else []
-    return ToolResult(
-        content=content, effects=effects, metadata={"engine": outcome.engine, "results": len(outcome.found)}
-    )
+    about = {"engine": outcome.engine, "results": len(outcome.found)}
+    page = _page(arguments, outcome.found, context.page_bytes, _course(outcome.engine, outcome.failures), about)
+    content = json.dumps([asdict(each) for each in outcome.found], ensure_ascii=False)
+    return replace(page, effects=[KeepSearch(key=key, content=content)] if outcome.found else [])
 
 
 def _query(arguments: SearchArguments) -> Query:
@@ -87,17 +94,40 @@ def _query(arguments: SearchArguments) -> Query:
     )
 
 
-def _shown(results: Sequence[SearchResult]) -> str:
+def _page(
+    arguments: SearchArguments, results: Sequence[SearchResult], room: int, course: str, about: Mapping[str, Any]
+) -> ToolResult:
+    """As many whole results as have room, but one in any case; how they came, and the call for the next ones."""
     if not results:
-        return "Nothing was found. Try other words, or drop site and since."
-    most = _ROOM // len(results)
-    entries = "\n".join(_entry(number, item, most) for number, item in enumerate(results, 1))
-    return f"{enclose_results(entries)}\n{_HINT}"
+        words = ["Nothing was found. Try other words, or drop site and since."]
+    elif arguments.offset > len(results):
+        words = [f"There are {len(results)} results only."]
+    else:
+        shown = list(_fitting(results, arguments.offset, room - _WORDS - size(_next_page(arguments, arguments.offset))))
+        end = arguments.offset + len(shown) - 1
+        words = [enclose_results("\n".join(shown)), _HINT]
+        if end < len(results):
+            more = _next_page(arguments, end + 1)
+            words.append(f"[results {arguments.offset} to {end} of {len(results)}. Next page: {more}]")
+    return ToolResult(content="\n".join([*words, *filter(None, [course])]), cut="none", metadata=about)
 
 
-def _entry(number: int, item: SearchResult, most: int) -> str:
-    cut = item.summary if len(item.summary) <= most else f"{item.summary[:most]}…"
-    summary = " · ".join(filter(None, [item.date, cut]))
+def _fitting(results: Sequence[SearchResult], first: int, room: int) -> Iterator[str]:
+    for number, item in enumerate(results[first - 1 :], first):
+        entry = _entry(number, item)
+        room -= size(entry) + 1
+        if room < 0 and number > first:
+            return
+        yield entry
+
+
+def _next_page(arguments: SearchArguments, offset: int) -> str:
+    given = arguments.model_dump(exclude_defaults=True, exclude_none=True)
+    return next_call("search", **(given | {"offset": offset}))
+
+
+def _entry(number: int, item: SearchResult) -> str:
+    summary = " · ".join(filter(None, [item.date, item.summary]))
     picture = f"picture: {item.image}" if item.image else ""
     return "\n   ".join(filter(None, [f"{number}. {item.title or item.url}", item.url, picture, summary]))
 

@@ -41,6 +41,7 @@ TOOLS: dict[str, tuple[dict[str, Any], Callable[..., Any]]] = {
     "hang": (NOTHING, lambda: time.sleep(3600)),
     "die": (NOTHING, lambda: os._exit(3)),
     "flood": (NOTHING, lambda: "x" * 4_000_000),
+    "many": (_schema(count="integer"), lambda count: "\n".join(f"note {number}" for number in range(count))),
     "environment": (NOTHING, lambda: " ".join(sorted(os.environ))),
     "measure": (_schema(text="string"), lambda text: f"{len(text)}"),
     "echo": (ECHO, lambda **given: json.dumps(dict.fromkeys(ECHO["properties"]) | given)),
