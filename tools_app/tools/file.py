@@ -109,7 +109,7 @@ def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str
     if page.next is None:
         return
     first = arguments.offset or 1
-    last = first + len(page.lines) - 1
+    last = page.next.line if page.next.skip else page.next.line - 1
     shown = f"lines {first:,} to {last:,} of {'more than ' if page.has_more else ''}{page.total:,}"
     if arguments.limit == len(page.lines) and not page.next.skip:
         yield f"[{shown}; the next one is offset={page.next.line}]"

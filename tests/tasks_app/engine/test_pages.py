@@ -18,6 +18,7 @@ from tests import pages, strict_provider
 from tests.provider import FakeProvider, Received, Reply
 from tests.tasks_app.engine.conftest import Run
 from tests.tools_app import documents, mcp_servers
+from tools_app import policy
 from tools_app.models import AllowedAddress, McpServer
 
 HINT = re.compile(r"^\[.*(?:Next page|They are in \S+): (\w+)\((.+?)\)(?: …)?\]$", re.MULTILINE)
