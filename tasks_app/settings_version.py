@@ -12,14 +12,14 @@ from django.contrib.auth.models import Group
 from django.db import connections, models
 from django.db.models.expressions import RawSQL
 
-from llm_app.models import Budget, LogicalModel, Provider, Route
+from llm_app.models import Budget, LearnedQuirk, LogicalModel, Provider, Route
 from tasks_app.models import Agent, Limits, PromptSection
 from tools_app.models import McpServer, McpTool, RolePolicy, Skill, ToolSetting, UserPolicy
 
 WATCHED: tuple[type[models.Model], ...] = (
     *(Limits, Agent, PromptSection),
     *(Group, get_user_model().groups.through),
-    *(Budget, Provider, Route, LogicalModel, LogicalModel.roles.through),
+    *(Budget, Provider, Route, LearnedQuirk, LogicalModel, LogicalModel.roles.through),
     *(ToolSetting, ToolSetting.roles.through, RolePolicy, UserPolicy),
     *(McpServer, McpServer.roles.through, McpTool),
     *(Skill, Skill.roles.through),

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
 
 from llm_app import errors
 from llm_app.breaker.gate import Gate
@@ -26,8 +27,7 @@ def complete(call: LLMCall, *, observer: Observer, run: Runner) -> Completion:
 
     ContextTooLong comes after one attempt: a caller that can shorten the prompt may call again.
     """
-    usable = Route.objects.usable_for(call.model, call.user_id, call.task_id)
-    routes = [route for route in usable if route.takes_images or not call.needs_sight]
+    routes = [route for route in _usable(call) if route.takes_images or not call.needs_sight]
     if not routes:
         raise _without_route(call)
     failures: list[errors.LLMError] = []
@@ -37,6 +37,12 @@ def complete(call: LLMCall, *, observer: Observer, run: Runner) -> Completion:
         if completion := attempts.until_answered(failures):
             return completion
     raise _verdict(failures) from failures[-1]
+
+
+def _usable(call: LLMCall) -> Iterable[Route]:
+    if call.routes is not None:
+        return call.routes.now()
+    return Route.objects.usable_for(call.model, call.user_id, call.task_id)
 
 
 class _Attempts:

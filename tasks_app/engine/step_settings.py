@@ -3,6 +3,7 @@
 from django.utils import timezone
 
 from llm_app import abilities
+from llm_app.call import KnownRoutes
 from llm_app.models import LogicalModel
 from tasks_app import settings_version
 from tasks_app.engine.capabilities import skills
@@ -36,7 +37,8 @@ def refresh(context: TaskContext) -> None:
 def read_settings(task: Task, denied: list[str], version: tuple[object, ...]) -> StepSettings:
     session, user_id = task.session, task.started_by_id
     agent = Agent.objects.of_session(session.pk)
-    window = LogicalModel.objects.window_of(model_name(session, agent))
+    model = model_name(session, agent)
+    window = LogicalModel.objects.window_of(model)
     return StepSettings(
         version=version,
         limits=Limits.current(),
@@ -46,7 +48,8 @@ def read_settings(task: Task, denied: list[str], version: tuple[object, ...]) ->
         window=window,
         policy=_policy(session, agent, user_id, denied, has_small_window=window < SMALL_WINDOW),
         skills=skills.catalogue(user_id),
-        abilities=abilities.of_user(user_id, preferred=model_name(session, agent)),
+        abilities=abilities.of_user(user_id, preferred=model),
+        routes=KnownRoutes(model, user_id, task.id),
     )
 
 

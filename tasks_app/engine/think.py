@@ -125,6 +125,7 @@ def _call(context: TaskContext, requests: Requests) -> LLMCall:
         session_id=context.session.id,
         iteration=context.task.iteration + 1,
         allowance=context.allowance,
+        routes=context.settings.routes,
     )
 
 

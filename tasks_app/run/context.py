@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from llm_app.abilities import Abilities
+from llm_app.call import KnownRoutes
 from llm_app.models import Blob
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import Agent, ContextEntry, Limits, Session, Task, ToolCallLog
@@ -33,6 +34,7 @@ class StepSettings:
     policy: Policy = field(default_factory=Policy)
     skills: tuple[tuple[str, str], ...] = ()
     abilities: Abilities = field(default_factory=Abilities)
+    routes: KnownRoutes | None = None  # of the conversation's model; None: they are read for each call
 
     @property
     def filters_output(self) -> bool:
