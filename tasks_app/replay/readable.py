@@ -35,8 +35,8 @@ def difference(earlier: bytes, later: bytes) -> Sequence[tuple[str, str]]:
     return [(kinds.get(line[:1], "same"), line) for line in lines.splitlines()[2:]]
 
 
-def _whole(body: bytes) -> bytes:
-    return "".join(f"{part.name}:\n{part.text}\n" for part in parts_of(body)).encode()
+def _whole(body: bytes) -> str:
+    return "".join(f"{part.name}:\n{part.text}\n" for part in parts_of(body))
 
 
 def _text(value: Any) -> str:

@@ -202,9 +202,9 @@ async def test_an_edit_of_one_line_in_a_windows_file_adds_its_line_endings(call:
 
 
 async def test_an_edit_leaves_alone_what_is_no_utf8(call: Call, workspace: Workspace) -> None:
-    workspace.write_bytes("mixed.txt", b"\xff\xfe\r\nname = old\n\xe9")
+    workspace.write_bytes("mixed.txt", b"\xfe\xe9\r\nname = old\n\xe9")
     await call("file", action="edit", path="mixed.txt", old="old", new="new")
-    assert workspace.read_bytes("mixed.txt") == b"\xff\xfe\r\nname = new\n\xe9"
+    assert workspace.read_bytes("mixed.txt") == b"\xfe\xe9\r\nname = new\n\xe9"
 
 
 async def test_an_edit_cannot_make_a_file_explode(call: Call, workspace: Workspace) -> None:

@@ -29,8 +29,8 @@ def applied(before: list[str], diff: str) -> list[str]:
     return after + before[position:]
 
 
-def data(version: list[str]) -> bytes:
-    return "".join(f"{line}\n" for line in version).encode()
+def data(version: list[str]) -> str:
+    return "".join(f"{line}\n" for line in version)
 
 
 @given(lines, lines)
@@ -50,12 +50,12 @@ def test_its_line_numbers_are_those_of_the_file(
 
 
 def test_an_end_without_a_line_break_is_shown() -> None:
-    assert unified(b"a\nb", b"a\nb\n", "x").split("\n")[3:] == [" a", "-b", "\\ No newline at end of file", "+b"]
+    assert unified("a\nb", "a\nb\n", "x").split("\n")[3:] == [" a", "-b", "\\ No newline at end of file", "+b"]
 
 
 def test_a_change_of_everything_in_large_repetitive_files_takes_no_time() -> None:
-    before = b"".join(b"%d\n" % (n * n % 101) for n in range(100_000))
-    after = b"".join(b"%d\n" % (n * n % 103) for n in range(100_000))
+    before = "".join(f"{n * n % 101}\n" for n in range(100_000))
+    after = "".join(f"{n * n % 103}\n" for n in range(100_000))
     start = time.process_time()
     assert unified(before, after, "a.txt").endswith("more changes follow)")
     assert time.process_time() - start < 2

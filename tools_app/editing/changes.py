@@ -1,4 +1,7 @@
-"""How the tool `file` changes files. Each change reports what it did, shows a diff and keeps the earlier content."""
+"""How the tool `file` changes files. Each change reports what it did, shows a diff and keeps the earlier content.
+
+A file stays in its encoding, with its byte order mark and its line ends; what is written anew is UTF-8.
+"""
 
 import difflib
 from collections.abc import Callable, Iterator
@@ -9,7 +12,8 @@ from tools_app.contract import ToolResult
 from tools_app.contract.effects import KeepVersion
 from tools_app.editing import diff
 from tools_app.errors import ToolError
-from tools_app.files import MAX_WHOLE, Workspace, readable, text_page
+from tools_app.files import MAX_WHOLE, Workspace
+from tools_app.files.encoding import UTF_8, encoding_of, sample_of
 
 _SEARCHED = 5000  # lines compared for a hint
 _COMPARED = 200  # characters of each
@@ -20,7 +24,7 @@ def write(path: str, content: str, workspace: Workspace) -> ToolResult:
     after, exists = content.encode(), workspace.is_file(path)
     before = content_before(path, workspace) if exists else b""
     workspace.write_bytes(path, after)
-    done = f"{'Replaced' if exists else 'Created'} {path}: {measure(after)}."
+    done = f"{'Replaced' if exists else 'Created'} {path}: {_measure(content, len(after))}."
     return ToolResult(
         content=done,
         metadata=_shown(difference(path, before, after)),
@@ -29,9 +33,15 @@ def write(path: str, content: str, workspace: Workspace) -> ToolResult:
 
 
 def append(path: str, content: str, workspace: Workspace) -> ToolResult:
-    data = content.encode()
+    encoding, is_windows = UTF_8, False
+    if workspace.is_file(path):
+        with workspace.open_for_read(path) as stream:
+            sample = sample_of(stream)
+        encoding = encoding_of(sample) or UTF_8
+        is_windows = has_crlf(encoding.readable(sample))
+    data = encoding.encode(_with_crlf(content) if is_windows else content)
     workspace.append(path, data)
-    return ToolResult(content=f"Appended {measure(data)} to {path}.")
+    return ToolResult(content=f"Appended {_measure(content, len(data))} to {path}.")
 
 
 def edit(path: str, old: str, new: str, workspace: Workspace, *, everywhere: bool) -> ToolResult:
@@ -40,7 +50,7 @@ def edit(path: str, old: str, new: str, workspace: Workspace, *, everywhere: boo
     workspace.write_bytes(path, change.data)
     places = f"{change.count} places, the first in line" if change.count > 1 else "1 place, line"
     return ToolResult(
-        content=f"Edited {path} ({places} {change.line}). It has {measure(change.data)} now.",
+        content=f"Edited {path} ({places} {change.line}). It has {_measure(change.text, len(change.data))} now.",
         metadata=_shown(difference(path, before, change.data)),
         effects=kept_versions(path, before),
     )
@@ -69,14 +79,15 @@ def kept_versions(path: str, before: bytes | None) -> list[KeepVersion]:
 
 def difference(path: str, before: bytes | None, after: bytes) -> str:
     """A unified diff; empty where one of the two is no text."""
-    if before is None or text_page.holds_binary(before) or text_page.holds_binary(after):
+    old, new = encoding_of(before or b""), encoding_of(after)
+    if before is None or not old or not new:
         return ""
-    return diff.unified(before, after, path)
+    return diff.unified(old.readable(before), new.readable(after), path)
 
 
-def measure(data: bytes) -> str:
-    lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
-    return f"{lines} line{'' if lines == 1 else 's'}, {len(data)} bytes"
+def _measure(text: str, size: int) -> str:
+    lines = text.count("\n") + (not text.endswith("\n") and bool(text))
+    return f"{lines} line{'' if lines == 1 else 's'}, {size} bytes"
 
 
 def _shown(diff: str) -> dict[str, str]:
@@ -88,58 +99,66 @@ class Edit:
     """The file's new content, the first replaced line (1-based) and how many places were replaced."""
 
     data: bytes
+    text: str
     line: int
     count: int
 
 
 def replace(data: bytes, old: str, new: str, *, everywhere: bool, limit: int) -> Edit:
-    """`old` must occur exactly once, unless `everywhere`. Line endings stay those of the file.
+    """`old` must occur exactly once, unless `everywhere`. Encoding and line ends stay those of the file.
 
     Raises ToolError with the nearest lines, or the places, for the model; also if the result is over `limit` bytes.
     """
-    before, after = _in_style_of(data, old, new)
-    first = data.find(before)
+    encoding = encoding_of(data) or UTF_8
+    text = encoding.decode(data)
+    before, after = _in_style_of(text, old, new)
+    first = text.find(before)
     if first < 0:
-        raise ToolError(_not_found(readable(data), old))
-    if not everywhere and data.find(before, first + 1) >= 0:
-        raise ToolError(_ambiguous(data, before))
-    count = data.count(before) if everywhere else 1
-    if len(data) + count * (len(after) - len(before)) > limit:
+        raise ToolError(_not_found(text, old))
+    if not everywhere and text.find(before, first + 1) >= 0:
+        raise ToolError(_ambiguous(text, before))
+    count = text.count(before) if everywhere else 1
+    if len(data) + count * (len(encoding.encode(after)) - len(encoding.encode(before))) > limit:
         raise ToolError("The file would become too large. Use the shell for it.")
-    return Edit(data=data.replace(before, after, count), line=data.count(b"\n", 0, first) + 1, count=count)
+    text = text.replace(before, after, count)
+    return Edit(data=encoding.bom + encoding.encode(text), text=text, line=text.count("\n", 0, first) + 1, count=count)
 
 
-def _in_style_of(data: bytes, old: str, new: str) -> tuple[bytes, bytes]:
+def has_crlf(text: str) -> bool:
+    """Whether most of its lines end as on Windows."""
+    return 2 * text.count("\r\n") > text.count("\n")
+
+
+def _in_style_of(text: str, old: str, new: str) -> tuple[str, str]:
     """Both texts with the line endings of the file; models see and write lines without them."""
-    styles: list[Callable[[str], bytes]] = [_with_lf, _with_crlf]
-    if 2 * data.count(b"\r\n") > data.count(b"\n"):
+    styles: list[Callable[[str], str]] = [_with_lf, _with_crlf]
+    if has_crlf(text):
         styles.reverse()
-    style = next((style for style in styles if style(old) in data), styles[0])
+    style = next((style for style in styles if style(old) in text), styles[0])
     return style(old), style(new)
 
 
-def _with_lf(text: str) -> bytes:
-    return text.replace("\r\n", "\n").encode()
+def _with_lf(text: str) -> str:
+    return text.replace("\r\n", "\n")
 
 
-def _with_crlf(text: str) -> bytes:
-    return _with_lf(text).replace(b"\n", b"\r\n")
+def _with_crlf(text: str) -> str:
+    return _with_lf(text).replace("\n", "\r\n")
 
 
-def _ambiguous(data: bytes, old: bytes) -> str:
-    lines = readable(data).split("\n")
-    numbers = [data.count(b"\n", 0, place) for place in islice(_places(data, old), _SHOWN)]
+def _ambiguous(text: str, old: str) -> str:
+    numbers = [text.count("\n", 0, place) for place in islice(_places(text, old), _SHOWN)]
     return (
-        f"old occurs {max(2, data.count(old))} times. Add lines around it until it is unique, or set replace_all. "
-        "The first places are:\n" + _numbered(lines, numbers)
+        f"old occurs {max(2, text.count(old))} times. Add lines around it until it is unique, or set replace_all. "
+        "The first places are:\n" + _numbered(text.split("\n"), numbers)
     )
 
 
-def _places(data: bytes, old: bytes) -> Iterator[int]:
-    place = data.find(old)
+def _places(text: str, old: str) -> Iterator[int]:
+    place = text.find(old)
     while place >= 0:
         yield place
-        place = data.find(old, place + 1)
+        place = text.find(old, place + 1)
 
 
 def _not_found(text: str, old: str) -> str:
@@ -153,7 +172,8 @@ def _not_found(text: str, old: str) -> str:
 
 
 def _numbered(lines: list[str], numbers: list[int]) -> str:
-    return "\n".join(f"{number + 1:6}\t{lines[number][:_COMPARED].rstrip()}" for number in numbers)
+    shown = "\n".join(f"{number + 1:6}\t{lines[number][:_COMPARED].rstrip()}" for number in numbers)
+    return UTF_8.readable(UTF_8.encode(shown))  # without what is no character
 
 
 def _nearest(lines: list[str], wanted: str, count: int) -> list[int]:

@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
-from tools_app.files import readable
-
 LINES = 200
 WIDTH = 300  # characters of a line
 _COMPARED = 500  # lines of each version; difflib's worst case is cubic
@@ -14,7 +12,7 @@ _CONTEXT = 3
 _NO_END = "\n\\ No newline at end of file"  # as git says it
 
 
-def unified(before: bytes, after: bytes, path: str) -> str:
+def unified(before: str, after: str, path: str) -> str:
     """The first differences, at most LINES lines; empty if the lines are the same."""
     old, new = _lines(before), _lines(after)
     start = max(0, _common(old, new) - _CONTEXT)
@@ -29,8 +27,8 @@ def unified(before: bytes, after: bytes, path: str) -> str:
     return "\n".join(lines)
 
 
-def _lines(data: bytes) -> list[str]:
-    lines = readable(data).split("\n")
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
     if lines[-1]:
         return [*lines[:-1], lines[-1] + _NO_END]
     return lines[:-1]

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tools_app.contract import ToolResult
-from tools_app.editing.changes import difference, kept_versions
+from tools_app.editing.changes import difference, has_crlf, kept_versions
 from tools_app.editing.patch_envelope import BEGIN, parse_envelope
 from tools_app.editing.patch_reading import FilePatch, Hunk, parse_patch
 from tools_app.errors import ToolError
 from tools_app.files import MAX_WHOLE, Workspace
+from tools_app.files.encoding import UTF_8, encoding_of
 
 _DIFF_LINES = 400  # of all files together, for the card
 
@@ -111,9 +112,11 @@ def _words(file: _File) -> str:
 
 
 def apply(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
-    """The file's new content; line endings stay those of the file. Raises ToolError if a hunk does not fit."""
-    end = "\r" if 2 * data.count(b"\r\n") > data.count(b"\n") else ""
-    lines = data.decode(errors="surrogateescape").split("\n")  # the last is empty if the file's last line ends
+    """The new content, in the encoding and with the line ends of the file. Raises ToolError if a hunk does not fit."""
+    encoding = encoding_of(data) or UTF_8
+    text = encoding.decode(data)
+    end = "\r" if has_crlf(text) else ""
+    lines = text.split("\n")  # the last is empty if the file's last line ends
     bare = [line.removesuffix("\r") for line in lines]  # kept beside them: a patch may have thousands of places
     cursor = shift = 0
     for number, hunk in enumerate(hunks, 1):
@@ -124,7 +127,7 @@ def apply(data: bytes, hunks: Sequence[Hunk], name: str) -> bytes:
         if hunk.old_ends != hunk.new_ends:
             _set_end(lines, ends=hunk.new_ends)
             _set_end(bare, ends=hunk.new_ends)
-    return "\n".join(lines).encode(errors="surrogateescape")
+    return encoding.bom + encoding.encode("\n".join(lines))
 
 
 def created(hunks: Sequence[Hunk]) -> bytes:

@@ -100,8 +100,9 @@ def _utf_16(head: bytes) -> Encoding | None:
     """Without a mark: of text in Latin letters, every second byte is a NUL."""
     even, odd = head[::2].count(0), head[1::2].count(0)
     for codec, nuls, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if nuls > len(head) / 4 and others < nuls / 20:
-            return Encoding(codec=codec)
+        encoding = Encoding(codec=codec)
+        if nuls > len(head) / 4 and others < nuls / 20 and not _CONTROL.search(encoding.readable(head).encode()):
+            return encoding
     return None
 
 
