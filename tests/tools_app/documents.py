@@ -228,3 +228,11 @@ def mail() -> bytes:
     message.add_attachment(b"\x89PNG\r\n\x1a\n", maintype="image", subtype="png", filename="bee.png")
     message.add_attachment(inner)
     return bytes(message)
+
+
+def rows(number: int) -> bytes:
+    """A workbook of one sheet and one column."""
+    workbook = openpyxl.Workbook()
+    for position in range(1, number + 1):
+        workbook.active.append([f"row {position}"])
+    return _bytes(workbook.save)

@@ -130,15 +130,15 @@ def test_html_in_any_encoding(html: bytes) -> None:
 
 async def test_an_answer_holds_whole_lines_in_its_room_from_any_place_on() -> None:
     data = documents.pdf(*(f"page {number}" for number in range(5)))
-    document = await read_document(data, "x.pdf", part=2, room=13)
+    document = await read_document(data, "x.pdf", part=2, room=70)
     assert (document.kind, document.unit, document.count) == ("PDF", "page", 5)
     assert [(part.number, part.line, part.lines, part.whole) for part in document.parts] == [
         (2, 1, ["page 1"], True),
-        (3, 1, [], False),
+        (3, 1, ["page 2"], True),
     ]
     text = "\n".join(map(str, range(10)))
-    document = await read_document(json.dumps({"cells": [{"source": text}]}).encode(), "x.ipynb", line=4, room=4)
-    assert [(part.line, part.lines, part.whole) for part in document.parts] == [(4, ["3", "4"], False)]
+    document = await read_document(json.dumps({"cells": [{"source": text}]}).encode(), "x.ipynb", line=4, room=27)
+    assert [(part.line, part.lines, part.whole) for part in document.parts] == [(4, ["3", "4", "5"], False)]
 
 
 @pytest.mark.parametrize(

@@ -344,7 +344,7 @@ def test_to_delete_a_folder_is_dangerous_and_to_delete_a_file_or_a_link_is_not(p
     ("arguments", "line"),
     [
         ({"action": "read", "path": "notes/plan.md"}, "file read notes/plan.md"),
-        ({"action": "read", "path": "a.py", "offset": 10, "limit": 5}, "file read a.py from line 10, 5 lines"),
+        ({"action": "read", "path": "a.py", "offset": 10, "limit": 5}, "file read a.py from 10, at most 5"),
         ({"action": "move", "path": "a", "to": "b"}, "file move a → b"),
     ],
 )

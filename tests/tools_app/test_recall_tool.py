@@ -57,7 +57,7 @@ def test_it_is_there_only_when_something_is_cut() -> None:
 def test_the_line_of_a_call_names_what_was_read_and_which_part_of_it() -> None:
     assert compact_line("file", {"action": "read", "path": "a.py"}) == "file read a.py"
     ranged = {"action": "read", "path": "a.py", "offset": 10, "limit": 5}
-    assert compact_line("file", ranged) == "file read a.py from line 10, 5 lines"
+    assert compact_line("file", ranged) == "file read a.py from 10, at most 5"
     assert compact_line("file", {"action": "move", "path": "a", "to": "b"}) == "file move a → b"
 
 

@@ -6,6 +6,8 @@ from typing import Any
 from tools_app.documents.document import Document, Unreadable, tidy
 from tools_app.documents.formats import open_document
 
+_MARK = 10  # bytes of "--- " and " ---" around a title, and two ends of lines
+
 
 def answer(request: Mapping[str, Any], body: bytes) -> dict[str, Any]:
     """{"name", "part", "line", "room"} → {"kind", "unit", "title", "count", "parts"}, or {"error"} with a sentence."""
@@ -29,6 +31,9 @@ def _parts(document: Document, first: int, line: int, room: int) -> list[dict[st
         begin = line if number == first else 1
         kept: list[str] = []
         whole = True
+        room -= len(part.title.encode()) + _MARK
+        if room < 0 and parts:
+            break
         for position, words in enumerate(tidy(_unless_damaged(part.lines)), 1):
             if position < begin:
                 continue
@@ -37,6 +42,8 @@ def _parts(document: Document, first: int, line: int, room: int) -> list[dict[st
                 whole = False
                 break
             kept.append(words)
+        if not kept and not whole:
+            break
         parts.append({"number": number, "title": part.title, "line": begin, "lines": kept, "whole": whole})
         if room < 0:
             break

@@ -1,6 +1,7 @@
 """PDF, page by page: its text, its notes, and what was entered into its forms."""
 
-from collections.abc import Iterator
+import base64
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, raw  # type: ignore[import-untyped]
@@ -18,8 +19,15 @@ def open_document(body: bytes) -> Document:
     return Document(kind="PDF", unit="page", title=pdf.get_metadata_value("Title"), parts=pages_of(pages, "page"))
 
 
-def picture(body: bytes, number: int) -> bytes:
-    """The page of this number as a PNG. Raises Unreadable."""
+def answer(request: Mapping[str, int], body: bytes) -> dict[str, str]:
+    """{"page"}, from 1 → {"picture"}, a PNG as base64, or {"error"} with a sentence; what a child process says."""
+    try:
+        return {"picture": base64.b64encode(_drawn(body, request["page"])).decode()}
+    except Unreadable as error:
+        return {"error": str(error)}
+
+
+def _drawn(body: bytes, number: int) -> bytes:
     pdf = _opened(body)
     if number > len(pdf):
         raise Unreadable(f"There is no page {number}: it has {len(pdf)}.")

@@ -3,8 +3,11 @@
 Each is a sequence of parts (pages, sheets, slides, chapters …), read in a child process with limits.
 """
 
+import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
 
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.documents.formats import CFB, HEAD
@@ -49,20 +52,51 @@ async def read_document(data: bytes, name: str, *, part: int = 1, line: int = 1,
     `name` is for the message, and tells formats apart that have no signature. Raises UnreadableDocument.
     """
     request = {"name": name, "part": part, "line": line, "room": room}
-    try:
-        answer = await answer_of("tools_app.documents.child", request, data, limits=_LIMITS)
-    except NoAnswer as error:
-        raise UnreadableDocument(f"{name} is too large or too complex to be read.") from error
-    if "error" in answer:
-        raise UnreadableDocument(f"{name} cannot be read. {answer['error']}")
+    answer = await _answer("tools_app.documents.child", request, data, name)
     return Document(**answer | {"parts": [Part(**each) for each in answer["parts"]]})
 
 
 def has_signature(head: bytes) -> bool:
     """Whether a file that begins so may be a document, whatever its name: an archive may also hold something else."""
-    return b"%PDF-" in head[:HEAD] or head.startswith((b"PK\x03\x04", CFB))
+    return is_pdf(head) or head.startswith((b"PK\x03\x04", CFB))
+
+
+def is_document(head: bytes, name: str) -> bool:
+    """Whether a model wants to read its text rather than its source: not of HTML and CSV, which it also writes."""
+    return has_signature(head) or PurePosixPath(name).suffix.lower() in (".eml", ".ipynb")
 
 
 def as_text(document: Document) -> str:
     """Its parts, with a mark before each."""
-    return "\n\n".join("\n".join([f"--- {part.title} ---", *part.lines]) for part in document.parts)
+    return "\n\n".join("\n".join([mark(part), *part.lines]) for part in document.parts)
+
+
+def mark(part: Part) -> str:
+    """The line that begins it."""
+    return f"--- {part.title} ---"
+
+
+async def page_picture(data: bytes, name: str, page: int) -> bytes:
+    """A page of a PDF, from 1, drawn as a PNG. Raises UnreadableDocument, also for what is no PDF."""
+    if not is_pdf(data):
+        raise UnreadableDocument(
+            f"{name} is no PDF: only pages of a PDF can be drawn here. Convert it to PDF first, "
+            "with LibreOffice in the shell where it is installed."
+        )
+    answer = await _answer("tools_app.documents.pdf", {"page": page}, data, name)
+    return base64.b64decode(answer["picture"])
+
+
+def is_pdf(head: bytes) -> bool:
+    """PDF readers allow other bytes before the signature."""
+    return b"%PDF-" in head[:HEAD]
+
+
+async def _answer(module: str, request: dict[str, Any], data: bytes, name: str) -> dict[str, Any]:
+    try:
+        answer: dict[str, Any] = await answer_of(module, request, data, limits=_LIMITS)
+    except NoAnswer as error:
+        raise UnreadableDocument(f"{name} is too large or too complex to be read.") from error
+    if "error" in answer:
+        raise UnreadableDocument(f"{name} cannot be read. {answer['error']}")
+    return answer

@@ -4,7 +4,6 @@ from tools_app.files.listing import Entry, in_units, printable
 from tools_app.files.owner import Owner, workspace_owner
 from tools_app.files.paths import RESULTS
 from tools_app.files.picture_types import picture_type
-from tools_app.files.text_page import readable
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 
 __all__ = [
@@ -16,6 +15,5 @@ __all__ = [
     "in_units",
     "picture_type",
     "printable",
-    "readable",
     "workspace_owner",
 ]

@@ -4,12 +4,11 @@ import mimetypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import BinaryIO, TextIO
+from typing import TextIO
 
 from tools_app.errors import ToolError
 from tools_app.paging import end_of_page, size
 
-_HEAD = 8192  # bytes that tell text from binary
 _COUNTED = 100_000  # lines counted behind the page, so that a huge file does not keep us
 
 
@@ -98,24 +97,6 @@ class _Lines:
         else:
             self.shown.append(f"{line:6}\t{text}")
             self._line = line
-
-
-def readable(data: bytes) -> str:
-    """As text, whatever it is; NUL, which databases refuse, becomes a replacement character, too."""
-    return data.decode(errors="replace").replace("\0", "\ufffd")
-
-
-def is_binary(file: BinaryIO) -> bool:
-    """Judged by its beginning: a NUL, or more than a tenth that is no UTF-8. The file is rewound."""
-    head = file.read(_HEAD)
-    file.seek(0)
-    return holds_binary(head)
-
-
-def holds_binary(data: bytes) -> bool:
-    """The same of bytes that are there already."""
-    head = data[:_HEAD]
-    return b"\0" in head or head.decode(errors="replace").count("\ufffd") > len(head) / 10
 
 
 def media_type(path: str) -> str:

@@ -3,13 +3,17 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from io import TextIOWrapper
+from pathlib import PurePosixPath
 from typing import Literal, TextIO
 
 from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, tool
+from tools_app.documents.document_page import document_page
+from tools_app.documents.reader import MOST_BYTES, is_document, page_picture
 from tools_app.editing import changes, patch
-from tools_app.files import Workspace, in_units, picture_type, text_page
+from tools_app.files import RESULTS, Workspace, in_units, picture_type, text_page
+from tools_app.files.encoding import encoding_of, sample_of
 from tools_app.paging import next_call, size
 from tools_app.shell.secrets import with_secrets
 
@@ -20,28 +24,32 @@ _WORDS = 120  # bytes of what is said beside the call that reads on
 
 class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
-        description="read: the lines of a file, numbered, or a picture. write: create or replace a file. append: add "
-        "to its end. edit: replace old by new. patch: change several places or files at once, all or nothing. list: "
-        "what a folder holds. move: rename path to `to`. delete: a file, or a folder, for which a person is asked."
+        description="read: a file's lines, numbered, a picture, or a document (PDF, Office, EPUB …) by page, sheet or "
+        "slide. write: create or replace a file. append: add to its end. edit: replace old by new. patch: "
+        "change several places or files at once, all or nothing. list: what a folder holds. move: rename path to `to`. "
+        "delete: a file, or a folder, for which a person is asked."
     )
     path: str = Field(
         min_length=1,
-        description="Relative to the workspace, such as notes/plan.md; . is its root. For patch: the folder that the "
-        "paths in it are relative to.",
+        description="Relative to the workspace, such as notes/plan.md; . is its root. For patch: its folder.",
     )
     content: str | None = Field(
         None,
-        description="For write and append: the text. For patch: a unified diff, or a patch from *** Begin Patch "
-        "to *** End Patch.",
+        description="For write and append: the text. For patch: a unified diff, or *** Begin Patch to *** End Patch.",
     )
     old: str | None = Field(
         None, description="For edit: the exact text to replace, without line numbers; it must occur once."
     )
     new: str | None = Field(None, description="For edit: what takes its place; may be empty.")
     replace_all: bool = Field(False, description="For edit: replace every occurrence.")
-    offset: int | None = Field(None, ge=1, description="For read: the first line, from 1.")
-    skip: int | None = Field(None, ge=0, description="For read: characters of that line to leave out.")
-    limit: int | None = Field(None, ge=1, description="For read: at most so many lines, if they fit on a page.")
+    offset: int | None = Field(None, ge=1, description="For read: the first line or page, from 1.")
+    skip: int | None = Field(
+        None, ge=0, description="For read: characters of that line, or lines of that page, to leave out."
+    )
+    limit: int | None = Field(None, ge=1, description="For read: at most so many lines or pages.")
+    view: Literal["text", "source", "picture"] | None = Field(
+        None, description="For read: HTML or CSV as text, an e-mail as its source, a page of a PDF as a picture."
+    )
     to: str | None = Field(None, description="For move: the new path.")
 
     @model_validator(mode="after")
@@ -67,33 +75,62 @@ def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
 
 @tool(
     name="file",
-    description="""Reads and changes the files of the workspace. Read a file before you change it; change a file that
-    exists by edit or patch rather than write.""",
+    description="""Reads and changes files of the workspace. Read a file before you change it; change one that exists by
+    edit or patch, not write.""",
     arguments=FileArguments,
     danger=Danger.SAFE,
     judge=judge,
     target=Target.ENGINE,
-    compact_template="file {action} {path}[ → {to}][ from line {offset}][ and character {skip}][, {limit} lines]",
+    compact_template="file {action} {path}[ → {to}][ from {offset}][ and {skip} on][, at most {limit}]",
     takes_secrets=True,
 )
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
     arguments = with_secrets(arguments, context.secrets, "content", "old", "new")
     if arguments.action == "read":
-        return await asyncio.to_thread(_read, arguments, context.workspace, context.page_bytes)
+        return await _read(arguments, context)
     return await asyncio.to_thread(_ACTIONS[arguments.action], arguments, context.workspace)
 
 
-def _read(arguments: FileArguments, workspace: Workspace, page_bytes: int) -> ToolResult:
-    with workspace.open_for_read(arguments.path) as stream:
+async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
+    if arguments.view != "picture" and (plain := await asyncio.to_thread(_read_plain, arguments, context)):
+        return plain
+    data = await asyncio.to_thread(context.workspace.read_bytes, arguments.path, MOST_BYTES)
+    offset = arguments.offset or 1
+    if arguments.view == "picture":
+        drawing = await page_picture(data, arguments.path, offset)
+        path = f"{RESULTS}/{PurePosixPath(arguments.path).stem}-{offset}.png"
+        await asyncio.to_thread(context.workspace.write_bytes, path, drawing)
+        return ToolResult(content=f"{path} shows page {offset} of {arguments.path}.", images=[path])
+    content = await document_page(
+        data,
+        arguments.path,
+        offset=offset,
+        skip=arguments.skip or 0,
+        limit=arguments.limit,
+        room=context.page_bytes,
+        next_call=lambda offset, skip, limit: _next_page(
+            arguments, limit, text_page.Place(line=offset, skip=skip or 0)
+        ),
+    )
+    return ToolResult(content=content, cut="none")
+
+
+def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | None:
+    """A picture, or the lines of a file as they are; None for what shall be read as a document."""
+    with context.workspace.open_for_read(arguments.path) as stream:
         size = stream.seek(0, 2)
         stream.seek(0)
         if kind := picture_type(stream):
             words = f"{arguments.path} is a picture ({kind}, {in_units(size)})."
             return ToolResult(content=words, images=[arguments.path])
-        if text_page.is_binary(stream):
+        sample = sample_of(stream)
+        if arguments.view == "text" or (arguments.view is None and is_document(sample, arguments.path)):
+            return None
+        if not (encoding := encoding_of(sample)):
             kind = text_page.media_type(arguments.path)
             return ToolResult(content=f"{arguments.path} is binary ({kind}, {in_units(size)}): no text to show.")
-        return _page(TextIOWrapper(stream, "utf-8", "replace", newline="\n"), arguments, page_bytes)
+        stream.seek(len(encoding.bom))
+        return _page(TextIOWrapper(stream, encoding.codec, "replace", newline="\n"), arguments, context.page_bytes)
 
 
 def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResult:
@@ -120,7 +157,7 @@ def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str
 
 
 def _next_page(arguments: FileArguments, limit: int | None, begin: text_page.Place) -> str:
-    more = {"offset": begin.line, "skip": begin.skip or None, "limit": limit}
+    more = {"offset": begin.line, "skip": begin.skip or None, "limit": limit, "view": arguments.view}
     return next_call("file", action="read", path=arguments.path, **more)
 
 

@@ -1,0 +1,97 @@
+"""The tool `file` reads documents by page; a model that follows its hints sees each line once."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.tools_app import documents
+from tests.tools_app.conftest import Call
+from tools_app.contract import ToolContext
+from tools_app.errors import ToolError
+from tools_app.files import Workspace
+
+HINT = re.compile(r'Next page: file\(action="read", path="([^"]+)", (.+)\)\]')
+
+
+@pytest.fixture
+def tool_context(tool_context: ToolContext) -> ToolContext:
+    return replace(tool_context, page_bytes=1_000)
+
+
+async def followed(call: Call, path: str, **first: int) -> list[str]:
+    """The contents of all results that a model gets which only makes the calls that are named."""
+    arguments, contents = dict(first), [""]
+    while arguments is not None and len(contents) < 100:
+        result = await call("file", action="read", path=path, **arguments)
+        assert result.cut == "none"
+        assert len(result.content.encode()) <= 1_000
+        contents.append(result.content)
+        hint = HINT.search(result.content)
+        if not hint:
+            return contents[1:]
+        assert hint[1] == path
+        arguments = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", hint[2])}
+    raise AssertionError("it never ends")
+
+
+async def test_all_pages_of_a_pdf_are_seen_once(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.pdf", documents.pdf(*(f"Words of page {number}" for number in range(1, 61))))
+    contents = await followed(call, "a.pdf")
+    assert contents[0].startswith("(PDF, 60 pages)\n--- page 1 of 60 ---\nWords of page 1\n--- page 2 of 60 ---")
+    seen = [int(number) for number in re.findall(r"Words of page (\d+)", "\n".join(contents))]
+    assert seen == list(range(1, 61))
+
+
+async def test_a_sheet_that_fills_pages_is_read_on_within_it(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.csv", "".join(f"row {number},x\n" for number in range(1, 201)).encode())
+    assert (await call("file", action="read", path="a.csv", limit=1)).content.startswith("     1\trow 1,x")
+    workspace.write_bytes("a.xlsx", documents.rows(200))
+    contents = await followed(call, "a.xlsx")
+    assert "(Excel workbook, 1 sheet)\n--- sheet Sheet ---\n|  | A |\n| 1 | row 1 |" in contents[0]
+    assert [int(number) for number in re.findall(r"row (\d+)", "\n".join(contents))] == list(range(1, 201))
+
+
+async def test_a_page_is_named_by_offset_and_limit(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("a.pdf", documents.pdf("one", "two", "three"))
+    result = await call("file", action="read", path="a.pdf", offset=2, limit=1)
+    assert result.content == "--- page 2 of 3 ---\ntwo\n[page 2 of 3; the next one is offset=3]"
+    with pytest.raises(ToolError, match=r"There is no page 4: a.pdf has 3"):
+        await call("file", action="read", path="a.pdf", offset=4)
+
+
+async def test_text_formats_are_shown_as_what_they_are_for(call: Call, workspace: Workspace) -> None:
+    """What a model may want to change is shown as its lines, the rest as words; `view` turns both around."""
+    workspace.write_bytes("a.html", b"<h1>Bees</h1>")
+    workspace.write_bytes("a.eml", documents.mail())
+    assert (await call("file", action="read", path="a.html")).content == "     1\t<h1>Bees</h1>"
+    assert "# Bees" in (await call("file", action="read", path="a.html", view="text")).content
+    assert "Dear Ada" in (await call("file", action="read", path="a.eml")).content
+    assert "\tFrom: Zo" not in (await call("file", action="read", path="a.eml")).content
+    assert "     1\tFrom:" in (await call("file", action="read", path="a.eml", view="source")).content
+
+
+async def test_a_page_as_a_picture(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("in/a.pdf", documents.pdf("one", "two"))
+    result = await call("file", action="read", path="in/a.pdf", view="picture", offset=2)
+    assert result.images == [".results/a-2.png"]
+    assert workspace.read_bytes(".results/a-2.png").startswith(b"\x89PNG")
+    workspace.write_bytes("a.docx", documents.word())
+    with pytest.raises(ToolError, match="only pages of a PDF can be drawn"):
+        await call("file", action="read", path="a.docx", view="picture")
+    with pytest.raises(ToolError, match="There is no page 3"):
+        await call("file", action="read", path="in/a.pdf", view="picture", offset=3)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (documents.pdf("x", password="y"), "a.bin cannot be read. It is encrypted and needs a password."),
+        (documents.report()[:3000], "a.bin cannot be read. It is damaged."),
+        (documents.archive({"a.txt": "x"}), "It is an archive, not a document. Unpack it with the shell."),
+    ],
+)
+async def test_what_cannot_be_read_is_said(call: Call, workspace: Workspace, data: bytes, reason: str) -> None:
+    workspace.write_bytes("a.bin", data)
+    with pytest.raises(ToolError, match=re.escape(reason)):
+        await call("file", action="read", path="a.bin")
