@@ -24,10 +24,10 @@ _WORDS = 120  # bytes of what is said beside the call that reads on
 
 class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
-        description="read: a file's lines, numbered, a picture, or a document (PDF, Office, EPUB …) by page, sheet or "
-        "slide. write: create or replace a file. append: add to its end. edit: replace old by new. patch: "
-        "change several places or files at once, all or nothing. list: what a folder holds. move: rename path to `to`. "
-        "delete: a file, or a folder, for which a person is asked."
+        description="read: lines of a file, a picture, or pages of a document (PDF, Office, EPUB …). write: create or "
+        "replace a file. append: add to its end. edit: replace old by new. patch: change several places or files at "
+        "once, all or nothing. list: what a folder holds. move: rename path to `to`. delete: a file, or a folder, for "
+        "which a person is asked."
     )
     path: str = Field(
         min_length=1,
@@ -48,7 +48,7 @@ class FileArguments(Arguments):
     )
     limit: int | None = Field(None, ge=1, description="For read: at most so many lines or pages.")
     view: Literal["text", "source", "picture"] | None = Field(
-        None, description="For read: HTML or CSV as text, an e-mail as its source, a page of a PDF as a picture."
+        None, description="For read: HTML or CSV as text, e-mail as source, a PDF's page as a picture."
     )
     to: str | None = Field(None, description="For move: the new path.")
 
