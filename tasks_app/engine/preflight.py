@@ -108,13 +108,15 @@ def _remind(context: TaskContext) -> None:
     """Appends the reminders that are due, in one commit; none between a call and its result."""
     if context.history.open_call() is not None:
         return
-    task, tools = context.task, sorted(tool.name for tool in context.settings.policy.visible(context.visibility))
+    task, visible = context.task, context.settings.policy.visible(context.visibility)
+    tools = sorted(tool.name for tool in visible)
     moment = Moment(
         task=task,
         limits=context.settings.limits,
         entries=context.history.entries,
         tools=tools,
         permitted=context.settings.policy.permitted,
+        repeatable=[tool.name for tool in visible if tool.loop_exempt],
         standings=context.allowance.standings,
         has_made_all_calls=context.has_made_all_calls,
     )

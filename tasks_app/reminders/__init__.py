@@ -3,7 +3,15 @@
 They are grouped by the moment at which they come. Reminders are entries like any other.
 """
 
-from tasks_app.reminders.before_step import budget, language, stale_plan, tool_limit, tool_list, workflow_step
+from tasks_app.reminders.before_step import (
+    budget,
+    language,
+    same_tool,
+    stale_plan,
+    tool_limit,
+    tool_list,
+    workflow_step,
+)
 from tasks_app.reminders.on_calls import cycle, deferred, loop, missing_call, unreadable_call
 from tasks_app.reminders.on_event import (
     folder_instructions,
@@ -25,6 +33,7 @@ __all__ = [
     "loop",
     "missing_call",
     "recalled",
+    "same_tool",
     "stale_plan",
     "summary",
     "task_start",

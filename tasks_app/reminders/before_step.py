@@ -6,7 +6,7 @@ written for it.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from llm_app.budgets import Standing
@@ -18,7 +18,8 @@ from tasks_app.text.languages import language_of
 @dataclass(frozen=True, kw_only=True)
 class Moment:
     """What the triggers look at. `entries` are those that the model sees in full, `tools` the names that it sees;
-    `permitted` has those too that the policy would let it use, if there were something for them to do.
+    `permitted` has those too that the policy would let it use, if there were something for them to do; `repeatable`
+    those that may repeat themselves.
     """
 
     task: Task
@@ -26,6 +27,7 @@ class Moment:
     entries: Sequence[ContextEntry] = ()
     tools: Sequence[str] = ()
     permitted: Collection[str] = ()
+    repeatable: Collection[str] = ()
     standings: Sequence[Standing] = ()
     has_made_all_calls: bool = False
 
@@ -139,6 +141,27 @@ def stale_plan(moment: Moment) -> Draft | None:
     return reminder(text, "stale_plan")
 
 
+def same_tool(moment: Moment) -> Draft | None:
+    """Before a step, when many replies in a row called one tool, with other arguments each; again after as many.
+
+    A message of the person begins a new row. Tools that may repeat themselves are left out.
+    """
+    task, after = moment.task, moment.limits.same_tool_after
+    if task.iteration - task.reminded.get("same_tool", 0) < after:
+        return None
+    newest = takewhile(lambda entry: entry.context_type != ContextType.USER_MESSAGE, reversed(moment.entries))
+    replies = list(islice((entry for entry in newest if entry.role == "assistant"), after))
+    names = {reply.call["name"] if reply.call else "" for reply in replies}
+    if len(replies) < after or len(names) != 1 or not names.isdisjoint({"", *moment.repeatable}):
+        return None
+    text = (
+        f"Your last {after} calls were all of `{names.pop()}`, with different arguments. If each brings you nearer to "
+        "the result, go on. If not, stop and think: what are you looking for, and would another tool, a broader or narrower "
+        "call, a script or a question to the person get there in fewer steps?"
+    )
+    return reminder(text, "same_tool")
+
+
 def language(moment: Moment) -> Draft | None:
     """After a message to the person in a language other than theirs; once per task.
 
@@ -165,5 +188,6 @@ _REMINDERS: Sequence[Callable[[Moment], Draft | None]] = (
     tool_limit,
     tool_list,
     stale_plan,
+    same_tool,
     language,
 )

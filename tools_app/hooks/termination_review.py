@@ -11,13 +11,15 @@ from tools_app.hooks.base import Call, Hook, HookContext, PastCall, Refuse
 
 ADVICE = {
     "NO_SEND": "You say that something is attached, and nothing is. Put its path into `attachments`, or do not say so.",
-    "UNSENT_RESULTS": "You made files and neither attached nor named them. Attach them, or say where they lie.",
+    "UNSENT_RESULTS": "You made files or got the output of a command, a search or a page, and the person sees nothing "
+    "of it. Attach the files or say where they are; say what the output shows.",
     "NO_SUBSTANTIVE": "The person learns nothing from this. Say what you did, what came of it, and where it is.",
     "ACK_ONLY": "This only confirms the request or promises something. Do it first, then report what came of it.",
     "ERROR_UNRESOLVED": "Your last call went wrong and you do not say so. Try another way, or say what failed and why.",
     "GENERIC": "This would fit any request. Answer this one, with what you found or did.",
 }
 _FAILED = ("failed", "blocked", "rejected", "unknown")
+_SHOWS = ("shell", "job", "search", "fetch_url", "browser")
 _MAKES_FILES = {"file": ("write", "append", "edit", "patch"), "generate": None, "slides": None}
 
 _ATTACHED = re.compile(r"\b(attached|attachments?|enclosed|im anhang|angehängt|beigefügt)\b", re.IGNORECASE)
@@ -41,6 +43,17 @@ _EMPTY = re.compile(
     r"(done|finished|completed?|ready|set|fertig|erledigt)\W*$",
     re.IGNORECASE,
 )
+_CLAIMS = re.compile(  # that there is something to tell
+    r"\b(found|results?|here (it )?(is|are)|looked|searched|checked|ran|run|executed|fetched|visited|output|"
+    r"information|gefunden|ergebnis(se)?|nachgesehen|gesucht|geprüft|ausgeführt)\b",
+    re.IGNORECASE,
+)
+_OF_NO_RESULT = re.compile(  # words that say nothing of what was found
+    r"have|been|that|this|what|your?|with|were|for|the|and|all|here|successful(ly)?|everything|page|site|website|"
+    r"command|search|looking|look|needed?|asked|wanted|requested|request|about|habe|wurde|alles|wie|gewünscht",
+    re.IGNORECASE,
+)
+_FEW = 20  # words
 MOST = 2  # refusals a task: an agent that insists may be right
 _VERDICT = re.compile(rf"\W*({'|'.join(ADVICE)})\b\W*(.*)")
 _LONGEST = 6_000  # characters of each part that the reviewing model reads
@@ -120,7 +133,7 @@ def fault(text: str, attachments: Sequence[str], past: Sequence[PastCall]) -> st
         return "ERROR_UNRESOLVED"
     if attachments:
         return ""
-    return _says_nothing(text)
+    return _says_nothing(text) or ("UNSENT_RESULTS" if _keeps_output(text, past) else "")
 
 
 def _says_nothing(text: str) -> str:
@@ -138,6 +151,20 @@ def _has_unsent(text: str, attachments: Sequence[str], work: Sequence[PastCall])
     made = {str(call.arguments.get("path", "")) for call in work if call.status == "succeeded" and _makes_file(call)}
     made.discard("")
     return bool(made) and not any(path in attachments or path.rpartition("/")[2] in text for path in made)
+
+
+def _keeps_output(text: str, past: Sequence[PastCall]) -> bool:
+    """Whether it only claims that commands, searches or pages since the last message gave something."""
+    spoke = [place for place, call in enumerate(past, 1) if call.tool == "message" and call.status == "succeeded"]
+    since = [call for call in past[max(spoke, default=0) :] if call.tool in _SHOWS and call.status == "succeeded"]
+    output = " ".join(re.sub(r"^\[.*\]$", "", call.content, flags=re.MULTILINE) for call in since).lower()
+    words = _words(text.lower())
+    if not output.strip() or len(words) > _FEW or not _CLAIMS.search(text):
+        return False
+    telling = (word for word in words if len(word) > 2 or word.isdigit())
+    return not any(
+        word in output for word in telling if not _CLAIMS.fullmatch(word) and not _OF_NO_RESULT.fullmatch(word)
+    )
 
 
 def _makes_file(call: PastCall) -> bool:

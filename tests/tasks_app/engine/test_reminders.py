@@ -108,6 +108,15 @@ def test_a_plan_that_is_kept_is_not_reminded_of(play):
     assert said(run, "stale_plan") == []
 
 
+def test_many_calls_of_one_tool_with_other_arguments_are_named_again_and_again(play):
+    Limits.objects.create(pk=1, same_tool_after=3)
+    run = play(*[read(n) for n in range(7)], PLAN, *[read(n) for n in range(2)], result())
+    assert run.advance().state == "done"
+    first, second = said(run, "same_tool")
+    assert first.startswith("Your last 3 calls were all of `file`, with different arguments.")
+    assert second == first
+
+
 # --- budget ---------------------------------------------------------------------------------------------------------
 
 

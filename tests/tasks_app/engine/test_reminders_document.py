@@ -39,6 +39,7 @@ SETTINGS = {
     "missing_call": "`no_tool_call_retries` (3)",
     "loop": "`tool_loop_threshold` (5), `tool_loop_window` (20)",
     "stale_plan": "`stale_plan_after` (10 replies)",
+    "same_tool": "`same_tool_after` (20 replies)",
     "budget": "`budget_reminder_percent` (80)",
     "tool_limit": "`tool_call_limit` (none)",
     "summary": "`summarise` of the agent (off)",
@@ -85,6 +86,11 @@ def interrupted_call() -> list[ContextEntry]:
     return [entry(ContextType.TOOL_CALL, "", tool_call=call)]
 
 
+def searches(count: int) -> list[ContextEntry]:
+    calls = [{"id": "c", "name": "search", "arguments": f'{{"query": "{number}"}}'} for number in range(count)]
+    return [entry(ContextType.TOOL_CALL, "", tool_call=json.dumps(call)) for call in calls]
+
+
 def cycle_of_two() -> list[Draft]:
     read = ToolCallLog(name="file", arguments='{"action": "read", "path": "a.txt"}', fingerprint="one")
     make = ToolCallLog(name="shell", arguments='{"command": "make"}', fingerprint="two")
@@ -110,6 +116,7 @@ def examples() -> list[Draft | None]:
         *reminders.interruption([entry(ContextType.AI_MESSAGE, ENGLISH)], has_closed=False),
         reminders.language(moment(entries=wrong_language())),
         reminders.stale_plan(moment(plan=PLAN, iteration=10, tools=["plan"])),
+        reminders.same_tool(moment(entries=searches(20), iteration=20)),
         reminders.tool_list(
             moment(
                 shown_tools=["file", "job", "message", "shell"],
