@@ -156,8 +156,8 @@ def same_tool(moment: Moment) -> Draft | None:
         return None
     text = (
         f"Your last {after} calls were all of `{names.pop()}`, with different arguments. If each brings you nearer to "
-        "the result, go on. If not, stop and think: what are you looking for, and would another tool, a broader or narrower "
-        "call, a script or a question to the person get there in fewer steps?"
+        "the result, go on. If not, stop and think: what are you looking for, and would another tool, a broader or "
+        "narrower call, a script or a question to the person get there in fewer steps?"
     )
     return reminder(text, "same_tool")
 
