@@ -24,7 +24,7 @@ _WORDS = 120  # bytes of what is said beside the call that reads on
 
 class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
-        description="read: lines of a file, a picture, or pages of a document (PDF, Office, EPUB …). write: create or "
+        description="read: lines of a file, a picture, or pages of a document (PDF, Office …). write: create or "
         "replace a file. append: add to its end. edit: replace old by new. patch: change several places or files at "
         "once, all or nothing. list: what a folder holds. move: rename path to `to`. delete: a file, or a folder, for "
         "which a person is asked."
@@ -40,15 +40,15 @@ class FileArguments(Arguments):
     old: str | None = Field(
         None, description="For edit: the exact text to replace, without line numbers; it must occur once."
     )
-    new: str | None = Field(None, description="For edit: what takes its place; may be empty.")
+    new: str | None = Field(None, description="For edit: its replacement; may be empty.")
     replace_all: bool = Field(False, description="For edit: replace every occurrence.")
     offset: int | None = Field(None, ge=1, description="For read: the first line or page, from 1.")
     skip: int | None = Field(
-        None, ge=0, description="For read: characters of that line, or lines of that page, to leave out."
+        None, ge=0, description="For read: characters of that line, or lines of that page, left out."
     )
     limit: int | None = Field(None, ge=1, description="For read: at most so many lines or pages.")
     view: Literal["text", "source", "picture"] | None = Field(
-        None, description="For read: HTML or CSV as text, e-mail as source, a PDF's page as a picture."
+        None, description="For read: HTML as text, e-mail as source, a PDF's page as a picture."
     )
     to: str | None = Field(None, description="For move: the new path.")
 
@@ -75,8 +75,7 @@ def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
 
 @tool(
     name="file",
-    description="""Reads and changes files of the workspace. Read a file before you change it; change one that exists by
-    edit or patch, not write.""",
+    description="Reads and changes files of the workspace. Change one that exists by edit or patch, not write.",
     arguments=FileArguments,
     danger=Danger.SAFE,
     judge=judge,
