@@ -4,7 +4,7 @@ import logging
 import os
 
 from celery import Celery
-from celery.signals import setup_logging, worker_ready, worker_shutting_down
+from celery.signals import setup_logging, worker_ready, worker_shutdown, worker_shutting_down
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 
@@ -35,3 +35,12 @@ def _end(**kwargs: object) -> None:
     from tasks_app.worker import supervisor
 
     supervisor.end()
+
+
+@worker_shutdown.connect
+def _close(**kwargs: object) -> None:
+    from agentsite.environment import EMBEDDED
+    from tasks_app.worker import supervisor
+
+    if not EMBEDDED:  # there the process is cut off
+        supervisor.close_connections()

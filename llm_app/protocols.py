@@ -20,9 +20,10 @@ from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.openai_responses import OpenAIResponses
 from llm_app.adapters.xml_mode import AnthropicXML, OpenAIXML
 from llm_app.errors import ProtocolUnavailable
-from llm_app.models import ModelKind, Protocol
+from llm_app.models import ModelKind, Protocol, Route
 from llm_app.models.provider import LONGEST_NAME
 from llm_app.scripted.adapter import Scripted
+from llm_app.transport import wire
 from llm_app.types import ToolCall
 
 logger = logging.getLogger(__name__)
@@ -160,6 +161,20 @@ def adapter_for(protocol: str, kind: str = ModelKind.TEXT) -> Adapter:
     if adapter is None:
         raise ProtocolUnavailable(f"the protocol {protocol!r} is not available for models of {kind}")
     return adapter
+
+
+def prepare() -> None:
+    """Loads what the enabled routes need for their first calls. Seconds, with litellm: for a thread of its own."""
+    used = Route.objects.filter(provider__enabled=True).values_list("provider__protocol", flat=True)
+    for name in adapters().keys() & set(used):
+        adapters()[name].prepare()
+
+
+async def close() -> None:
+    """Closes all connections to providers that the running loop has, at the end of a process."""
+    await wire.close()
+    for adapter in adapters().values():
+        await adapter.close()
 
 
 def adapter_of(name: str, version: int) -> Adapter:

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection
 
 from agentsite.terminal.reports import Report
-from llm_app.transport import wire
+from llm_app import protocols
 from tasks_app import services
 from tasks_app.errors import MayNotDecide, NothingToAnswer
 from tasks_app.events import event_loop
@@ -38,7 +38,7 @@ def run(task: Task, user: Any, report: Report, ask: Ask | None) -> Task:
             report.started(task)
         _Drive(task, user, report, ask).to_the_end()
     supervisor.stop()
-    event_loop.submit(wire.close()).result()  # of a process that ends now
+    event_loop.submit(protocols.close()).result()  # of a process that ends now
     return task
 
 

@@ -109,6 +109,12 @@ class Adapter:
         """Sends the request; yields the events of the answer. Raises LLMError."""
         return wire.events(self.request(body, endpoint), silence_s=endpoint.silence_s, total_s=endpoint.total_s)
 
+    def prepare(self) -> None:
+        """Loads what the first call would otherwise wait for. It may take seconds: called in a thread."""
+
+    async def close(self) -> None:
+        """Closes what calls on the running loop have left open beside our own connections."""
+
     def encoded(self, prompt: Prompt, parameters: RouteParameters) -> list[bytes]:
         """The messages' bytes; each message is serialized once in its life."""
         key = f"{self.name}.{self.version}.{parameters.message_key}"

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import Exists, OuterRef, Q
 
+from llm_app import protocols
+from tasks_app.events import event_loop
 from tasks_app.models import EngineProcess, InboxMessage, Mode, Task
 from tasks_app.run import affinity
 from tasks_app.runtime import cancellation, lease, process
@@ -19,6 +21,8 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.5  # the slow poll behind the signals: a lost one costs no more
 SWEEP_SECONDS = 5.0
 BEAT_SECONDS = 5.0
+CLOSE_SECONDS = 5.0
+PREPARE_SECONDS = 2.0  # after the start: the server is ready first
 
 
 class Supervisor(threading.Thread):
@@ -96,13 +100,30 @@ _supervisor: Supervisor | None = None
 
 
 def begin() -> None:
-    """Recovers what a dead process left, then keeps watch."""
+    """Recovers what a dead process left, then keeps watch. Once it is ready, loads what providers will need."""
     global _supervisor
     reaper.start()
     _supervisor = Supervisor()
     _supervisor.start()
+    preparing = threading.Timer(PREPARE_SECONDS, _prepare)
+    preparing.daemon = True
+    preparing.start()
+
+
+def _prepare() -> None:
+    try:
+        protocols.prepare()
+    except Exception:
+        logger.exception("a protocol could not be prepared; it is loaded with its first call")
+    finally:
+        connection.close()
 
 
 def end() -> None:
     if _supervisor is not None:
         _supervisor.stop()
+
+
+def close_connections() -> None:
+    """At the end of a worker, when nothing of it runs any more."""
+    event_loop.submit(protocols.close()).result(CLOSE_SECONDS)

@@ -1,13 +1,22 @@
 """The same loop in a Celery worker, on a real PostgreSQL and a real Redis."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tests.acceptance.test_kill_and_restart import check_record
 from tests.acceptance.test_main_job import start
+from tests.provider import openai_result, running
+from tests.server import ROOT
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import takes_less_than
 
 pytestmark = pytest.mark.team
+OVER_HTTP = """
+providers: [{{name: far, protocol: openai_native, base_url: "{url}", api_key: a-key-for-tests}}]
+models: [{{name: far, providers: [{{provider: far, model: some-model, priority: 1}}]}}]
+"""
 
 
 def test_a_worker_runs_the_main_job_and_the_web_streams_it(new_team):
@@ -52,3 +61,21 @@ def test_a_task_waits_for_the_first_worker_and_survives_the_death_of_one(team):
     check_record(team.server, session)
     statuses = [e["metadata"].get("status") for e in team.server.entries(session) if e["tool_call_id"]]
     assert statuses == ["unknown", "succeeded"]
+
+
+def test_a_worker_that_is_told_to_end_leaves_no_connection_open(team, tmp_path):
+    with running() as provider:
+        provider.replies = [openai_result("Done.")]
+        (tmp_path / "far.yml").write_text(OVER_HTTP.format(url=provider.base_url))
+        configure = [sys.executable, "manage.py", "configure", str(tmp_path / "far.yml")]
+        subprocess.run(configure, cwd=ROOT, env=team.server.environment, check=True, capture_output=True)
+        before = len(team.server.output.read_text())
+        worker = team.start_worker()
+        _, task = start(team.server, "Go.", model="far")
+        team.server.until_task(task, state="done")
+        worker.terminate()
+        assert worker.wait(60) == 0
+    said = team.server.output.read_text()[before:]
+    assert "Warm shutdown" in said
+    assert "Unclosed" not in said
+    assert "Traceback" not in said

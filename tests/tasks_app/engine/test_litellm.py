@@ -5,10 +5,13 @@ import json
 import subprocess
 import sys
 
+import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from llm_app import protocols
+from llm_app.adapters.litellm import LiteLLM
 from llm_app.call import retry
 from llm_app.models import LLMLog, Provider
 from tasks_app import services
@@ -327,3 +330,30 @@ def claude(name, arguments):
         {"type": "message_stop"},
     ]
     return Reply(chunks=[f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in events])
+
+
+def test_its_connections_are_closed_with_ours_at_the_end_of_a_process(ask, http_provider):
+    import litellm
+
+    http_provider.replies = [openai_result()]
+    assert ask().advance().state == "done"
+    handlers = litellm.in_memory_llm_clients_cache.cache_dict.values()
+    clients = [
+        handler.client for handler in handlers if isinstance(getattr(handler, "client", None), httpx.AsyncClient)
+    ]
+    assert any(not client.is_closed for client in clients)
+    event_loop.submit(protocols.close()).result(30)
+    assert all(client.is_closed for client in clients)
+    litellm.in_memory_llm_clients_cache.flush_cache()
+
+
+def test_a_worker_prepares_what_its_enabled_routes_need(db, monkeypatch):
+    prepared = []
+    monkeypatch.setattr(LiteLLM, "prepare", lambda self: prepared.append(self.name))
+    route = factories.RouteFactory(provider=factories.ProviderFactory(protocol="litellm", litellm_provider="gemini"))
+    protocols.prepare()
+    Provider.objects.filter(pk=route.provider_id).update(enabled=False)
+    protocols.prepare()
+    factories.RouteFactory(provider=factories.ProviderFactory(protocol="openai_native"))
+    protocols.prepare()
+    assert prepared == ["litellm"]
