@@ -15,6 +15,7 @@ from llm_app.call import Completion, LLMCall, Observer, Recipient, StoredPrompt
 from llm_app.call.attempt import ask
 from llm_app.models import ModelKind, Provider, Route
 from llm_app.transport import wire
+from llm_app.transport.error_body import own_words
 from llm_app.types import Message, Prompt, Purpose, ToolSpec
 
 T = TypeVar("T")
@@ -144,13 +145,7 @@ def explanation(error: errors.LLMError, provider: Provider, route: Route | None 
 
 
 def _own_words(detail: str) -> str:
-    """Its message where the answer is JSON of a known form, which may have been cut; else the beginning of it."""
-    body = detail.partition(": ")[2] if detail.startswith("HTTP ") else detail
-    message = re.search(r'"message"\s*:\s*"((?:[^"\\]|\\.)+)', body)
-    text = message[1].replace('\\"', '"').replace("\\n", " ") if message else body
-    text = " ".join(text.split())
-    if text.startswith("<"):  # a page of HTML says nothing
-        return ""
+    text = own_words(detail)
     return f" It says: “{text[:_QUOTED]}”" if text else ""
 
 

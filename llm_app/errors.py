@@ -68,7 +68,7 @@ class CircuitOpen(LLMError):
 
 
 class BadRequest(LLMError):
-    """The model provider refused the request. An administrator can find the reason in the log of LLM calls."""
+    """The model provider refused the request. Ask an administrator, who finds the reason in the log of LLM calls."""
 
 
 class ContextTooLong(BadRequest):

@@ -92,7 +92,7 @@ def may_see_llm_calls(user: Any) -> bool:
     """In the admin, with the providers' words. Asked anew of staff: rights may change while a page is open."""
     if not user.is_staff:
         return False
-    staff = type(user).objects.filter(pk=user.pk, is_active=True, is_staff=True).first()
+    staff = auth.get_user_model().objects.filter(pk=user.pk, is_active=True, is_staff=True).first()
     return staff is not None and staff.has_perm("llm_app.view_llmlog")
 
 

@@ -1,6 +1,7 @@
 """What the body of an error says: its words, and the parameter that it names; not what it repeats of the request."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -39,3 +40,13 @@ def _leaves(value: object) -> Iterator[tuple[str, str]]:
             yield "param", ".".join(str(part) for part in path if part != "body")
         for name in _WORDS:
             yield from _leaves(value.get(name))
+
+
+def own_words(detail: str) -> str:
+    """The provider's message in the `detail` of an error, where it is JSON of a known form, which may have been cut;
+    else all of it, and nothing of a page of HTML."""
+    body = detail.partition(": ")[2] if detail.startswith("HTTP ") else detail
+    message = re.search(r'"message"\s*:\s*"((?:[^"\\]|\\.)+)', body)
+    text = message[1].replace('\\"', '"').replace("\\n", " ") if message else body
+    text = " ".join(text.split())
+    return "" if text.startswith("<") else text

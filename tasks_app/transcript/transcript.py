@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog
+from llm_app.transport.error_body import own_words
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog
 from tasks_app.record import redact_entries
 from tasks_app.transcript.item import Item
@@ -88,9 +89,11 @@ def _logs(session: Session, call_ids: Iterable[str]) -> dict[str, ToolCallLog]:
 
 
 def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:
-    """What notices speak of, by id; the provider's own words redacted as the admin does it."""
+    """What notices speak of, by id; their error is what the provider said, redacted as the admin does it."""
     ids = [entry.metadata["llm_call"] for entry in entries if entry.metadata.get("llm_call")]
     found = {str(log.pk): log for log in LLMLog.objects.filter(pk__in=ids)} if ids else {}
     for log in found.values():
-        log.error = active_secrets.of_everyone().redactor.redacted(log.error)
+        status = log.error.partition(": ")[0] + ": " if log.error.startswith("HTTP ") else ""
+        words = own_words(log.error)
+        log.error = active_secrets.of_everyone().redactor.redacted(status + words if words else log.error)
     return found

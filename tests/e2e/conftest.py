@@ -27,6 +27,8 @@ models:
   - {name: script, providers: [{provider: scripted, model: script}]}
   - {name: routed, providers: [{provider: one, model: demo}, {provider: two, model: demo}]}
   - {name: speaker, providers: [{provider: speaker, model: any}]}
+users:
+  - {username: bob, password: HIS_PASSWORD}
 """
 WAIT = "while [ ! -e go ]; do sleep 0.05; done"  # a command that runs until somebody lets it go
 HERE = Path(__file__).parent
@@ -113,7 +115,7 @@ def speaker(_speaker: Speaker) -> Speaker:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, _speaker: Speaker) -> Iterator[Server]:
-    config = CONFIG.replace("SPEAKER", _speaker.base_url)
+    config = CONFIG.replace("SPEAKER", _speaker.base_url).replace("HIS_PASSWORD", PASSWORD)
     running = configured(tmp_path_factory.mktemp("e2e"), config, AGENTSITE_ADMIN_USERNAME="ada").start()
     yield running
     running.stop()
@@ -176,9 +178,9 @@ def open_page(browser: Browser, login: Callable[[Server], Any]) -> Iterator[Call
     assert complaints == []
 
 
-def sign_in(page: Page) -> None:
+def sign_in(page: Page, name: str = "ada") -> None:
     page.goto("/accounts/login/")
-    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/")

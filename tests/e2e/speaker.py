@@ -1,5 +1,6 @@
 """A model that speaks when a test says so: the text before a pause is on the page for as long as a test looks at it."""
 
+import json
 from typing import Any
 
 from tests.provider import PAUSE, FakeProvider, Reply, openai_call, openai_chunk, openai_result, openai_text, sse
@@ -35,6 +36,10 @@ class Speaker:
     def chats(self, words: str) -> None:
         """A reply without a call."""
         self._provider.replies.append(openai_text(words))
+
+    def refuses(self, why: str) -> None:
+        error = json.dumps({"error": {"message": why, "type": "invalid_request_error"}}).encode()
+        self._provider.replies.append(Reply(status=400, content_type="application/json", chunks=[error]))
 
     def thinks(self, thinking: str, then: str) -> None:
         """A thought, a pause in its middle, and a result."""

@@ -1,6 +1,7 @@
 """What a provider does wrong ends in a retry, a failover or one sentence; never in a traceback or a hung task."""
 
 import pytest
+from django.utils.functional import SimpleLazyObject
 
 from llm_app.call import retry
 from llm_app.models import LLMLog, Provider
@@ -166,15 +167,15 @@ def refused(ask_http, http_provider):
 def shown_to(user, run) -> list[str]:
     """The card of the failure: as the page loads it, and as the websocket pushes it."""
     last = run.entries[-1]
-    item = transcript.item_of(last)
-    return [str(fragments.entry(item, user)), str(fragments.pushed(last, user))]
+    item, viewer = transcript.item_of(last), SimpleLazyObject(lambda: user)  # as a request and a websocket have it
+    return [str(fragments.entry(item, viewer)), str(fragments.pushed(last, viewer))]
 
 
 def test_an_administrator_sees_the_providers_words_at_the_failure_and_comes_to_the_call(refused, admin_user):
     log = LLMLog.objects.get()
     for card in shown_to(admin_user, refused):
         assert f"/admin/llm_app/llmlog/{log.pk}/change/" in card
-        assert "bad tools, dear" in card
+        assert ": HTTP 400: bad tools, dear" in card
         assert "sk-a-key" not in card
     assert "bad tools" in log.error
 
