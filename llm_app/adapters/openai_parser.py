@@ -17,7 +17,7 @@ from llm_app.adapters.turn_parser import TurnParser
 from llm_app.text_calls.pieces import whole
 from llm_app.text_calls.streams import PlainWords
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import Delta, Usage
+from llm_app.types import Delta, LLMTurnResult, Usage
 
 
 class OpenAIParser(TurnParser):
@@ -34,14 +34,19 @@ class OpenAIParser(TurnParser):
         super().__init__(model, tools, words, open_with)
         self._details = ReasoningDetails()
         self._signature: dict[str, Any] = {}
+        self._has_choice = False
+        self._silent = ""  # an event before the first choice
 
     def read_event(self, event: ServerEvent) -> Iterator[Delta]:
         chunk = parse_object(event.data)
         if error := _error(chunk, event.name):
             raise error_in_stream(error)
-        if "choices" not in chunk:
-            self._foreign = event.data[:200]
         choice = next((c for c in objects(chunk.get("choices")) if not c.get("index")), {})
+        self._has_choice = self._has_choice or bool(choice)
+        if not self._has_choice:
+            self._silent = event.data[:200]
+            if not _is_chunk(chunk):
+                self._foreign = self._silent
         self._count(chunk, choice)
         self._finish_reason = text(choice.get("finish_reason")) or self._finish_reason
         yield from self._delta(dictionary(choice["delta"] if "delta" in choice else choice.get("message")))
@@ -84,9 +89,21 @@ class OpenAIParser(TurnParser):
             fragment=json_text(function.get("arguments")),
         )
 
+    def result(self) -> LLMTurnResult:
+        """A stream that came to its end without any choice did not break off."""
+        if self.done and not self._has_choice:
+            self._foreign = self._foreign or self._silent
+        return super().result()
+
     def _signed(self) -> tuple[Mapping[str, Any], ...]:
         """`extra_content` is Gemini's: the signature of the thinking before a call, which goes back beside the call."""
         return (*self._details.parts(), *([self._signature] if self._signature else []))
+
+
+def _is_chunk(chunk: dict[str, Any]) -> bool:
+    """An event of a stream may have no choice: the last one, which counts, and Azure's first one."""
+    is_named = chunk.get("object") == "chat.completion.chunk" or "prompt_filter_results" in chunk
+    return "choices" in chunk and (is_named or bool(chunk.get("usage")))
 
 
 def _error(chunk: dict[str, Any], event_name: str) -> object:

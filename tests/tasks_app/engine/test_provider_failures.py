@@ -89,8 +89,8 @@ def test_a_provider_that_is_not_there_is_one_sentence(ask_http, http_provider):
 
 @pytest.mark.parametrize(
     "body",
-    [b"<html>It works!</html>", b"[]", b"null", b'{"status": "ok"}', b"{", b"\xff\xfe"],
-    ids=["html", "list", "null", "foreign", "half", "no utf-8"],
+    [b"<html>It works!</html>", b"[]", b"null", b'{"status": "ok"}', b"{", b"\xff\xfe", b'{"choices": []}'],
+    ids=["html", "list", "null", "foreign", "half", "no utf-8", "no choice"],
 )
 def test_a_body_that_is_no_answer_is_a_structural_error_and_not_tried_again(ask_http, http_provider, body):
     http_provider.replies = [Reply(chunks=[body], content_type="application/json")]
