@@ -78,15 +78,21 @@ def _begin(context: TaskContext) -> None:
     context.commit(start, *first_step, **fields)
 
 
+def _share(context: TaskContext) -> int:
+    """Bytes that one addition to the conversation may take of the window."""
+    return context.settings.window // 8 * tokens.BYTES
+
+
 def _longest_instructions(context: TaskContext) -> int:
     """Characters of one AGENTS.md."""
-    return min(LONGEST_INSTRUCTIONS, context.settings.window // 8 * tokens.BYTES)
+    return min(LONGEST_INSTRUCTIONS, _share(context))
 
 
 def _remembered(context: TaskContext, instructions: str) -> str:
     """The notes for what people have just written, if they have."""
     words, run = search.new_words(context.history.entries), context.interruption.unless_aborted
-    return search.recalled(context, context.workspace, words, instructions, run) if words else ""
+    unread = instructions[_longest_instructions(context) :]
+    return search.recalled(context, context.workspace, words, unread, run, _share(context)) if words else ""
 
 
 def _recall(context: TaskContext) -> None:

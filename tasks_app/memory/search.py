@@ -7,7 +7,6 @@ from llm_app.call import Runner
 from llm_app.redaction import Redactor
 from tasks_app.memory import vectors
 from tasks_app.models import ContextEntry, ContextType, MemoryNote, MemoryNoteQuerySet, SessionMember, Task
-from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS
 from tasks_app.run import UnitOfWork
 from tasks_app.text.languages import STOP_WORDS
 from tasks_app.text.retrieval import bm25, reciprocal_rank_fusion, terms_of
@@ -54,11 +53,11 @@ def search(unit: UnitOfWork, question: str, most: int, run: Runner) -> list[Note
     )
 
 
-def recalled(unit: UnitOfWork, workspace: Workspace, question: str, instructions: str, run: Runner) -> str:
-    """For what a person wrote: the nearest notes and passages of the workspace's files; empty where none fits.
+def recalled(unit: UnitOfWork, workspace: Workspace, question: str, unread: str, run: Runner, longest: int) -> str:
+    """For what a person wrote: the nearest notes and passages of the workspace's files, up to `longest` bytes; empty
+    where there is none.
 
-    What the model was given and still sees is left out. `instructions` are those of AGENTS.md, of which the model reads
-    the beginning anyway.
+    What the model was given and still sees is left out. `unread` is what it is not shown of AGENTS.md.
     """
     if unit.session.off_record or not (terms := asked(question)):
         return ""
@@ -66,13 +65,24 @@ def recalled(unit: UnitOfWork, workspace: Workspace, question: str, instructions
     heartbeat = text_file(workspace, "HEARTBEAT.md", unit.secrets.redactor)
     known: list[Note | Passage] = [*_candidates(notes, terms)]
     known += [Passage(path="HEARTBEAT.md", text=text) for text in _passages(heartbeat)]
-    known += [Passage(path="AGENTS.md", text=text) for text in _passages(instructions[LONGEST_INSTRUCTIONS:])]
+    known += [Passage(path="AGENTS.md", text=text) for text in _passages(unread)]
     worded = bm25(terms, known, lambda each: terms_of(each.text), len(known))
     rankings: list[Sequence[Note | Passage]] = [worded, _meant(unit, notes, question, run)]
     given = [entry.content for entry in unit.history.entries if entry.context_type == ContextType.SYSTEM_REMINDER]
     best = reciprocal_rank_fusion(rankings, RECALLED)
     new = [each for each in best if not any(str(each) in text for text in given)]
-    return rendered(new) if new else ""
+    fitting = _fitting(new, longest)
+    return rendered(fitting) if fitting else ""
+
+
+def _fitting(best: Sequence[Note | Passage], longest: int) -> list[Note | Passage]:
+    """What is too long for the rest of the room is left to the tool `memory`; a shorter one may still fit."""
+    fitting: list[Note | Passage] = []
+    for each in best:
+        if (size := len(str(each).encode())) <= longest:
+            fitting.append(each)
+            longest -= size
+    return fitting
 
 
 def text_file(workspace: Workspace, path: str, redactor: Redactor) -> str:

@@ -11,7 +11,7 @@ from llm_app.stored_prompt import tools_in
 from llm_app.types import ToolMode
 from tasks_app.engine import step_settings
 from tasks_app.engine.prompt import build
-from tasks_app.models import Agent, ContextCut, PromptSection, Session
+from tasks_app.models import Agent, ContextCut, MemoryNote, PromptSection, Session
 from tasks_app.record import tokens
 from tasks_app.replay import verification
 from tasks_app.run import TaskContext
@@ -159,3 +159,17 @@ def test_the_short_forms_take_half_of_the_window_at_most_in_every_way_of_calling
     prompt = build.build_for(claim, recipient)
     assert 2 * build.head_tokens(prompt, mode) <= WINDOW
     assert prompt == build.build_for(claim, recipient)
+
+
+def test_what_is_remembered_has_its_share_of_the_window(play, small, owner):
+    """As many of the nearest notes as fit; of AGENTS.md also what only this window does not show."""
+    for number in range(5):
+        MemoryNote.objects.create(owner=owner, text=f"the harbour {number} " + "is wide and deep " * 50)
+    run = play(result("at the harbour"))
+    long = "a rule of this workspace\n" * 200 + "Boats: moor them at the harbour.\n"
+    workspace_of(run.task.session).write_bytes("AGENTS.md", long.encode())
+    run.advance()
+    told = run.entries[1].content
+    assert told.count("<note ") == 2
+    assert told.count('<passage path="AGENTS.md">') == 1
+    assert tokens.estimate(told) < WINDOW // 4 + 300
