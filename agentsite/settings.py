@@ -86,6 +86,7 @@ else:
     DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": {"pool": {"min_size": 1, "max_size": 32, "timeout": 20}}}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 WORKSPACES_DIR = VAR_DIR / "workspaces"
+HOMES_DIR = VAR_DIR / "homes"  # of the programs that agents run, one a session
 VERSIONS_DIR = VAR_DIR / "versions"  # what files of workspaces held before the agent changed them
 SKILLS_DIR = VAR_DIR / "skills"  # folders with a SKILL.md, beside those that ship
 RUN_DIR = VAR_DIR / "run"

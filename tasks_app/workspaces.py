@@ -19,9 +19,9 @@ def workspace_of(session: Session) -> Workspace:
     """Its programs run as the owner of the folder, also of a folder that `run_agent` was given."""
     path = session.workspace_path
     if session.workdir and workspace_owner():
-        return Workspace(path, owner=(path.stat().st_uid, path.stat().st_gid))
+        return Workspace(path, owner=(path.stat().st_uid, path.stat().st_gid), home=session.home_path)
     most = None if session.workdir else Limits.current().workspace_bytes  # a folder that a user chose has no quota
-    return Workspace(path, owner=workspace_owner(), most=most)
+    return Workspace(path, owner=workspace_owner(), most=most, home=session.home_path)
 
 
 def sandbox() -> Sandbox:

@@ -51,6 +51,7 @@ from django.test import TransactionTestCase
 from llm_app.transport import wire
 from tasks_app.events import event_loop
 from tests import factories
+from tools_app.sandbox import session_sandboxes
 
 # On a busy machine the first draw of a strategy takes seconds: that says nothing of what is tested.
 hypothesis.settings.register_profile("tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -79,6 +80,7 @@ TransactionTestCase._fixture_teardown = _flush
 
 @pytest.fixture(scope="session", autouse=True)
 def _leave_nothing() -> Iterator[None]:
+    session_sandboxes.MOST_IDLE = 2
     yield
     event_loop.submit(wire.close()).result(30)
 

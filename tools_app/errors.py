@@ -46,5 +46,9 @@ class ModelFailed(ToolError):
     """The model that this tool calls did not return a usable answer."""
 
 
+class PortUnreachable(ToolError):
+    """Nothing answers at this port of the sandbox."""
+
+
 class SandboxUnavailable(ToolError):
     """No sandbox works on this server, so commands cannot run. `manage.py doctor` says why."""

@@ -101,6 +101,11 @@ class Session(models.Model):
         return f"session.{self.id.hex}"
 
     @property
+    def home_path(self) -> Path:
+        """Of the programs that its tools run."""
+        return Path(settings.HOMES_DIR) / str(self.id)
+
+    @property
     def workspace_path(self) -> Path:
         return Path(self.workdir) if self.workdir else Path(settings.WORKSPACES_DIR) / str(self.id)
 

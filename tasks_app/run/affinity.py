@@ -6,7 +6,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from tasks_app.events import event_loop
-from tasks_app.models import ContextType, EngineProcess, Session
+from tasks_app.models import ContextType, EngineProcess, Session, Task
 from tasks_app.record import Draft
 from tasks_app.runtime import process
 from tools_app import held_resources, release_session
@@ -28,6 +28,14 @@ def release_deleted() -> None:
     held = release_session.held_sessions()
     there = Session.objects.filter(pk__in=held).values_list("pk", flat=True) if held else ()
     for session in held - {str(pk) for pk in there}:
+        release(session)
+
+
+def release_taken() -> None:
+    """Ends idle sandboxes of sessions whose task another process runs by now."""
+    untied = release_session.untied_sessions()
+    elsewhere = Task.objects.filter(session__in=untied).exclude(lease_owner__in=("", process.name())) if untied else ()
+    for session in {str(task.session_id) for task in elsewhere}:
         release(session)
 
 

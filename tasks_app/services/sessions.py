@@ -35,6 +35,7 @@ def change_session(session: Session, **fields: Any) -> None:
 def delete_session(session: Session) -> None:
     """Deletes a session with its record and, after the commit, its workspace. Raises TaskRunning."""
     folder, versions = session.workspace_path, tool_call.folder_of(session.pk)
+    home = session.home_path
     with transaction.atomic():
         lock(session)
         if session.tasks.active().exists():
@@ -43,4 +44,5 @@ def delete_session(session: Session) -> None:
         session.delete()
         if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
             transaction.on_commit(partial(shutil.rmtree, folder), robust=True)
-        transaction.on_commit(partial(shutil.rmtree, versions, ignore_errors=True), robust=True)
+        for beside in (versions, home):
+            transaction.on_commit(partial(shutil.rmtree, beside, ignore_errors=True), robust=True)

@@ -64,6 +64,7 @@ class Supervisor(threading.Thread):
         if self._sweeps and self._is_due("sweep", SWEEP_SECONDS):
             reaper.sweep()
             affinity.release_deleted()
+            affinity.release_taken()
             reaper.close_expired()
             mcp_refresh.look_at_due()
         connection.close_if_unusable_or_obsolete()

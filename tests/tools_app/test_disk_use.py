@@ -44,4 +44,4 @@ def test_a_link_in_the_place_of_a_closed_folder_opens_nothing(tmp_path: Path, mo
 
 
 async def test_a_workspace_that_is_deleted_ends_the_watch(tmp_path: Path) -> None:
-    await exceeded(tmp_path / "gone", 1)
+    await exceeded([tmp_path / "gone"], 1)

@@ -5,6 +5,7 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -70,26 +71,30 @@ def _enter(parent: int, name: str) -> int:
         return safe_open.open_folder(parent, name)
 
 
-async def exceeded(root: Path, most: int) -> None:
-    """Returns once there are more than `most` bytes below `root`, within a second of it at the usual sizes.
+async def exceeded(roots: Sequence[Path], most: int) -> None:
+    """Returns once there are more than `most` bytes below `roots`, within a second of it at the usual sizes.
 
     While they become fewer, it waits: else nothing could be deleted in a workspace that is too full. One that was too
     full from the start may only not grow: a program that deletes may take its time to begin.
     """
     before, was_full = sys.maxsize, None
-    while (free := _free(root)) is not None:
+    while (free := _free(roots[0])) is not None:
         began = time.monotonic()
-        used = await asyncio.to_thread(bytes_held, root, most)
+        used = await asyncio.to_thread(_bytes_together, roots, most)
         was_full = used > most if was_full is None else was_full
         if used > most:
-            used = await asyncio.to_thread(bytes_held, root)
+            used = await asyncio.to_thread(_bytes_together, roots)
             if used > before or (used == before and not was_full):
                 return
         before = used if used > most else sys.maxsize
         await asyncio.sleep(_PERIOD_S)
         pause = time.monotonic() + _SHARE * (time.monotonic() - began - _PERIOD_S)
-        while time.monotonic() < pause and free - (_free(root) or 0) <= most - used:  # noqa: ASYNC110  there is no event
+        while time.monotonic() < pause and free - (_free(roots[0]) or 0) <= most - used:  # noqa: ASYNC110  there is no event
             await asyncio.sleep(_PERIOD_S)
+
+
+def _bytes_together(roots: Sequence[Path], enough: int | None = None) -> int:
+    return sum(bytes_held(root, enough) for root in roots)
 
 
 def _free(root: Path) -> int | None:

@@ -15,6 +15,7 @@ from tools_app.files.listing import Entry, in_units, overview, read_entries
 from tools_app.files.owner import Owner
 from tools_app.files.paths import RESULTS, parts
 
+_GIT_CONFIG = "[user]\n\tname = Agent\n\temail = agent@sandbox.invalid\n[init]\n\tdefaultBranch = main\n"
 MAX_WHOLE = 10 * 1000**2  # bytes of a file that may be held in memory
 
 
@@ -23,11 +24,15 @@ class Workspace:
 
     Every operation raises OutsideWorkspace for a path that leads out, and ToolError, with a sentence for the model,
     for what cannot be done. All of them may block: call them in a thread. `owner` is the (uid, gid) that programs
-    of the sandbox run as; what is created belongs to it. `most` bounds the bytes that all files together may hold.
+    of the sandbox run as; what is created belongs to it. `most` bounds the bytes that all files together may hold, with
+    those of `home`: the folder beside it that programs have as theirs, which no tool reads.
     """
 
-    def __init__(self, root: Path, owner: Owner | None = None, most: int | None = None) -> None:
+    def __init__(
+        self, root: Path, owner: Owner | None = None, most: int | None = None, home: Path | None = None
+    ) -> None:
         self.root = root
+        self.home = home
         self.owner = owner
         self.most = most
 
@@ -38,6 +43,16 @@ class Workspace:
             if self.owner:
                 os.chown(self.root, *self.owner)
         return self.root
+
+    def make_home(self) -> Path | None:
+        """The home of programs, which exists from now on, with a name for their commits."""
+        if self.home and not self.home.is_dir():
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (settings := self.home / ".gitconfig").write_text(_GIT_CONFIG)
+            if self.owner:
+                os.chown(settings, *self.owner)
+                os.chown(self.home, *self.owner)
+        return self.home
 
     def is_file(self, path: str) -> bool:
         """Whether `path` is a regular file in here; nothing raises."""
@@ -131,11 +146,15 @@ class Workspace:
         return overview(self.listed(), self.entries, limit)
 
     def _require_room(self, path: str, size: int) -> None:
-        if self.most is not None and quota.bytes_held(self.root, self.most) + size > self.most:
+        if self.most is not None and self._bytes_held(self.most) + size > self.most:
             raise ToolError(
                 f"{path} was not written: the workspace would hold more than its {in_units(self.most)}. "
                 "Delete what is not needed."
             )
+
+    def _bytes_held(self, enough: int) -> int:
+        roots = [self.root, self.home] if self.home else [self.root]
+        return sum(quota.bytes_held(root, enough) for root in roots)
 
     @contextmanager
     def _place(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:

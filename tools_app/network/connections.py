@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Sequence
 from ipaddress import ip_address
+from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -43,6 +44,22 @@ class GuardedResolver(AbstractResolver):
         await self._resolver.close()
 
 
+class _Connector(aiohttp.TCPConnector):
+    """Connects to what is permitted, and to the session's sandbox, over plain HTTP."""
+
+    def __init__(self, policy: NetworkPolicy, resolver: AbstractResolver) -> None:
+        super().__init__(resolver=GuardedResolver(policy, resolver))
+        self._policy = policy
+
+    async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109  it is aiohttp's
+        if not self._policy.sandbox or not self._policy.leads_to_sandbox(req.url):
+            return await super()._create_connection(req, traces, timeout)
+        if req.is_ssl():
+            raise FetchFailed("Servers in the sandbox are reached with http://, not with https://.")
+        connection = await self._policy.sandbox.open(req.url.port or 80)
+        return (await self._loop.create_connection(self._factory, sock=connection))[1]
+
+
 def http_session(policy: NetworkPolicy, resolver: AbstractResolver | None = None) -> aiohttp.ClientSession:
     """A session for one piece of work: guarded, without cookies, without a proxy from the environment.
 
@@ -54,7 +71,7 @@ def http_session(policy: NetworkPolicy, resolver: AbstractResolver | None = None
         return await handler(request)
 
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(resolver=GuardedResolver(policy, resolver or aiohttp.ThreadedResolver())),
+        connector=_Connector(policy, resolver or aiohttp.ThreadedResolver()),
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"User-Agent": _USER_AGENT},
         middlewares=(guard,),
@@ -65,6 +82,8 @@ def http_session(policy: NetworkPolicy, resolver: AbstractResolver | None = None
 async def connect(url: URL, policy: NetworkPolicy, resolver: AbstractResolver) -> Streams:
     """Connects to the host and port of `url`. Raises AddressRefused, and FetchFailed if nobody answers there."""
     check_host(url, policy)
+    if policy.sandbox and policy.leads_to_sandbox(url):
+        return await asyncio.open_connection(sock=await policy.sandbox.open(url.port or 0))
     host, port = url.raw_host or "", url.port or 0
     reason: Exception | None = None
     for address in await _addresses(host, port, GuardedResolver(policy, resolver)):

@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
+from socket import socket
+from typing import Protocol
 
 from yarl import URL
 
@@ -17,16 +19,27 @@ _INTERNAL = (
 )
 
 
+SANDBOX = "sandbox"  # the host by which a session's tools reach what its own commands serve
+
+
+class Ports(Protocol):
+    """What listens in a session's sandbox."""
+
+    async def open(self, port: int) -> socket:
+        """A stream that is connected. Raises PortUnreachable."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class NetworkPolicy:
     """`allow_internal`: internal hosts that tools may reach all the same, each as "host" (any port) or "host:port".
 
     An entry that is neither is a ValueError, when the policy is made. `only`: if it is given, no other host is reached;
-    "*.name" stands for all below a name, and "*" for all.
+    "*.name" stands for all below a name, and "*" for all. `sandbox`: what the host of that name leads to.
     """
 
     allow_internal: frozenset[str] = frozenset()
     only: frozenset[str] | None = None
+    sandbox: Ports | None = None
 
     def __post_init__(self) -> None:
         _ = self._allowed  # reads the entries, so that a wrong one shows now
@@ -43,6 +56,10 @@ class NetworkPolicy:
             return True
         name = _name(host)
         return name in self.only or any(f"*{name[place:]}" in self.only for place in _dots(name))
+
+    def leads_to_sandbox(self, url: URL) -> bool:
+        """Whether `url` is for the session's own sandbox, which no name server knows."""
+        return self.sandbox is not None and url.raw_host == SANDBOX
 
     def allows_by_name(self, url: URL) -> bool:
         """Whether the host of `url` is one of those that an administrator has allowed beside the public ones."""

@@ -18,10 +18,10 @@ TEMPORARY = "/tmp"  # noqa: S108  not the server's
 class Limits:
     """Bounds of one command. Sizes in bytes, times in seconds.
 
-    `cpu_s`, `open_files` and `file_size` hold for each process, `memory` for each and for all together,
-    `temporary` for what it may write outside its workspace, `workspace` for the total size of the workspace, with what
-    is there already; None leaves it to the disk. `output` is how much is kept, `shown` how much is shown while it runs;
-    by default as much as is kept.
+    `cpu_s`, `open_files` and `file_size` hold for each process, `memory` for each and for all of the session together,
+    `processes` for the session, `temporary` for what it may write outside workspace and home, `workspace` for the total
+    size of these two, with what is there already; None leaves it to the disk. `output` is how much is kept, `shown` how
+    much is shown while it runs; by default as much as is kept.
     """
 
     wall_s: float = 120
@@ -69,12 +69,15 @@ class Command:
     """A shell command, and what it may use.
 
     `owner` is the (uid, gid) it runs as; None means as the server does. Without an `outlet` it has no network.
-    `stdin` is an open file descriptor; without one, its input is empty. The programs of `layers` come before the
-    system's, those of the first layer first.
+    `stdin` is an open file descriptor; without one, its input is empty. Commands of one `session` share a sandbox, with
+    its network and temporary files, where the backend can keep one up. What is in `home` stays from one to the next.
+    The programs of `layers` come before the system's, those of the first layer first.
     """
 
     text: str
     workspace: Path
+    session: str = ""
+    home: Path | None = None
     outlet: Outlet | None = None
     stdin: int = DEVNULL
     limits: Limits = field(default_factory=Limits)

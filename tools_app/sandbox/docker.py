@@ -52,7 +52,11 @@ class Docker:
             program = _client(*words, stdin=files.add(_script(command)))
             try:
                 return await supervise(
-                    program, command.limits, workspace=command.workspace, on_output=on_output, on_start=on_start
+                    program.start(),
+                    command.limits,
+                    folders=[command.workspace],
+                    on_output=on_output,
+                    on_start=on_start,
                 )
             finally:  # ending the client does not end the container
                 await asyncio.shield(_remove(container))
@@ -93,4 +97,4 @@ def _client(*words: str, stdin: int = DEVNULL) -> Program:
 
 async def _remove(container: str) -> None:
     program = _client("rm", "--force", container)
-    await supervise(program, Limits(wall_s=10), on_output=lambda text: None, on_start=lambda started: None)
+    await supervise(program.start(), Limits(wall_s=10), on_output=lambda text: None, on_start=lambda started: None)

@@ -1,8 +1,8 @@
-"""Monitors the memory of all processes of a command together: rlimits count each process separately."""
+"""Monitors the memory of all processes of a session's commands together: rlimits count each process separately."""
 
 import asyncio
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,25 +10,32 @@ _PERIOD_S = 0.25
 _PAGE = resource.getpagesize()
 
 
-async def exceeded(pid: int, limit: int) -> None:
-    """Returns once the process `pid` and its descendants hold more than `limit` bytes."""
-    while await asyncio.to_thread(bytes_held, pid, limit) <= limit:  # noqa: ASYNC110  there is no event for it
+async def exceeded(pid: int, limit: int, siblings: Callable[[], Collection[int]] = frozenset) -> None:
+    """Returns once the process `pid` and its descendants hold more than `limit` bytes; or the most of all `siblings`
+    with theirs, when these do together."""
+    while not await asyncio.to_thread(_is_the_largest, pid, limit, siblings()):  # noqa: ASYNC110  there is no event
         await asyncio.sleep(_PERIOD_S)
+
+
+def _is_the_largest(pid: int, limit: int, siblings: Collection[int]) -> bool:
+    held = {each: bytes_held(each, limit // (len(siblings) or 1)) for each in {pid, *siblings}}
+    return sum(held.values()) > limit and held[pid] == max(held.values())
 
 
 def bytes_held(pid: int, enough: int) -> int:
     """Bytes held by a process and its descendants. Shared pages are divided only if the rough sum is over `enough`."""
-    family = list(_descendants(pid))
+    family = list(descendants(pid))
     rough = sum(_resident(member) for member in family)
     return rough if rough <= enough else sum(_proportional(member) for member in family)
 
 
-def _descendants(pid: int) -> Iterator[int]:
+def descendants(pid: int) -> Iterator[int]:
+    """Itself, and those of them that have not lost their parent."""
     yield pid
     with suppress(OSError):  # it has just exited
         for thread in Path(f"/proc/{pid}/task").iterdir():
             for child in (thread / "children").read_text().split():
-                yield from _descendants(int(child))
+                yield from descendants(int(child))
 
 
 def _resident(pid: int) -> int:

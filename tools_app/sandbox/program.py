@@ -1,6 +1,8 @@
 """A program, started in its own process group and without the server's environment or descriptors."""
 
+import asyncio
 import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -8,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools_app.files import Owner
+from tools_app.sandbox import process_groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,10 +24,13 @@ class Program:
     files: Sequence[int] = ()
     stdin: int = subprocess.DEVNULL
 
-    def start(self) -> "subprocess.Popen[bytes]":
-        """Raises OSError if it cannot be started."""
+    def start(self) -> "ProcessGroup":
+        """Raises OSError if it cannot be started.
+
+        It belongs to the thread that starts it: bubblewrap ends a program with that thread.
+        """
         uid, gid = self.owner or (None, None)
-        return subprocess.Popen(
+        process = subprocess.Popen(
             self.words,
             env=self.environment,
             cwd=self.directory,
@@ -38,6 +44,59 @@ class Program:
             group=gid,
             extra_groups=[] if self.owner else None,
         )
+        return ProcessGroup(process)
+
+
+class ProcessGroup:
+    """A started program with its group: `supervision.Running`."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        assert process.stdout is not None
+        self._process = process
+        self.pid, self.output = process.pid, process.stdout
+
+    @property
+    def siblings(self) -> set[int]:
+        return {self.pid}
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    async def exited(self) -> None:
+        """Returns when the process has exited. It stays a zombie: until it is reaped, its pid is not used again."""
+        descriptor = os.pidfd_open(self.pid)
+        try:
+            await readable(descriptor)
+        finally:
+            os.close(descriptor)
+
+    async def gone(self) -> None:
+        if self._process.returncode is None:
+            await self.exited()
+
+    def request_end(self) -> None:
+        process_groups.signal_group(self.pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Nothing, if it has been reaped: its number may be another's."""
+        if self._process.returncode is None:
+            process_groups.signal_group(self.pid, signal.SIGKILL)
+
+    def exit_code(self) -> int:
+        code = self._process.wait()
+        return code if code >= 0 else 128 - code
+
+
+async def readable(descriptor: int) -> None:
+    """Returns when there is something to read, or the end."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(descriptor, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(descriptor)
 
 
 class MemoryFiles(ExitStack):
@@ -56,3 +115,10 @@ class MemoryFiles(ExitStack):
             file.write(os.fsencode(content))
         os.lseek(descriptor, 0, os.SEEK_SET)
         return descriptor
+
+    def adopt(self, descriptor: int) -> int:
+        """A duplicate of an open one."""
+        duplicate = os.dup(descriptor)
+        self.callback(os.close, duplicate)
+        self.descriptors.append(duplicate)
+        return duplicate

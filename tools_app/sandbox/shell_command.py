@@ -8,8 +8,7 @@ import re
 from shutil import which
 
 from tools_app.errors import InvalidArguments, SandboxUnavailable, ToolError
-from tools_app.sandbox.base import Command
-from tools_app.sandbox.outlet import FORWARDER
+from tools_app.sandbox.base import Command, Limits
 
 MAX_TEXT = 120_000  # bytes; Linux takes 128 KiB for one argument
 
@@ -19,25 +18,39 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 _NAME = re.compile(r"(?!LD_|GLIBC_|MALLOC_)[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
-def limited_shell(command: Command, *, count_processes: bool = True, forwarded: bool = False) -> list[str]:
-    """bash if there is one, else sh; the first process that the kernel ends when memory is short.
+def limited_shell(command: Command, *, count_processes: bool = True) -> list[str]:
+    """The shell with its limits; the first process that the kernel ends when memory is short.
 
-    `forwarded`: with a proxy on loopback before it, which leads to the socket of the command's outlet.
-    Memory is RLIMIT_DATA, not the address space: Node.js and Java reserve far more addresses than they use.
     Raises SandboxUnavailable if util-linux is missing.
     """
-    choom, prlimit, bash = (which(name, path=PATH) for name in ("choom", "prlimit", "bash"))
+    choom, prlimit = (which(name, path=PATH) for name in ("choom", "prlimit"))
     if not choom or not prlimit:
         raise SandboxUnavailable("The programs choom and prlimit are missing. Install util-linux.")
-    limits = command.limits
-    bounds = ["--core=0", f"--cpu={limits.cpu_s}", f"--data={limits.memory}", f"--fsize={limits.file_size}"]
-    bounds += [f"--nofile={limits.open_files}"]
-    if count_processes:
-        bounds.append(f"--nproc={limits.processes}")
-    shell = [bash or "/bin/sh", "-c", "--", command.text]
-    if forwarded:
-        shell = ["python3", "-I", "-c", FORWARDER, *shell]
-    return [choom, "-n", "1000", "--", prlimit, *bounds, "--", *shell]
+    limits = dict(kernel_limits(command.limits))
+    if not count_processes:
+        del limits["RLIMIT_NPROC"]
+    bounds = [f"--{name.removeprefix('RLIMIT_').lower()}={most}" for name, most in limits.items()]
+    return [choom, "-n", "1000", "--", prlimit, *bounds, "--", *shell(command)]
+
+
+def shell(command: Command) -> list[str]:
+    """bash if there is one, else sh."""
+    return [which("bash", path=PATH) or "/bin/sh", "-c", "--", command.text]
+
+
+def kernel_limits(limits: Limits) -> dict[str, int]:
+    """By the names of the module `resource`.
+
+    Memory is RLIMIT_DATA, not the address space: Node.js and Java reserve far more addresses than they use.
+    """
+    return {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_CPU": limits.cpu_s,
+        "RLIMIT_DATA": limits.memory,
+        "RLIMIT_FSIZE": limits.file_size,
+        "RLIMIT_NOFILE": limits.open_files,
+        "RLIMIT_NPROC": limits.processes,
+    }
 
 
 def check(command: Command) -> None:

@@ -1,18 +1,14 @@
-"""Supervises a program: reads its output while it runs, enforces its limits, and ends its whole process group."""
+"""Supervises a command: reads its output while it runs, enforces its limits, and ends all of its processes."""
 
 import asyncio
 import codecs
-import os
-import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from subprocess import Popen
-from typing import IO
+from typing import IO, Protocol
 
 from tools_app.files import quota
 from tools_app.sandbox import memory, process_groups
 from tools_app.sandbox.base import Limits, Outcome, Started
-from tools_app.sandbox.program import Program
 
 _GRACE_S = 0.5  # between the request to end and the kill
 
@@ -21,40 +17,62 @@ _PAUSE_S = 0.001  # past the limit: a flooding program gets about 60 MB/s and le
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
+class Running(Protocol):
+    """A command that runs. `siblings` are the pids of those that share its limit of memory, with its own."""
+
+    pid: int
+    output: IO[bytes]
+
+    @property
+    def siblings(self) -> Collection[int]: ...
+
+    async def exited(self) -> None:
+        """Returns when its exit code is known; until `exit_code`, its pid is not used again."""
+
+    async def gone(self) -> None:
+        """Returns when nothing of it is left, after `kill`."""
+
+    def request_end(self) -> None:
+        """SIGTERM to all of it."""
+
+    def kill(self) -> None: ...
+
+    def exit_code(self) -> int:
+        """Frees what it holds; a signal n shows as 128 + n."""
+
+
 async def supervise(
-    program: Program,
+    running: Running,
     limits: Limits,
     *,
-    workspace: Path | None = None,
+    folders: Sequence[Path] = (),
     on_output: Callable[[str], None],
     on_start: Callable[[Started], None],
 ) -> Outcome:
-    """Runs `program` to its end, to a limit, or until cancelled. Raises OSError if it cannot be started.
+    """Accompanies a command to its end, to a limit, or until cancelled; in every case nothing of it is left.
 
-    It is started by the thread of the event loop, which lives as long as the server: bubblewrap ends a command
-    with the thread that started it.
+    `folders` together may hold as much as a workspace.
     """
     output = Output(limits.output, on_output, limits.shown)
-    process = program.start()
-    assert process.stdout is not None
-    reading = asyncio.create_task(output.read_from(process.stdout))
-    exited = asyncio.create_task(_exit_of(process.pid))
-    greedy = asyncio.create_task(memory.exceeded(process.pid, limits.memory))
-    filling = asyncio.create_task(_overflow(workspace, limits.workspace))
+    reading = asyncio.create_task(output.read_from(running.output))
+    exited = asyncio.create_task(running.exited())
+    greedy = asyncio.create_task(memory.exceeded(running.pid, limits.memory, lambda: running.siblings))
+    filling = asyncio.create_task(_overflow(folders, limits.workspace))
     try:
-        on_start(process_groups.group_of(process.pid))
+        on_start(process_groups.group_of(running.pid))
         done, _ = await asyncio.wait(
             {exited, greedy, filling}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED
         )
     finally:
         greedy.cancel()
         filling.cancel()
-        await asyncio.shield(_end(process, exited, reading))
+        ending = asyncio.create_task(_end(running, exited, reading))
+        await asyncio.shield(ending)
     for task in (*done, reading):
         if not task.cancelled():
             task.result()  # an error of ours, or of `on_output`
     return Outcome(
-        exit_code=process.returncode if process.returncode >= 0 else 128 - process.returncode,
+        exit_code=ending.result(),
         output=output.text(),
         truncated=output.truncated,
         timed_out=not done,
@@ -63,40 +81,28 @@ async def supervise(
     )
 
 
-async def _overflow(workspace: Path | None, most: int | None) -> None:
-    """Returns when the workspace holds more than it may; never, if there is no bound."""
-    if workspace is None or most is None:
+async def _overflow(folders: Sequence[Path], most: int | None) -> None:
+    """Returns when the folders hold more than they may; never, if there is no bound."""
+    if not folders or most is None:
         await asyncio.Event().wait()
     else:
-        await quota.exceeded(workspace, most)
+        await quota.exceeded(folders, most)
 
 
-async def _exit_of(pid: int) -> None:
-    """Returns when the process has exited. It stays a zombie: until it is reaped, its pid is not used again."""
-    loop = asyncio.get_running_loop()
-    exited = asyncio.Event()
-    descriptor = os.pidfd_open(pid)
-    loop.add_reader(descriptor, exited.set)
-    try:
-        await exited.wait()
-    finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
+async def _end(running: Running, exited: "asyncio.Task[None]", reading: "asyncio.Task[None]") -> int:
+    """Ends what is left of it; returns its exit code.
 
-
-async def _end(process: "Popen[bytes]", exited: "asyncio.Task[None]", reading: "asyncio.Task[None]") -> None:
-    """Ends what is left of the group, and reaps its leader.
-
-    The end of the output says that the group is empty; asking for it (`killpg(pid, 0)`) would count zombies.
+    The end of the output says that nothing is left; asking for it (`killpg(pid, 0)`) would count zombies.
     """
-    process_groups.signal_group(process.pid, signal.SIGTERM)
+    running.request_end()
     await asyncio.wait({exited, reading}, timeout=_GRACE_S)
-    process_groups.signal_group(process.pid, signal.SIGKILL)
-    await exited
-    process.wait()
+    running.kill()
+    await running.gone()
+    await asyncio.wait({exited})
     await asyncio.wait({reading}, timeout=_GRACE_S)
     reading.cancel()  # a process outside the group holds the other end
     await asyncio.wait({reading})
+    return running.exit_code()
 
 
 class Output:

@@ -67,7 +67,9 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
         text=text,
         environment=environment,
         layers=context.layers,
+        session=context.session,
         workspace=context.workspace.make_root(),
+        home=context.workspace.make_home(),
         owner=context.workspace.owner,
         limits=Limits(wall_s=seconds, cpu_s=seconds, workspace=context.workspace.most, shown=shown),
     )

@@ -26,6 +26,7 @@ from tools_app.models import AllowedAddress, CachedSearch, SearchEngine
 from tools_app.network import NetworkPolicy
 from tools_app.notes import Note
 from tools_app.policy import Policy
+from tools_app.sandbox.ports import SandboxPorts
 
 _NOTES = 800  # bytes: who approved, what a hook remarks
 
@@ -39,7 +40,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         workspace=context.workspace,
         sandbox=context.sandbox,
         layers=layers(context.sandbox, settings.agent),
-        network=_network(settings.policy, cleared.definition),
+        network=_network(settings.policy, cleared.definition, str(task.session_id)),
         plan=[PlanStep(**step) for step in task.plan],
         groups=settings.policy.on_demand,
         output_schema=task.output_schema,
@@ -62,11 +63,13 @@ def _reader_service() -> ReaderService | None:
     return ReaderService(**django_settings.READER_SERVICE) if django_settings.READER_SERVICE else None
 
 
-def _network(policy: Policy, definition: ToolDefinition) -> NetworkPolicy:
-    """Where the tool may go: programs to the hosts that are named for them, others to all that is public."""
+def _network(policy: Policy, definition: ToolDefinition, session: str) -> NetworkPolicy:
+    """Where the tool may go: programs to the hosts that are named for them, others to all that is public, and to what
+    the session's own programs serve."""
     only = policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
-    goes_out = bool(only) or definition.target in (Target.NETWORK, Target.BROWSER)
-    return NetworkPolicy(only=only, allow_internal=_allowed_addresses() if goes_out else frozenset())
+    reads = definition.target in (Target.NETWORK, Target.BROWSER)
+    allowed = _allowed_addresses() if only or reads else frozenset()
+    return NetworkPolicy(only=only, allow_internal=allowed, sandbox=SandboxPorts(session=session) if reads else None)
 
 
 def _page_bytes(most: int) -> int:

@@ -99,7 +99,7 @@ def test_it_cannot_make_namespaces_of_its_own(server: Server) -> None:
 
 
 def test_values_of_the_environment_do_not_show_in_the_list_of_processes(server: Server) -> None:
-    with server.start("touch started; sleep 20", environment={"TOKEN": "sesame-8402"}) as process:
+    with server.start("touch started; sleep 20; true", environment={"TOKEN": "sesame-8402"}) as process:
         server.until_exists("started")
         listing = subprocess.run(["ps", "axww"], capture_output=True, text=True, check=True).stdout
         process.kill()

@@ -1,9 +1,9 @@
-"""The proxy: one listener on loopback or on a Unix socket, for clients with a credential."""
+"""The proxy: a listener on loopback, and one in each sandbox that uses it, for clients with a credential."""
 
 import asyncio
 import logging
 from hmac import compare_digest
-from pathlib import Path
+from socket import socket
 
 import aiohttp
 import h11
@@ -33,12 +33,13 @@ class FilteringProxy:
         self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
-    async def start(self, socket: Path | None = None) -> None:
-        """Listens on a free port of loopback, or on a `socket` of the file system."""
-        if socket is not None:
-            self._server = await asyncio.start_unix_server(self._accept, socket, limit=MOST_HEAD)
-            return
+    async def start(self) -> None:
+        """Listens on a free port of loopback."""
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=MOST_HEAD)
+
+    async def listen(self, bound: socket) -> asyncio.Server:
+        """Also serves those who connect to a socket of another network; whoever closes the server ends that."""
+        return await asyncio.start_server(self._accept, sock=bound, limit=MOST_HEAD)
 
     async def stop(self) -> None:
         if self._server is not None:

@@ -1,0 +1,142 @@
+"""One sandbox a session: what its commands share, and what they and others must not reach."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.tools_app.conftest import Call
+from tests.tools_app.test_background_commands import eventually
+from tools_app.contract import ToolContext
+from tools_app.errors import FetchFailed, PortUnreachable
+from tools_app.files import Workspace, workspace_owner
+from tools_app.network import NetworkPolicy
+from tools_app.network.fetch import fetch
+from tools_app.sandbox import Command, Limits, Outcome, session_sandboxes
+from tools_app.sandbox.choice import strongest
+from tools_app.sandbox.ports import SandboxPorts, connect
+from tools_app.sandbox.session_sandboxes import sandboxes
+from tools_app.shell.background_jobs import jobs
+
+SERVER = "echo served > index.html; exec python3 -u -m http.server 8123 --bind 127.0.0.1"
+READ = """python3 - <<'END'
+import urllib.request
+try:
+    print(urllib.request.urlopen("http://sandbox:8123/", timeout=5).read().decode())
+except Exception as error:
+    print("no:", error)
+END"""
+MIB = 1024**2
+
+
+@pytest.fixture
+async def tool_context(tool_context: ToolContext, tmp_path: Path) -> AsyncIterator[ToolContext]:
+    if (found := strongest("bubblewrap")).probe():
+        pytest.skip(found.probe())
+    space = Workspace(tmp_path / "workspace", owner=workspace_owner(), home=tmp_path / "home")
+    network = NetworkPolicy(sandbox=SandboxPorts(session="a session"), only=frozenset())
+    yield replace(tool_context, sandbox=found, workspace=space, network=network)
+    for session in ("a session", "another"):
+        await jobs.end(session)
+        await sandboxes.end(session)
+
+
+async def run(context: ToolContext, text: str, session: str = "a session", **limits: int) -> Outcome:
+    command = Command(
+        text=text,
+        session=session,
+        workspace=context.workspace.make_root(),
+        home=context.workspace.make_home(),
+        limits=Limits(**limits),
+    )
+    return await context.sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)
+
+
+async def test_what_a_command_leaves_at_home_and_in_tmp_is_there_for_the_next(tool_context: ToolContext) -> None:
+    await run(tool_context, "echo kept > ~/file; echo too > /tmp/file; export LOST=1; sleep 1000 &")
+    outcome = await run(tool_context, "cat ~/file /tmp/file; echo [$LOST]; pgrep sleep; git config user.email")
+    assert outcome.output == "kept\ntoo\n[]\nagent@sandbox.invalid\n"
+    await sandboxes.end("a session")
+    assert (await run(tool_context, "cat ~/file; ls /tmp")).output == "kept\nhome\n"
+
+
+async def test_a_server_in_the_background_is_reached_by_its_session_alone(
+    tool_context: ToolContext, call: Call
+) -> None:
+    begun = await call("shell", command=SERVER, background=True)
+    while "Serving" not in begun.content:
+        begun = await call("job", action="read", number=1, wait_s=20)
+    assert (await run(tool_context, READ)).output == "served\n\n"
+    fetched = await fetch(
+        "http://sandbox:8123/", replace(tool_context.network, only=None), max_bytes=1000, timeout_s=10
+    )
+    assert fetched.body == b"served\n"
+    _, writer = await connect("a session", 8123)
+    writer.close()
+    assert "no:" in (await run(tool_context, READ, "another")).output
+    for session, port in (("another", 8123), ("a session", 8124), ("a session", 0), ("none", 8123)):
+        with pytest.raises(PortUnreachable):
+            await connect(session, port)
+    others = NetworkPolicy(sandbox=SandboxPorts(session="another"))
+    for policy in (others, NetworkPolicy()):
+        with pytest.raises((PortUnreachable, FetchFailed)):
+            await fetch("http://sandbox:8123/", policy, max_bytes=1000, timeout_s=10)
+
+
+ATTACKS = """
+cat /proc/1/environ /proc/1/mem; ls /proc/1/fd/ /proc/1/root/
+for file in /proc/sys/net/ipv4/ip_forward /proc/sys/user/max_user_namespaces /proc/sys/kernel/shmmax; do
+  (echo 1 > $file) && echo WROTE $file; done
+umount /proc/sys && echo UNMOUNTED; mount -t tmpfs none /mnt && echo MOUNTED
+unshare -U true && echo NESTED; unshare -p true && echo NESTED; nsenter -t 1 -m true && echo ENTERED
+kill -9 1; kill -INT 1; kill -USR1 1; kill -STOP 1; sleep 0.1; kill -CONT 1
+pgrep -x sleep && echo SEEN; pkill -x sleep && echo KILLED
+python3 -c 'import socket; socket.socket().bind(("127.0.0.1", 3128)); print("BOUND")'
+echo lives
+"""
+
+
+async def test_a_command_reaches_neither_the_other_commands_nor_what_started_it(tool_context: ToolContext) -> None:
+    other = asyncio.create_task(run(tool_context, "touch marked; sleep 60"))
+    await eventually((tool_context.workspace.root / "marked").exists)
+    said = (await run(tool_context, ATTACKS)).output
+    assert said.endswith("lives\n")
+    assert not [line for line in said.splitlines() if line.split()[0].isupper()]
+    assert not other.done()
+    other.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await other
+
+
+async def test_processes_memory_and_disk_are_those_of_the_session(tool_context: ToolContext) -> None:
+    hold = "python3 -c 'import time; held = bytearray(b\"x\") * (70 << 20); time.sleep(30)'"
+    both = await asyncio.gather(*(run(tool_context, f"{hold} & {hold}", memory=200 * MIB) for _ in range(2)))
+    assert any(outcome.out_of_memory for outcome in both)
+    many = "for n in $(seq 12); do sleep 3 & done; echo started; wait"
+    both = await asyncio.gather(*(run(tool_context, many, processes=20) for _ in range(2)))
+    assert "fork" in "".join(outcome.output for outcome in both)
+    full = await run(tool_context, "head -c 30000000 /dev/zero > ~/big; sleep 30", workspace=20 * MIB)
+    assert full.out_of_space
+
+
+async def test_a_sandbox_that_died_is_replaced(tool_context: ToolContext) -> None:
+    await run(tool_context, "true")
+    sandbox = sandboxes.found("a session")
+    assert sandbox
+    sandbox.kill()
+    await eventually(lambda: not sandbox.is_up)
+    assert (await run(tool_context, "echo again")).output == "again\n"
+
+
+async def test_idle_ones_end_and_are_bounded_in_number(
+    tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_sandboxes, "MOST_IDLE", 1)
+    await run(tool_context, "true")
+    await run(tool_context, "true", "another")
+    assert sandboxes.sessions() == sandboxes.idle() == {"another"}
+    monkeypatch.setattr(session_sandboxes, "IDLE_S", 0.01)
+    await run(tool_context, "true", "another")
+    await eventually(lambda: not sandboxes.sessions())

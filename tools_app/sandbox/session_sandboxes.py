@@ -1,0 +1,119 @@
+"""Which sessions have a sandbox up in this process. It starts with the first command, and ends when it is idle."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from tools_app.sandbox.session_sandbox import SessionSandbox
+
+IDLE_S = 1800.0
+MOST_IDLE = 32  # each takes about 15 MB; those with commands are bounded by what may run
+
+Start = Callable[[], Awaitable[SessionSandbox]]
+
+
+@dataclass
+class _Place:
+    """`kind` is what it was started with: for another, another one is started."""
+
+    kind: Hashable
+    starting: "asyncio.Task[SessionSandbox]"
+    users: int = 0
+    timer: asyncio.TimerHandle | None = field(default=None)
+
+    @property
+    def is_usable(self) -> bool:
+        if self.starting.get_loop() is not asyncio.get_running_loop():
+            return False
+        return not self.starting.done() or (not self.starting.cancelled() and _is_up(self.starting))
+
+
+def _is_up(starting: "asyncio.Task[SessionSandbox]") -> bool:
+    return starting.done() and not starting.cancelled() and not starting.exception() and starting.result().is_up
+
+
+class SessionSandboxes:
+    """All of it runs on one event loop, but for `found` and `sessions`. The least recently used come first."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, _Place] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def used(self, session: str, kind: Hashable, start: Start) -> AsyncIterator[SessionSandbox]:
+        """The session's sandbox, which stays up meanwhile. Without a session it is one for this use only."""
+        if not session:
+            sandbox = await start()
+            try:
+                yield sandbox
+            finally:
+                await asyncio.shield(sandbox.end())
+            return
+        place = self._place(session, kind, start)
+        place.users += 1
+        self._rest(session, place)
+        try:
+            yield await asyncio.shield(place.starting)
+        finally:
+            place.users -= 1
+            self._rest(session, place)
+            self._make_room()
+
+    def found(self, session: str) -> SessionSandbox | None:
+        place = self._places.get(session)
+        return place.starting.result() if place and _is_up(place.starting) else None
+
+    def sessions(self) -> set[str]:
+        return set(self._places)
+
+    def idle(self) -> set[str]:
+        """Those without a command: they tie their session to no process."""
+        return {session for session, place in list(self._places.items()) if not place.users}
+
+    async def end(self, session: str) -> None:
+        """Ends all that runs in it, at once."""
+        if place := self._places.pop(session, None):
+            await self._ended(place)
+
+    def _place(self, session: str, kind: Hashable, start: Start) -> _Place:
+        place = self._places.pop(session, None)
+        if place and (not place.is_usable or (place.kind != kind and not place.users)):
+            self._beside(self._ended(place))
+            place = None
+        if place is None:
+            place = _Place(kind, asyncio.ensure_future(start()))
+        self._places[session] = place
+        return place
+
+    def _rest(self, session: str, place: _Place) -> None:
+        """Restarts the timer that ends it."""
+        if place.timer:
+            place.timer.cancel()
+        if not place.users and self._places.get(session) is place:
+            loop = asyncio.get_running_loop()
+            place.timer = loop.call_later(IDLE_S, lambda: self._beside(self.end(session)))
+
+    def _make_room(self) -> None:
+        idle = [session for session, place in self._places.items() if not place.users]
+        for session in idle[: max(0, len(idle) - MOST_IDLE)]:
+            self._beside(self._ended(self._places.pop(session)))
+
+    async def _ended(self, place: _Place) -> None:
+        if place.timer:
+            place.timer.cancel()
+        if place.starting.get_loop() is not asyncio.get_running_loop():
+            if _is_up(place.starting):  # its loop is over
+                place.starting.result().kill()
+            return
+        await asyncio.wait({place.starting})
+        if not place.starting.cancelled() and not place.starting.exception():
+            await place.starting.result().end()
+
+    def _beside(self, work: "Awaitable[None]") -> None:
+        task = asyncio.ensure_future(work)
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+
+sandboxes = SessionSandboxes()

@@ -1,0 +1,215 @@
+"""Runs in a session's sandbox: starts each command in a pid namespace of its own, and hands out sockets.
+
+The sandbox's interpreter, any from 3.8 on, runs this file by itself: it imports nothing of ours. Its arguments are the
+descriptor of a socket to the server, the uid and gid that commands show as, and the port of the proxy. It is root of
+the outer user namespace, which owns network and mounts. Commands are in an inner one, without capabilities: they see
+neither its process nor its descriptors.
+
+A request is a letter with descriptors. `R` (request as JSON, stdin, output, status) runs a command; `C` and a port
+(reply) connects to that port of loopback; `L` (reply) gives the proxy's listener away.
+"""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+from typing import Any, NoReturn
+
+_NEW_NS, _NEW_USER, _NEW_PID = 0x0002_0000, 0x1000_0000, 0x2000_0000
+_NO_DEVICES_OR_PROGRAMS = 2 | 4 | 8  # nosuid, nodev, noexec
+_READ_ONLY, _REMOUNT, _BIND, _PRIVATE = 1, 32, 4096, 1 << 18 | 16384
+_SET_DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
+_CAPABILITY_VERSION = 0x2008_0522
+_COVERED = ("sys", "sysrq-trigger", "irq", "bus")  # as bubblewrap does: some of it belongs to root of the namespace
+_CONNECT_S = 0.5
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> None:
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _call("prctl", _SET_DUMPABLE, 0, 0, 0, 0)
+    inner = _inner_namespace(*sys.argv[2:4])
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", int(sys.argv[4])))  # before any command can; until it listens, it refuses
+    control.send(b"ready")
+    while True:
+        letter, descriptors = _received(control)
+        if not letter:
+            return
+        with suppress(OSError):  # the descriptors close, and that is the answer
+            _serve(letter, descriptors, inner, listener)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _received(control: socket.socket) -> tuple[bytes, list[int]]:
+    data, ancillary, _, _ = control.recvmsg(64, socket.CMSG_SPACE(4 * 4), socket.MSG_CMSG_CLOEXEC)
+    descriptors = array.array("i")
+    for _, _, content in ancillary:
+        descriptors.frombytes(content)
+    return data, descriptors.tolist()
+
+
+def _serve(letter: bytes, descriptors: list[int], inner: int, listener: socket.socket) -> None:
+    if letter[:1] == b"R":
+        _run_apart(descriptors, inner)
+    elif letter[:1] == b"C":
+        with _connected(int(letter[1:])) as connection:
+            _hand_over(connection, descriptors[0])
+    else:
+        _hand_over(listener, descriptors[0])
+
+
+def _connected(port: int) -> socket.socket:
+    """To IPv4, or else to IPv6."""
+    try:
+        return socket.create_connection(("127.0.0.1", port), _CONNECT_S)
+    except OSError:
+        return socket.create_connection(("::1", port), _CONNECT_S)
+
+
+def _hand_over(gift: socket.socket, reply: int) -> None:
+    with socket.socket(fileno=os.dup(reply)) as channel:
+        channel.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [gift.fileno()]))])
+
+
+def _run_apart(descriptors: list[int], inner: int) -> None:
+    """Starts the first process of a new pid namespace. The one between is there because unshare(2) works once."""
+    between = os.fork()
+    if between:
+        os.waitpid(between, 0)
+        return
+    try:
+        _call("unshare", _NEW_PID | _NEW_NS)
+        if os.fork() == 0:
+            _be_first(descriptors, inner)
+    finally:
+        os._exit(0)
+
+
+def _be_first(descriptors: list[int], inner: int) -> None:
+    """Starts the command and reports its end; then waits to be killed, which ends all of the namespace."""
+    request, stdin, output, status = descriptors
+    os.setsid()
+    _mount_proc()
+    channel = socket.socket(fileno=status)
+    wake, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.set_wakeup_fd(woken)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    channel.send(b"started")  # the kernel adds our pid, as the server sees it
+    command = os.fork()
+    if command == 0:
+        _become(request, stdin, output, inner)
+    _give_up_capabilities()
+    for descriptor in (0, 1, 2, request, stdin, output, inner):
+        os.close(descriptor)
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
+    poll.register(wake, select.POLLIN)
+    while True:
+        for descriptor, _ in poll.poll():
+            if descriptor == wake:
+                os.read(wake, 512)
+                _reap(command, channel)
+            elif not channel.recv(16):  # the server has gone
+                return
+            else:
+                with suppress(ProcessLookupError):
+                    os.kill(-1, signal.SIGTERM)
+
+
+def _reap(command: int, channel: socket.socket) -> None:
+    with suppress(ChildProcessError, BrokenPipeError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            if pid == command:
+                code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+                channel.send(str(code).encode())
+
+
+def _become(request: int, stdin: int, output: int, inner: int) -> NoReturn:
+    """The command, with its limits, in the inner user namespace."""
+    try:
+        with open(request, "rb") as file:
+            order = json.load(file)
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")  # the first that the kernel ends when memory is short
+        _call("setns", inner, _NEW_USER)
+        _give_up_capabilities()
+        for source, target in ((stdin, 0), (output, 1), (output, 2)):
+            os.dup2(source, target)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        for name, most in order["limits"].items():
+            resource.setrlimit(getattr(resource, name), (most, most))
+        os.execve(order["words"][0], order["words"], order["environment"])  # noqa: S606
+    except (OSError, ValueError) as error:
+        os.write(output, f"{error}\n".encode())
+    finally:
+        os._exit(126)
+
+
+def _mount_proc() -> None:
+    _call("mount", None, b"/", None, _PRIVATE, None)
+    _call("mount", b"proc", b"/proc", b"proc", _NO_DEVICES_OR_PROGRAMS, None)
+    for name in _COVERED:
+        path = f"/proc/{name}".encode()
+        if os.path.exists(path):
+            _call("mount", path, path, None, _BIND, None)
+            _call("mount", path, path, None, _BIND | _REMOUNT | _READ_ONLY | _NO_DEVICES_OR_PROGRAMS, None)
+
+
+def _inner_namespace(uid: str, gid: str) -> int:
+    """A descriptor of the user namespace that commands run in. It is the last that can be made."""
+    _call("mount", b"proc", b"/proc", b"proc", _NO_DEVICES_OR_PROGRAMS, None)
+    with open("/proc/sys/user/max_user_namespaces", "w") as file:
+        file.write("1")
+    ours, its = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        _call("unshare", _NEW_USER)
+        its.send(b".")
+        its.recv(1)
+        os._exit(0)
+    ours.recv(1)
+    for name, text in (("uid_map", f"{uid} 0 1"), ("setgroups", "deny"), ("gid_map", f"{gid} 0 1")):
+        with open(f"/proc/{child}/{name}", "w") as file:
+            file.write(text)
+    inner = os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    ours.send(b".")
+    os.waitpid(child, 0)
+    ours.close()
+    its.close()
+    return inner
+
+
+def _give_up_capabilities() -> None:
+    for capability in range(64):
+        if _libc.prctl(_DROP_BOUND, capability, 0, 0, 0):
+            break  # the kernel has no more of them
+    _call("prctl", _AMBIENT, _CLEAR_AMBIENT, 0, 0, 0)
+    _call("capset", (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)())
+
+
+def _call(name: str, *arguments: Any) -> None:
+    """A function of libc. Raises OSError."""
+    if getattr(_libc, name)(*arguments) < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+
+
+if __name__ == "__main__":
+    main()
