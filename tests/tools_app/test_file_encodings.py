@@ -69,6 +69,7 @@ async def test_a_character_that_the_encoding_does_not_have_is_refused(call: Call
         ("é".encode() * 10 + b"\xff" + "é".encode() * 10, "UTF-8"),  # damaged in one place
         ("x" * (1024**2 - 1) + "é", "UTF-8"),  # the sample ends within a character
         (bytes(range(256)) * 4, "None"),
+        (b"\0", "None"),
         ("日本語の文章".encode("shift_jis") * 50, "None"),  # not guessed: mistaken words would be worse
         (b"\x1f\x8b\x08\x00" + bytes(range(128, 256)), "None"),
         (codecs.BOM_UTF16_LE + b"a\0b", "UTF-16"),

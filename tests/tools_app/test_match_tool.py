@@ -1,6 +1,7 @@
 """The tool `match`, called as a model calls it: what it finds, what it leaves out, and that it always ends."""
 
 import asyncio
+import codecs
 import json
 import os
 import re
@@ -12,11 +13,13 @@ from typing import Literal
 
 import pytest
 
+from tests.tools_app import documents
 from tests.tools_app.conftest import Call
 from tests.waiting import takes_less_than, until
 from tools_app.contract import ToolContext, coerce, registry
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files import Workspace
+from tools_app.matching import in_documents
 from tools_app.matching.query import Query
 from tools_app.sandbox import Started
 from tools_app.tools import match
@@ -130,16 +133,13 @@ async def test_grep_names_what_it_did_not_search_and_why(call: Call, workspace: 
     workspace.write_bytes("a.bin", b"needle\0")
     workspace.write_bytes("b.txt", b"needle")
     workspace.write_bytes("windows.csv", "needle".encode("utf-16"))
-    workspace.write_bytes("other.csv", b"\0\0\xfe\xff" + "needle".encode("utf-32-be"))
+    workspace.write_bytes("other.csv", codecs.BOM_UTF32_BE + "needle".encode("utf-32-be"))
     with (workspace.root / "huge.txt").open("wb") as huge:
         huge.write(b"needle")
         huge.truncate(20_000_000)
     found, not_searched = (await call("match", action="grep", pattern="needle")).content.rsplit("\n", 1)
-    assert found == "b.txt\n1:needle"
-    assert not_searched == (
-        "(not searched: a.bin (binary); huge.txt (over 10 MB: use the shell); "
-        "other.csv, windows.csv (UTF-16 or UTF-32: make it UTF-8 first))"
-    )
+    assert found == "b.txt\n1:needle\nother.csv\n1:needle\nwindows.csv\n1:needle"
+    assert not_searched == "(not searched: a.bin (binary); huge.txt (over 10 MB: use the shell))"
     alone = await call("match", action="grep", pattern="needle", path="a.bin")
     assert alone.content == "No match.\n(not searched: a.bin (binary))"
     assert (await call("match", action="grep", pattern="x", glob="*.txt")).content.count("(") == 2, (
@@ -351,3 +351,54 @@ async def test_the_search_knows_nothing_of_the_server_s_environment(
     monkeypatch.setenv("PYTHONPATH", str(workspace.root))
     workspace.write_bytes("json.py", b"raise SystemExit(3)")
     assert re.fullmatch("json.py", (await call("match", action="glob", pattern="*.py")).content)
+
+
+async def test_grep_looks_into_documents_and_names_those_it_could_not_search(call: Call, workspace: Workspace) -> None:
+    """Where it is found is said so that `file` reads it there."""
+    workspace.write_bytes("a.pdf", documents.pdf("one", "a needle here"))
+    workspace.write_bytes("sub/b.docx", documents.word())
+    workspace.write_bytes("c.xlsx", documents.rows(3))
+    workspace.write_bytes("d.txt", b"needle\n")
+    workspace.write_bytes("e.pdf", documents.pdf("needle", password="x"))
+    workspace.write_bytes("f.eml", documents.mail())
+    workspace.write_bytes("g.zip", documents.archive({"needle.txt": "needle"}))
+    result = await call("match", action="grep", pattern="needle|They rest|row 2|Bees fly")
+    assert result.content.splitlines() == [
+        "d.txt",
+        "1:needle",
+        "a.pdf offset=2 (page 2 of 2)",
+        "1:a needle here",
+        "c.xlsx offset=1 (sheet Sheet)",
+        "3:| 2 | row 2 |",
+        "f.eml offset=2 (attachment bees.pdf, page 1 of 1)",
+        "1:Bees fly",
+        "sub/b.docx offset=1 (page 1 of 1)",
+        "7:They rest.",
+        "(not searched: e.pdf (it is encrypted and needs a password); "
+        "g.zip (it is an archive, not a document. Unpack it with the shell))",
+    ]
+
+
+async def test_matches_in_documents_are_paged_with_the_others(
+    call: Call, workspace: Workspace, tool_context: ToolContext
+) -> None:
+    object.__setattr__(tool_context, "page_bytes", 1_000)
+    workspace.write_bytes("a.pdf", documents.pdf(*["needle " + "x" * 100] * 12))
+    workspace.write_bytes("b.txt", b"needle\n" * 5)
+    seen, offset = [], "1"
+    while offset:
+        content = (await call("match", action="grep", pattern="needle", offset=int(offset))).content
+        assert len(content.encode()) <= 1_000
+        seen += re.findall(r"^(?:a.pdf.*\((page \d+)|(\d):needle$)", content, re.MULTILINE)
+        offset = "".join(re.findall(r"Next page: match.*offset=(\d+)", content))
+    assert [page or line for page, line in seen] == [*"12345", *(f"page {number}" for number in range(1, 13))]
+
+
+async def test_a_document_that_breaks_the_process_takes_no_other_with_it(
+    call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(in_documents, "_EACH_S", 1.5)
+    workspace.write_bytes("a.pdf", documents.pdf("a" * 60))
+    workspace.write_bytes("b.pdf", documents.pdf("aa!"))
+    result = await call("match", action="grep", pattern="^(a+)+!")
+    assert result.content == "b.pdf offset=1 (page 1 of 1)\n1:aa!\n(not searched: a.pdf (too large or too complex))"

@@ -34,7 +34,7 @@ def _parts(document: Document, first: int, line: int, room: int) -> list[dict[st
         room -= len(part.title.encode()) + _MARK
         if room < 0 and parts:
             break
-        for position, words in enumerate(tidy(_unless_damaged(part.lines)), 1):
+        for position, words in enumerate(tidy(unless_damaged(part.lines)), 1):
             if position < begin:
                 continue
             room -= len(words.encode()) + 1
@@ -50,7 +50,7 @@ def _parts(document: Document, first: int, line: int, room: int) -> list[dict[st
     return parts
 
 
-def _unless_damaged(lines: Iterable[str]) -> Iterator[str]:
+def unless_damaged(lines: Iterable[str]) -> Iterator[str]:
     """One damaged part makes the libraries raise anything; others may be whole."""
     try:
         yield from lines

@@ -9,8 +9,10 @@ from pathlib import PurePosixPath
 
 from tools_app.documents.document import Document, Unreadable
 
-HEAD = 1024  # bytes; PDF readers allow others before the signature
-CFB = bytes.fromhex("d0cf11e0a1b11ae1")  # [MS-CFB] 2.2: Office 97–2003, and encrypted Office files ([MS-OFFCRYPTO] 2.3)
+_HEAD = 1024  # bytes; PDF readers allow others before the signature
+_CFB = bytes.fromhex(
+    "d0cf11e0a1b11ae1"
+)  # [MS-_CFB] 2.2: Office 97–2003, and encrypted Office files ([MS-OFFCRYPTO] 2.3)
 _MOST_UNPACKED = 500 * 1000**2  # bytes; an archive that holds more is a bomb
 _LARGE, _DENSE = 10 * 1000**2, 200  # an entry over so many bytes, packed to less than a 200th, is one as well
 _OLD = "It is an Office file of before 2007 (.doc, .xls, .ppt). Save it as .docx, .xlsx or .pptx."
@@ -34,7 +36,7 @@ _BY_MIMETYPE = {  # OpenDocument 1.3 part 2, 3.3 and EPUB 3.3, 4.2.6.2: the firs
     b"application/vnd.oasis.opendocument.": Format(kind="OpenDocument file", module="opendocument"),
     b"application/epub+zip": Format(kind="EPUB book", module="epub"),
 }
-BY_SUFFIX = {
+_BY_SUFFIX = {
     ".html": Format(kind="HTML page", module="html"),
     ".htm": Format(kind="HTML page", module="html"),
     ".xhtml": Format(kind="HTML page", module="html"),
@@ -43,6 +45,21 @@ BY_SUFFIX = {
     ".tsv": Format(kind="table", module="table"),
     ".ipynb": Format(kind="notebook", module="notebook"),
 }
+
+
+def is_pdf(head: bytes) -> bool:
+    """PDF readers allow other bytes before the signature."""
+    return b"%PDF-" in head[:_HEAD]
+
+
+def has_signature(head: bytes) -> bool:
+    """Whether a file that begins so may be a document, whatever its name: an archive may also hold something else."""
+    return is_pdf(head) or head.startswith((b"PK\x03\x04", _CFB))
+
+
+def is_document(head: bytes, name: str) -> bool:
+    """Whether a model wants to read its text rather than its source: not of HTML and CSV, which it also writes."""
+    return has_signature(head) or PurePosixPath(name).suffix.lower() in (".eml", ".ipynb")
 
 
 def open_document(body: bytes, name: str) -> Document:
@@ -58,14 +75,14 @@ def open_document(body: bytes, name: str) -> Document:
 
 
 def _format_of(body: bytes, name: str) -> Format:
-    if b"%PDF-" in body[:HEAD]:
+    if is_pdf(body):
         return _PDF
     if body.startswith(b"PK"):
         return _in_archive(body)
-    if body.startswith(CFB):
+    if body.startswith(_CFB):
         encrypted = "EncryptedPackage".encode("utf-16-le") in body
         raise Unreadable("It is encrypted and needs a password." if encrypted else _OLD)
-    if found := BY_SUFFIX.get(PurePosixPath(name).suffix.lower()):
+    if found := _BY_SUFFIX.get(PurePosixPath(name).suffix.lower()):
         return found
     raise Unreadable("It is no document of a format that is known here.")
 

@@ -6,11 +6,10 @@ Each is a sequence of parts (pages, sheets, slides, chapters …), read in a chi
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
-from tools_app.documents.formats import CFB, HEAD
+from tools_app.documents.formats import is_pdf
 from tools_app.errors import ToolError
 
 MOST_BYTES = 50 * 1000**2  # of a document; what a person may upload
@@ -56,16 +55,6 @@ async def read_document(data: bytes, name: str, *, part: int = 1, line: int = 1,
     return Document(**answer | {"parts": [Part(**each) for each in answer["parts"]]})
 
 
-def has_signature(head: bytes) -> bool:
-    """Whether a file that begins so may be a document, whatever its name: an archive may also hold something else."""
-    return is_pdf(head) or head.startswith((b"PK\x03\x04", CFB))
-
-
-def is_document(head: bytes, name: str) -> bool:
-    """Whether a model wants to read its text rather than its source: not of HTML and CSV, which it also writes."""
-    return has_signature(head) or PurePosixPath(name).suffix.lower() in (".eml", ".ipynb")
-
-
 def as_text(document: Document) -> str:
     """Its parts, with a mark before each."""
     return "\n\n".join("\n".join([mark(part), *part.lines]) for part in document.parts)
@@ -85,11 +74,6 @@ async def page_picture(data: bytes, name: str, page: int) -> bytes:
         )
     answer = await _answer("tools_app.documents.pdf", {"page": page}, data, name)
     return base64.b64decode(answer["picture"])
-
-
-def is_pdf(head: bytes) -> bool:
-    """PDF readers allow other bytes before the signature."""
-    return b"%PDF-" in head[:HEAD]
 
 
 async def _answer(module: str, request: dict[str, Any], data: bytes, name: str) -> dict[str, Any]:

@@ -101,7 +101,9 @@ def _utf_16(head: bytes) -> Encoding | None:
     even, odd = head[::2].count(0), head[1::2].count(0)
     for codec, nuls, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
         encoding = Encoding(codec=codec)
-        if nuls > len(head) / 4 and others < nuls / 20 and not _CONTROL.search(encoding.readable(head).encode()):
+        text = encoding.readable(head[: len(head) // 2 * 2])
+        likely = nuls > len(head) / 4 and others < nuls / 20
+        if likely and text and _FLAW not in text and not _CONTROL.search(text.encode()):
             return encoding
     return None
 

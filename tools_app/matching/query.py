@@ -31,7 +31,8 @@ class Query:
 class Answer:
     """`shown` of `total` matches are in `lines`. `complete`: the time was enough. `error`: why nothing was searched.
 
-    `unsearched` names what could not be searched, a line for each reason.
+    `unsearched` names what could not be searched, a line for each reason; `documents` are the paths of those that are
+    still to be searched (`in_documents`).
     """
 
     lines: list[str]
@@ -39,4 +40,5 @@ class Answer:
     total: int = 0
     complete: bool = True
     unsearched: Sequence[str] = ()
+    documents: Sequence[str] = ()
     error: str = ""

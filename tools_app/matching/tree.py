@@ -3,19 +3,20 @@
 What the server itself keeps in a workspace is searched only if it is named.
 """
 
-import codecs
 import os
 import stat
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tools_app.documents.formats import is_document
 from tools_app.files import RESULTS, printable, safe_open
+from tools_app.files.encoding import UTF_8, encoding_of
 from tools_app.files.paths import MAX_DEPTH
 from tools_app.matching.patterns import Rule, is_ignored, rules_of
 
 MAX_SIZE = 10 * 1000**2  # bytes; larger files are not searched
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_SIGNATURE = 1024  # bytes at the beginning of a file
 
 _NAMED = 5  # of each reason
 _LONGEST = 100  # characters of a path
@@ -23,6 +24,10 @@ _LONGEST = 100  # characters of a path
 
 class Unsearchable(Exception):
     """The message is the reason."""
+
+
+class IsDocument(Exception):
+    """Its text is read by the reader of documents, in a process of its own."""
 
 
 class Unsearched:
@@ -62,18 +67,16 @@ class FoundFile:
             return 0
 
     def text(self) -> str:
-        """Undecodable bytes are replaced; empty if the file has disappeared. Raises Unsearchable."""
+        """As its encoding says; empty if the file has disappeared. Raises Unsearchable and IsDocument."""
         try:
-            data = _read(self.folder, self.name)
+            data = _read(self.folder, self.name, documents_apart=True)
         except FileNotFoundError:
             return ""
         except OSError as error:
             raise Unsearchable("not readable") from error
-        if data.startswith(_WIDE):
-            raise Unsearchable("UTF-16 or UTF-32: make it UTF-8 first")
-        if b"\0" in data:
+        if not (encoding := encoding_of(data)) or (encoding == UTF_8 and b"\0" in data):
             raise Unsearchable("binary")
-        return data.decode(errors="replace").replace("\r\n", "\n")
+        return encoding.readable(data).replace("\r\n", "\n")
 
 
 def files(root: str, names: Sequence[str], unsearched: Unsearched) -> Iterator[FoundFile]:
@@ -133,9 +136,11 @@ def _rules_in(folder: int, prefix: str) -> list[Rule]:
         return []
 
 
-def _read(folder: int, name: str) -> bytes:
-    """Raises OSError and Unsearchable."""
+def _read(folder: int, name: str, *, documents_apart: bool = False) -> bytes:
+    """Raises OSError and Unsearchable, and IsDocument where documents are to be read apart."""
     with os.fdopen(safe_open.open_file(folder, name), "rb") as file:
+        if documents_apart and is_document(file.peek(_SIGNATURE), name):
+            raise IsDocument
         data = file.read(MAX_SIZE + 1)
     if len(data) > MAX_SIZE:
         raise Unsearchable(f"over {MAX_SIZE // 1000**2} MB: use the shell")

@@ -16,7 +16,7 @@ from tools_app.files.paths import MOUNT
 from tools_app.files.safe_open import in_words
 from tools_app.matching.patterns import path_pattern
 from tools_app.matching.query import Answer, Query
-from tools_app.matching.tree import FoundFile, Unsearchable, Unsearched, files
+from tools_app.matching.tree import FoundFile, IsDocument, Unsearchable, Unsearched, files
 from tools_app.paging import size
 
 MEMORY = 1024**3  # bytes
@@ -129,13 +129,16 @@ def _glob(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
 def _grep(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
     expression = re.compile(query.pattern, re.IGNORECASE if query.ignore_case else 0)
     matches = MatchingLines(expression, query.context, query.offset, query.room)
+    documents: list[str] = []
     for found in _wanted(query, query.glob, deadline, unsearched):
         try:
             if text := found.text():
                 matches.add(printable(found.path), text)
         except Unsearchable as error:
             unsearched.add(found.path, str(error))
-    return Answer(lines=matches.lines, shown=matches.shown, total=matches.total)
+        except IsDocument:
+            documents.append(found.path)
+    return Answer(lines=matches.lines, shown=matches.shown, total=matches.total, documents=documents)
 
 
 def _wanted(query: Query, pattern: str, deadline: float, unsearched: Unsearched) -> Iterator[FoundFile]:

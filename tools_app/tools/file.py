@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, tool
 from tools_app.documents.document_page import document_page
-from tools_app.documents.reader import MOST_BYTES, is_document, page_picture
+from tools_app.documents.formats import is_document
+from tools_app.documents.reader import MOST_BYTES, page_picture
 from tools_app.editing import changes, patch
 from tools_app.files import RESULTS, Workspace, in_units, picture_type, text_page
 from tools_app.files.encoding import encoding_of, sample_of

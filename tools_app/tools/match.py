@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.errors import ToolError
 from tools_app.files.paths import parts
+from tools_app.matching.in_documents import search_documents
 from tools_app.matching.query import Answer, Query
 from tools_app.paging import next_call, size
 from tools_app.sandbox import Started, process_groups
@@ -52,8 +53,8 @@ class MatchArguments(Arguments):
 
 @tool(
     name="match",
-    description="""Searches the workspace: glob finds files, newest first; grep finds lines. What .gitignore files leave
-    out, and .results/, is searched only where `path` names it.""",
+    description="""Searches the workspace: glob finds files, newest first; grep finds lines, also in documents. What
+    .gitignore files leave out, and .results/, is searched only where `path` names it.""",
     arguments=MatchArguments,
     danger=Danger.SAFE,
     target=Target.ENGINE,
@@ -73,7 +74,10 @@ async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
         offset=arguments.offset,
         room=max(context.page_bytes - size(_next_page(arguments, arguments.offset)) - _WORDS, context.page_bytes // 2),
     )
-    return ToolResult(content=_content(arguments, await search(query, context.started)), cut="none")
+    answer = await search(query, context.started)
+    if answer.documents:
+        answer = await search_documents(query, answer, context.workspace)
+    return ToolResult(content=_content(arguments, answer), cut="none")
 
 
 def _content(arguments: MatchArguments, answer: Answer) -> str:

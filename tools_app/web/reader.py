@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from tools_app.child_process.parent import NoAnswer, answer_of
 from tools_app.contract import ReaderService
 from tools_app.documents.document import visible
-from tools_app.documents.reader import as_text, has_signature, read_document
+from tools_app.documents.formats import has_signature
+from tools_app.documents.reader import as_text, read_document
 from tools_app.errors import FetchFailed
 from tools_app.network import Fetched, NetworkPolicy, parse_url
 from tools_app.network.fetch import fetch
