@@ -10,6 +10,7 @@ from tools_app.contract import Arguments, Danger, Judgement, Target, ToolDefinit
 from tools_app.files import Workspace
 from tools_app.mcp.tool import mcp_tool
 from tools_app.models import Approval, McpTool, RolePolicy, ToolSetting, UserPolicy
+from tools_app.shell.restrictions import UNRESTRICTED, Restrictions
 
 ALWAYS_THERE = "message"  # without it no task could come to an end
 SHOWN_AT_MOST = 8  # tools of MCP servers; more are loaded by group
@@ -36,9 +37,9 @@ class Policy:
 
     `denied` are the names on the blacklists beside those of roles: the user's, the agent's, the session's; and the
     tools that are open to other roles only. `switched_off` are those that the user does not want used. With
-    `safe_only`, tools and calls above the level safe are not available. `extra` are the tools of MCP servers, by name;
-    `groups` say what these servers are good for, by the name of the server. `has_small_window`: the model reads so
-    little that all but the most useful tools are loaded by group.
+    `safe_only`, tools and calls above the level safe are not available; `restrictions` hold for calls. `extra` are the
+    tools of MCP servers, by name; `groups` say what these servers are good for, by the name of the server.
+    `has_small_window`: the model reads so little that all but the most useful tools are loaded by group.
     """
 
     settings: Mapping[str, ToolSetting] = field(default_factory=dict)
@@ -46,6 +47,7 @@ class Policy:
     denied: frozenset[str] = frozenset()
     switched_off: frozenset[str] = frozenset()
     safe_only: bool = False
+    restrictions: Restrictions = UNRESTRICTED
     extra: Mapping[str, ToolDefinition] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
     has_small_window: bool = False
@@ -149,7 +151,12 @@ class Policy:
 
 
 def policy_for(
-    user_id: int, *, denied: Collection[str] = (), safe_only: bool = False, has_small_window: bool = False
+    user_id: int,
+    *,
+    denied: Collection[str] = (),
+    safe_only: bool = False,
+    restrictions: Restrictions = UNRESTRICTED,
+    has_small_window: bool = False,
 ) -> Policy:
     """Reads the rows that hold for a user: five queries. `denied` are the names that the session adds."""
     rows = RolePolicy.objects.filter(role__in=get_user_model().roles_of(user_id))
@@ -164,6 +171,7 @@ def policy_for(
         denied=frozenset([*of_user.deny, *closed, *denied]),
         switched_off=frozenset(of_user.switched_off),
         safe_only=safe_only,
+        restrictions=restrictions,
         has_small_window=has_small_window,
     )
 

@@ -56,6 +56,8 @@ class AgentSection(Section):
     default: bool = False
     model: Name | None = None
     denied_tools: list[Name] = []
+    restricted_paths: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = []
+    blocked_commands: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]] = []
     environments: list[Annotated[str, AfterValidator(check_environment)]] = []
     hooks: list[Annotated[str, AfterValidator(_hook)]] = []
     safe_mode: bool = False

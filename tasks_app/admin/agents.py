@@ -24,7 +24,7 @@ from tools_app.hooks.loading import choices
 
 FIELDSETS = (
     (None, {"fields": ["name", "description", "is_default", "model"]}),
-    ("Tools", {"fields": ["denied_tools", "environments"]}),
+    ("Tools", {"fields": ["denied_tools", "restricted_paths", "blocked_commands", "environments"]}),
     ("Hooks", {"fields": ["hooks", "review_model", "withheld_patterns"]}),
     ("Long sessions", {"fields": ["prune_outputs", "shorten_results", "summarise"]}),
 )
@@ -33,8 +33,8 @@ FIELDSETS = (
 _LAST = 32_767
 
 
-class PatternsField(forms.CharField):
-    """Regular expressions, one a line."""
+class LinesField(forms.CharField):
+    """A list of texts, one a line."""
 
     widget = UnfoldAdminTextareaWidget
 
@@ -42,7 +42,14 @@ class PatternsField(forms.CharField):
         return "\n".join(value) if isinstance(value, list) else value
 
     def clean(self, value: str) -> list[str]:
-        patterns = [line for line in super().clean(value).splitlines() if line.strip()]
+        return [line.strip() for line in super().clean(value).splitlines() if line.strip()]
+
+
+class PatternsField(LinesField):
+    """Regular expressions, one a line."""
+
+    def clean(self, value: str) -> list[str]:
+        patterns = [line for line in forms.CharField.clean(self, value).splitlines() if line.strip()]
         for number, pattern in enumerate(patterns, 1):
             try:
                 re.compile(pattern)
@@ -51,23 +58,28 @@ class PatternsField(forms.CharField):
         return patterns
 
 
-class FoldersField(forms.CharField):
+class FoldersField(LinesField):
     """Folders of the server, one a line."""
-
-    widget = UnfoldAdminTextareaWidget
-
-    def prepare_value(self, value: Any) -> Any:
-        return "\n".join(value) if isinstance(value, list) else value
 
     def clean(self, value: str) -> list[str]:
         try:
-            return [check_environment(line.strip()) for line in super().clean(value).splitlines() if line.strip()]
+            return list(map(check_environment, super().clean(value)))
         except ValueError as error:
             raise forms.ValidationError(str(error)) from error
 
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
     denied_tools = ToolNamesField(help_text="Tools that it may never use.")
+    restricted_paths = LinesField(
+        required=False,
+        help_text="Files and folders of the workspace that its calls may not name, one pattern per line. A pattern "
+        "without a slash is a name in any folder: .env, *.pem, private/*.",
+    )
+    blocked_commands = LinesField(
+        required=False,
+        help_text="Programs that its commands may not run, one per line; with further words, only those of its "
+        "commands: curl, git push.",
+    )
     environments = FoldersField(
         required=False,
         help_text="Folders of the server with a bin folder, such as Python environments, one per line. Commands see "

@@ -75,11 +75,13 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
 
 
 def _judgement(context: TaskContext, call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Judgement:
-    """How dangerous the call is, by the policy. Raises Refused where the tool is not there."""
+    """How dangerous the call is, by the policy. Raises Refused where the policy forbids it."""
     if not context.settings.policy.shows(definition, context.visibility):
         raise _refusal(
             context, call, CallStatus.BLOCKED, _unavailable(context.settings.policy, definition, context.loaded_groups)
         )
+    if why := context.settings.policy.restrictions.why_not(arguments, context.workspace):
+        raise _refusal(context, call, CallStatus.BLOCKED, f"Refused: {why} Do not try to do this by other means.")
     judgement = context.settings.policy.judge(definition, arguments, context.workspace)
     call.log.danger = judgement.danger.word
     return judgement

@@ -12,6 +12,7 @@ from tasks_app.models import Agent, Limits, Loaded, LoadedKind, PromptSection, S
 from tasks_app.run import StepSettings, TaskContext
 from tasks_app.run.context import model_name
 from tools_app.policy import Policy, policy_for
+from tools_app.shell.restrictions import UNRESTRICTED
 
 SMALL_WINDOW = 12_000  # tokens: with fewer, tools that few tasks need are loaded by group
 
@@ -59,7 +60,13 @@ def _policy(
     """What the task's person may use, in this session, by its agent."""
     denied = [*in_session, *(agent.denied_tools if agent else ()), *(["memory"] if session.off_record else [])]
     safe_only = session.off_record or bool(agent and agent.safe_only)
-    return policy_for(user_id, denied=denied, safe_only=safe_only, has_small_window=has_small_window)
+    return policy_for(
+        user_id,
+        denied=denied,
+        safe_only=safe_only,
+        restrictions=agent.restrictions if agent else UNRESTRICTED,
+        has_small_window=has_small_window,
+    )
 
 
 def _loaded_groups(session: Session) -> frozenset[str]:

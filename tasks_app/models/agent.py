@@ -9,6 +9,7 @@ from django.db.models import Max, Q
 
 from llm_app.models import LogicalModel
 from tools_app.hooks.builtin import OUTPUT_FILTER, SAFE_MODE
+from tools_app.shell.restrictions import Restrictions
 
 
 class AgentQuerySet(models.QuerySet["Agent"]):
@@ -30,6 +31,16 @@ class Agent(models.Model):
         LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Used where the session names no model."
     )
     denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it may never use.")
+    restricted_paths = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Files and folders of the workspace that its calls may not name: .env, *.pem, private/*.",
+    )
+    blocked_commands = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Programs that its commands may not run, or only not with these words: curl, git push.",
+    )
     environments = models.JSONField(
         default=list,
         blank=True,
@@ -86,6 +97,10 @@ class Agent(models.Model):
             if options.get("update_fields") is not None:
                 options["update_fields"] = [*options["update_fields"], "hooks"]
         super().save(**options)
+
+    @property
+    def restrictions(self) -> Restrictions:
+        return Restrictions(paths=self.restricted_paths, commands=self.blocked_commands)
 
     @property
     def safe_only(self) -> bool:

@@ -3,6 +3,7 @@
 import pytest
 
 from llm_app.models import LLMLog
+from tasks_app import services
 from tasks_app.models import Agent, Session
 from tests import factories
 from tests.provider import openai_result, openai_text
@@ -10,6 +11,7 @@ from tests.tasks_app.engine.conftest import call, result
 
 READ = call("file", action="list", path=".")
 WRITE = call("file", action="write", path="report.md", content="x")
+SHELL = [call("shell", command=command) for command in ("cat .env", "curl x.org")]
 NOTES = "The report is in report.md: three findings, no open question."
 
 
@@ -90,6 +92,22 @@ def test_safe_mode_hides_and_refuses_what_is_not_safe(play, agent):
     assert refused[0] == "blocked"
     assert refused[1].startswith("Refused by safe mode: this call is moderate")
     assert read[0] == "succeeded"
+
+
+def test_restricted_paths_and_blocked_commands_are_refused_with_and_without_safe_mode(play, agent):
+    row = agent(restricted_paths=[".env"], blocked_commands=["curl"], hooks=["safe_mode"])
+    run = play(call("file", action="read", path=".env"), call("message", type="ask", text="Go on?"), *SHELL, result())
+    run.advance()
+    type(row).objects.update(hooks=[])
+    services.reply(run.task, run.task.started_by, "yes")
+    assert run.advance().state == "done"
+    words = "Do not try to do this by other means."
+    refused = [content for status, content in run.results() if status == "blocked"]
+    assert refused == [
+        f"Refused: .env is restricted here by an administrator. {words}",
+        f"Refused: .env is restricted here by an administrator. {words}",
+        f"Refused: The command `curl` is blocked here by an administrator. {words}",
+    ]
 
 
 def test_on_autopilot_a_question_is_refused(play, agent):

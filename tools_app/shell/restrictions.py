@@ -1,0 +1,144 @@
+"""What an administrator keeps an agent from: paths of the workspace that no call may name, and commands.
+
+Commands are judged by their words. What a program finds by itself (`grep -r`, a script) is not seen here.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from tools_app.contract import Arguments
+from tools_app.errors import ToolError
+from tools_app.files import Workspace, paths
+from tools_app.shell.danger import scripts_in, unwrapped_commands
+from tools_app.shell.syntax import parse_script
+
+_PATHS = ("path", "to", "image", "attachments")  # the arguments of tools that name files, at any depth
+_SCRIPTS = ("command", "input")
+_MOST_SCRIPTS = 20
+_MOST_FILES = 20_000  # that are looked through
+_HEADER = re.compile(r"^(?:---|\+\+\+|\*\*\* |rename |diff )(.*)$", re.MULTILINE)
+_RAW_WORD = re.compile(r"[^\s;&|<>()'\"`=,$]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restrictions:
+    """`paths` are patterns as in .gitignore: one without a slash is a name in any folder. `commands` are a program and,
+    where only some of its commands are meant, further words: "git push"."""
+
+    paths: Sequence[str] = ()
+    commands: Sequence[str] = ()
+
+    def why_not(self, arguments: Arguments, workspace: Workspace) -> str:
+        """What the model is told of a call that is not allowed; empty if it is."""
+        given = arguments.model_dump(mode="json", exclude_none=True)
+        scripts = [str(given[name]) for name in _SCRIPTS if name in given]
+        command = next((c for script in scripts for c in self.commands if _runs(script, c.split())), "")
+        if command:
+            return f"The command `{command}` is blocked here by an administrator."
+        if not self.paths:
+            return ""
+        named = [*_named(given), *_patched(given)]
+        named += [word for script in scripts for word in _words(script)]
+        path = next((path for path in named if self._covers(path, workspace)), "")
+        if not path and given.get("action") == "grep":
+            path = self._below(str(given.get("path") or "."), workspace)
+        return f"{path} is restricted here by an administrator." if path else ""
+
+    def _covers(self, path: str, workspace: Workspace) -> bool:
+        """Whether the path is restricted; one with wildcards, if it means a restricted file that is there."""
+        try:
+            names = paths.parts(path)
+        except ToolError:
+            return False
+        if self._matches(names):
+            return True
+        if not re.search(r"[*?\[]", path):
+            return False
+        return any(fnmatchcase(found, "/".join(names)) for found in self._restricted_files(workspace))
+
+    def _matches(self, names: Sequence[str]) -> bool:
+        beginnings = ["/".join(names[:end]) for end in range(1, len(names) + 1)]
+        return any(
+            fnmatchcase(candidate, pattern.strip("/"))
+            for pattern in self.paths
+            for candidate in (beginnings if "/" in pattern.strip("/") else names)
+        )
+
+    def _below(self, folder: str, workspace: Workspace) -> str:
+        """A restricted file in or below a folder that a search would read."""
+        try:
+            begin = "".join(f"{name}/" for name in paths.parts(folder))
+        except ToolError:
+            return ""
+        return next((found for found in self._restricted_files(workspace) if found.startswith(begin)), "")
+
+    def _restricted_files(self, workspace: Workspace) -> Iterator[str]:
+        for found in _files(workspace.root):
+            if self._matches(found.split("/")):
+                yield found
+
+
+def _patched(given: dict[str, Any]) -> Iterator[str]:
+    """The files that a patch names in its headers, which are relative to its folder."""
+    if given.get("action") != "patch":
+        return
+    for line in _HEADER.findall(str(given.get("content", ""))):
+        for word in _RAW_WORD.findall(line):
+            yield f"{given['path']}/{word}"
+            yield f"{given['path']}/{word.partition('/')[2]}"  # behind a/ and b/
+
+
+UNRESTRICTED = Restrictions()
+
+
+def _files(root: Path) -> Iterator[str]:
+    count = 0
+    for folder, _, names in os.walk(root):
+        for name in names:
+            count += 1
+            if count > _MOST_FILES:
+                return
+            yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def _named(value: Any, name: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _named(inner, key)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _named(each, name)
+    elif name in _PATHS and value:
+        yield str(value)
+
+
+def _words(script: str) -> Iterator[str]:
+    """As a shell reads them, and as they are written: what a redirection reads, or the text of another language."""
+    for words in _commands(script):
+        yield from words
+    yield from _RAW_WORD.findall(script)
+
+
+def _runs(script: str, command: Sequence[str]) -> bool:
+    """Whether the program is run anywhere in a script, and with all the further words."""
+    program, *further = command or [""]
+    return any(words[0] == program and set(further) <= set(words) for words in _commands(script) if words)
+
+
+def _commands(script: str) -> Iterator[list[str]]:
+    """The words of everything that a script runs, directly or through other programs."""
+    waiting, seen = [script], set[str]()
+    while waiting and len(seen) < _MOST_SCRIPTS:
+        text = waiting.pop(0)
+        if text in seen:
+            continue
+        seen.add(text)
+        for command in parse_script(text).commands:
+            for inner in unwrapped_commands(command):
+                yield [*inner.words, *inner.writes]
+                waiting += scripts_in(inner)
