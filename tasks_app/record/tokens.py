@@ -1,5 +1,6 @@
 """How many tokens a text costs, before a provider has said so; and how a result is cut to a budget of them."""
 
+import re
 from contextlib import suppress
 
 from llm_app.types import ToolCall
@@ -12,6 +13,7 @@ from tools_app.files import RESULTS, Workspace
 BYTES = 3  # of a token, in UTF-8
 PICTURE = 1_600  # tokens: what the largest that we send costs, at those who say so
 FRAME = 4  # tokens of a message beside its text
+_CLOSING_TAG = re.compile(r"(?<=\n)</\w{1,40}>\Z")
 _HINT = 300  # bytes that say where the rest of a result is
 
 
@@ -45,9 +47,11 @@ def within_budget(result: ToolResult, content: str, workspace: Workspace, call: 
 
 
 def _beginning(content: str, room: int, workspace: Workspace, call: ToolCall) -> str:
-    """Its first lines, and how to read on."""
+    """Its first lines, how to read on, and the tag that ends it in any case: what is from outside stays enclosed."""
     end = paging.end_of_page(content, 0, room)
-    return "\n".join([content[:end].removesuffix("\n"), f"[… {_rest(content, end, None, workspace, call)}]"])
+    closing = _CLOSING_TAG.findall(content, end)
+    rest = f"[… {_rest(content, end, None, workspace, call)}]"
+    return "\n".join([content[:end].removesuffix("\n"), *closing, rest])
 
 
 def _ends(content: str, room: int, workspace: Workspace, call: ToolCall) -> str:

@@ -22,7 +22,7 @@ ACTION_S = 8  # for a click and the like
 LOAD_S = 30  # for the page itself
 _REST_S = 3  # for what it loads then
 _CLOSE_S = 2
-_MOST_VIEW = 60_000  # characters
+_MOST_VIEW = 500_000  # characters
 _MOST_WINDOWS = 5
 _REF = re.compile(r"(f\d+)?e\d+")
 
@@ -113,9 +113,8 @@ class OpenPage:
         except Error as error:
             raise not_done(error) from error
         cut = f"\n… {len(tree) - _MOST_VIEW} more characters are not shown" if len(tree) > _MOST_VIEW else ""
-        words = visible(f"Title: {title[:300]}\n\n{tree[:_MOST_VIEW]}{cut}")
-        notes = [f"Note: {visible(note)}" for note in self._events.take()]
-        return enclose(self.url, "\n".join([words, *notes]))
+        notes = "".join(f"Note: {note}\n" for note in self._events.take())
+        return enclose(self.url, visible(f"Title: {title[:300]}\n{notes}\n{tree[:_MOST_VIEW]}{cut}"))
 
     async def html(self) -> str:
         """The page as its scripts have made it."""

@@ -5,9 +5,12 @@ import re
 
 import pytest
 
+from llm_app.types import ToolCall
 from tasks_app.models import Limits
-from tasks_app.record.tokens import estimate
+from tasks_app.record.tokens import estimate, within_budget
 from tests.tasks_app.engine.conftest import call, result
+from tools_app.contract import ToolResult
+from tools_app.files import Workspace
 
 LONG = "".join(f"line {number} of a long file with words\n" for number in range(2_000))
 
@@ -75,6 +78,18 @@ def test_the_budget_is_a_setting_and_counts_bytes(play):
     content = read_of(play(call("shell", command="cat long.txt; echo; echo end"), result()), "ü" * 1_000)
     assert estimate(content) < 200
     assert "\n[exit code 0, " in content
+
+
+def test_what_comes_from_outside_stays_enclosed(tmp_path):
+    page = '<web_page url="https://a.org">\n' + LONG + "</web_page>"
+    shown = within_budget(
+        ToolResult(content=page), page, Workspace(tmp_path), ToolCall(id="call_1", name="x", arguments=""), 500
+    )
+    *lines, closing, rest = shown.split("\n")
+    assert closing == "</web_page>"
+    assert rest.startswith(
+        f"[… lines {len(lines) + 1} to 2,002 of 2,002 are not shown. They are in .results/call_1.txt: "
+    )
 
 
 def test_a_full_workspace_loses_the_middle_and_says_so(play, monkeypatch):
