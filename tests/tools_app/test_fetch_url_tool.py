@@ -15,6 +15,7 @@ from tests.waiting import takes_less_than
 from tools_app.contract import Danger, ToolContext, ToolResult, registry
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments
 from tools_app.network import NetworkPolicy
+from tools_app.tools.fetch_url import FetchURLArguments
 
 Call = Callable[..., Awaitable[ToolResult]]
 ARTICLE = (
@@ -180,6 +181,28 @@ async def test_a_long_text_comes_in_pages_of_whole_lines(call: Call) -> None:
     assert "".join(pages) == text
     assert len(pages) == 2
     assert "the text has 150000 characters" in (await fetched(call, text, "text/plain", offset=150_000)).content
+
+
+async def test_who_reads_on_gets_the_rest_of_the_same_text(tool_context: ToolContext) -> None:
+    asked = 0
+
+    async def changing(request: web.Request) -> web.Response:
+        nonlocal asked
+        asked += 1
+        return web.Response(text=f"{asked}\n" * 1_000)
+
+    async with serving(changing) as server:
+        arguments = FetchURLArguments(url=str(server.make_url("/")))
+        small = replace(tool_context, page_bytes=2_000)
+        read = registry.get("fetch_url").handler
+        await read(arguments, small)
+        on = arguments.model_copy(update={"offset": 1_000})
+        assert "\n1\n" in (await read(on, small)).content
+        assert asked == 1
+        assert "\n2\n" in (await read(arguments, small)).content, "from its beginning it is read anew"
+        assert "\n3\n" in (await read(on, replace(small, session="another"))).content
+        with pytest.raises(AddressRefused):
+            await read(on, replace(small, network=NetworkPolicy()))
 
 
 async def test_it_says_when_a_page_was_too_large_to_read_whole(call: Call) -> None:

@@ -12,11 +12,12 @@ from tools_app.browser.program import chromium_path
 from tools_app.contract import Arguments, Danger, ReaderService, Target, ToolContext, ToolResult, tool
 from tools_app.documents.document import visible
 from tools_app.errors import ToolError
-from tools_app.network import Fetched, NetworkPolicy
+from tools_app.network import Fetched, NetworkPolicy, check_url
 from tools_app.network.fetch import fetch
 from tools_app.paging import end_of_page, next_call, size
 from tools_app.sandbox import Started
 from tools_app.web.reader import Page, extract_page, read_by_service, read_page, within
+from tools_app.web.recent_pages import ReadPage, recent_pages
 from tools_app.web.untrusted import enclose
 
 _TIMEOUT_S = 30
@@ -53,23 +54,32 @@ class FetchURLArguments(Arguments):
     compact_template="fetch_url {url}[ from {offset}]",
 )
 async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolResult:
-    fetched = await fetch(
-        arguments.url, context.network, max_bytes=_MAX_DOCUMENT, timeout_s=_TIMEOUT_S, headers=_HEADERS
+    read = recent_pages.page(context.session, arguments.url) if arguments.offset else None
+    for address in (arguments.url, read.url) if read else ():
+        check_url(address, context.network)  # what may be reached can have changed
+    if read is None:
+        fetched = await fetch(
+            arguments.url, context.network, max_bytes=_MAX_DOCUMENT, timeout_s=_TIMEOUT_S, headers=_HEADERS
+        )
+        if not 200 <= fetched.status < 300:
+            return ToolResult(content=_refusal(fetched), status="failed")
+        read = await _read(within(fetched, _MAX_BYTES), context)
+    page, end = read.page, _end(read, arguments, context.page_bytes)
+    if end < len(page.text):
+        recent_pages.keep(context.session, arguments.url, read)
+    return ToolResult(
+        content="\n".join([_shown(read, arguments.offset, end), *_notes(read, arguments, end)]),
+        cut="none",
+        metadata={"url": read.url, "title": page.title},
+        summary=f"{page.title or read.url}, {len(page.text):,} characters",
     )
-    fetched = within(fetched, _MAX_BYTES)
-    if not 200 <= fetched.status < 300:
-        return ToolResult(content=_refusal(fetched), status="failed")
+
+
+async def _read(fetched: Fetched, context: ToolContext) -> ReadPage:
     page = await read_page(fetched)
     if shows_nothing(page, fetched):
         page = await read_with_javascript(fetched, context.network, context.reader, context.started) or page
-    end = _end(page, fetched.url, arguments, context.page_bytes)
-    content = "\n".join([_shown(page, fetched.url, arguments.offset, end), *_notes(page, fetched, arguments, end)])
-    return ToolResult(
-        content=content,
-        cut="none",
-        metadata={"url": fetched.url, "title": page.title},
-        summary=f"{page.title or fetched.url}, {len(page.text):,} characters",
-    )
+    return ReadPage(page=page, url=fetched.url, truncated=fetched.truncated)
 
 
 def _refusal(fetched: Fetched) -> str:
@@ -78,20 +88,21 @@ def _refusal(fetched: Fetched) -> str:
     return f"{fetched.url} answered with HTTP status {fetched.status}. {hint}".strip()
 
 
-def _end(page: Page, url: str, arguments: FetchURLArguments, room: int) -> int:
+def _end(read: ReadPage, arguments: FetchURLArguments, room: int) -> int:
     """The character of the text before which the page of the result ends."""
-    said = size(_shown(page, url, 0, 0)) + size(_next_page(arguments, arguments.offset)) + _WORDS
-    end = end_of_page(page.text, arguments.offset, max(room - said, room // 4))
+    said = size(_shown(read, 0, 0)) + size(_next_page(arguments, arguments.offset)) + _WORDS
+    end = end_of_page(read.page.text, arguments.offset, max(room - said, room // 4))
     return min(end, arguments.offset + arguments.max_chars) if arguments.max_chars else end
 
 
-def _shown(page: Page, url: str, begin: int, end: int) -> str:
-    heading = f"Title: {page.title}\n\n" if page.title else ""
-    return enclose(url, heading + page.text[begin:end])
+def _shown(read: ReadPage, begin: int, end: int) -> str:
+    heading = f"Title: {read.page.title}\n\n" if read.page.title else ""
+    return enclose(read.url, heading + read.page.text[begin:end])
 
 
-def _notes(page: Page, fetched: Fetched, arguments: FetchURLArguments, end: int) -> list[str]:
+def _notes(read: ReadPage, arguments: FetchURLArguments, end: int) -> list[str]:
     """What the reader must know about what is not shown, and how to read on."""
+    page = read.page
     notes, begin, total = [f"({page.by}: it needs JavaScript)"] if page.by else [], arguments.offset, len(page.text)
     if not page.text:
         notes.append("The page has no text without JavaScript.")
@@ -100,7 +111,7 @@ def _notes(page: Page, fetched: Fetched, arguments: FetchURLArguments, end: int)
     elif end < total:
         more = _next_page(arguments, end)
         notes.append(f"[characters {begin:,} to {end:,} of {total:,}. Next page: {more}]")
-    if fetched.truncated:
+    if read.truncated:
         notes.append(f"Only the first {_MAX_BYTES // 1024**2} MB of it were read.")
     return notes
 

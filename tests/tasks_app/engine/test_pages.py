@@ -106,10 +106,22 @@ def test_a_long_page(read: Read, site: pages.Site) -> None:
     assert text_of(read("fetch_url", url=site.url("/long"))) == site.pages["/long"]
 
 
-def test_a_pdf_of_300_pages_on_the_web(read: Read, site: pages.Site) -> None:
-    site.raw["/report"] = documents.pdf(*(f"Words of page {number} " + "and more " * 20 for number in range(1, 301)))
+@pytest.fixture(scope="module")
+def report() -> bytes:
+    return documents.pdf(*(f"Words of page {number} " + "and more " * 20 for number in range(1, 301)))
+
+
+def test_a_pdf_of_300_pages(read: Read, http_session: Session, report: bytes) -> None:
+    workspace_of(http_session).write_bytes("report.pdf", report)
+    text = "\n".join(read("file", action="read", path="report.pdf"))
+    assert re.findall(r"Words of page (\d+) ", text) == [str(number) for number in range(1, 301)]
+
+
+def test_a_pdf_of_300_pages_on_the_web(read: Read, site: pages.Site, report: bytes) -> None:
+    site.raw["/report"] = report
     text = text_of(read("fetch_url", url=site.url("/report")))
     assert re.findall(r"Words of page (\d+) ", text) == [str(number) for number in range(1, 301)]
+    assert len(site.asked) == 1
 
 
 def test_the_answer_of_an_mcp_server(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:

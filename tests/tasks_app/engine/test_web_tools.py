@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from llm_app.models import ServiceKey
-from tasks_app.models import ContextEntry
+from tasks_app.models import ContextEntry, Limits
 from tests import factories, pages
 from tests.tasks_app.engine.conftest import Run, call, result
 from tests.tools_app import documents
@@ -55,6 +55,17 @@ def test_the_same_search_is_answered_from_the_cache_for_the_same_person_only(
     CachedSearch.objects.update(user=factories.UserFactory())
     play(search(), result()).advance()
     assert len(site.asked) == 2
+
+
+def test_results_come_in_pages_from_one_search(play: Play, engine: SearchEngine, site: pages.Site) -> None:
+    Limits.objects.create(pk=1, result_tokens=300)
+    run = play(*[call("search", type="info", query="bees", offset=offset) for offset in (1, 2, 3)], result())
+    assert run.advance().state == "done"
+    first, second, behind = (content for _, content in run.results()[:3])
+    assert '[results 1 to 1 of 2. Next page: search(type="info", query="bees", offset=2)]' in first
+    assert [content.split("\n")[1][:2] for content in (first, second)] == ["1.", "2."]
+    assert behind.startswith("There are 2 results only.")
+    assert len(site.asked) == 1
 
 
 def test_an_engine_that_fails_is_followed_by_the_next_one(play: Play, engine: SearchEngine, site: pages.Site) -> None:
