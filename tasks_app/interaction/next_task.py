@@ -9,6 +9,7 @@ from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
 from tasks_app.record import Draft, KeptPicture, append_entries
 from tasks_app.runtime.wakeup import wake
+from tools_app.documents.formats import kind_by_name
 
 
 def start_next(session: Session, task: Task, *, stopped: bool) -> None:
@@ -63,6 +64,11 @@ def user_message(message: InboxMessage) -> Draft:
 
 
 def with_files(words: str, attachments: Sequence[str]) -> str:
-    """A person's words as a model reads them: with the names of the files that they sent along."""
-    files = "".join(f"\n[attached file: {path}]" for path in attachments)
+    """A person's words as a model reads them: with the files that they sent along, and how to read those."""
+    files = "".join(f"\n[attached file: {path}{_how_to_read(path)}]" for path in attachments)
     return words + ("\n" + files if files else "")
+
+
+def _how_to_read(path: str) -> str:
+    kind = kind_by_name(path)
+    return f", {kind}: read it with the tool file, page by page" if kind else ""

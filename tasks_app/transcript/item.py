@@ -83,7 +83,7 @@ class Item:
     def _without_file_list(self) -> str:
         """The files of a message are shown as links, not as the lines that the model reads."""
         content, attached = self.entry.content, self.entry.metadata.get("attachments")
-        return content.partition(f"\n\n[attached file: {attached[0]}]")[0] if attached else content
+        return content.partition(f"\n\n[attached file: {attached[0]}")[0] if attached else content
 
     @property
     def kind(self) -> str:

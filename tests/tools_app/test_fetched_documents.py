@@ -138,3 +138,18 @@ async def test_a_reader_service_is_asked_first_but_never_about_internal_pages(
         page = await read_by_service(service, "http://site.example/a?b=c", tool_context.network)
         assert page.text == "Read for you"
         assert asked == ["/read/http://site.example/a?b=c Bearer k"]
+
+
+async def test_mail_and_notebooks_are_documents_of_the_web_too(call: Call) -> None:
+    assert (
+        "--- attachment bees.pdf, page 1 of 1 ---\nBees fly"
+        in (await fetched(call, documents.mail(), "message/rfc822", max_chars=2_000)).content
+    )
+    book = b'{"cells": [{"cell_type": "markdown", "source": "# Bees"}]}'
+    assert "--- cell 1 of 1 ---\n# Bees" in (await fetched(call, book, "application/x-ipynb+json")).content
+
+
+async def test_what_is_not_read_of_a_long_document_is_said(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools_app.web.reader._MAX_DOCUMENT", 100)
+    result = await fetched(call, documents.pdf(*["words"] * 20), "application/pdf")
+    assert "[Only this much is read of its 20 pages: download it to read the rest.]" in result.content

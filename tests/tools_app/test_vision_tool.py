@@ -7,6 +7,7 @@ import pytest
 from aiohttp import web
 
 from tests.pictures import picture
+from tests.tools_app import documents
 from tests.tools_app.test_fetch_url_tool import serving
 from tools_app.contract import Danger, ToolContext, ToolResult, ToolVisibility, registry
 from tools_app.contract.capabilities import Picture
@@ -93,3 +94,13 @@ async def test_a_missing_or_too_large_picture_of_the_web_is_refused(
             await call("vision", url=str(server.make_url("/large")), question="?")
         with pytest.raises(FetchFailed, match="404"):
             await call("vision", url=str(server.make_url("/none")), question="?")
+
+
+async def test_it_asks_about_a_page_of_a_pdf(
+    call: Call, workspace: Workspace, asked: list[tuple[str, str, Sequence[Picture]]]
+) -> None:
+    workspace.write_bytes("a.pdf", documents.pdf("one", "two"))
+    await call("vision", path="a.pdf", page=2, question="What does it say?")
+    assert asked[0][2][0].data.startswith(b"\x89PNG")
+    with pytest.raises(ToolError, match="There is no page 3: it has 2"):
+        await call("vision", path="a.pdf", page=3, question="?")

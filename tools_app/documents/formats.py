@@ -47,6 +47,20 @@ _BY_SUFFIX = {
 }
 
 
+_NAMED = {
+    ".pdf": "PDF",
+    ".docx": "Word document",
+    ".xlsx": "Excel workbook",
+    ".pptx": "PowerPoint presentation",
+    ".odt": "OpenDocument text",
+    ".ods": "OpenDocument spreadsheet",
+    ".odp": "OpenDocument presentation",
+    ".epub": "EPUB book",
+    ".eml": "e-mail",
+    ".ipynb": "notebook",
+}
+
+
 def is_pdf(head: bytes) -> bool:
     """PDF readers allow other bytes before the signature."""
     return b"%PDF-" in head[:_HEAD]
@@ -60,6 +74,11 @@ def has_signature(head: bytes) -> bool:
 def is_document(head: bytes, name: str) -> bool:
     """Whether a model wants to read its text rather than its source: not of HTML and CSV, which it also writes."""
     return has_signature(head) or PurePosixPath(name).suffix.lower() in (".eml", ".ipynb")
+
+
+def kind_by_name(name: str) -> str:
+    """What a file of this name is most likely, "" if the reader of documents is not what reads it."""
+    return _NAMED.get(PurePosixPath(name).suffix.lower(), "")
 
 
 def open_document(body: bytes, name: str) -> Document:

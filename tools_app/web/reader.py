@@ -38,6 +38,8 @@ _FLAW = "\ufffd"
 _FEW = 0.25  # of the characters beyond ASCII: a wrong charset spoils nearly all of them, a fault of the page some
 _NOT = ("text/", "application/java-archive", "application/vnd.android")
 
+# Text formats that are documents, and the end of a name by which the reader knows them.
+_BY_TYPE = {"message/rfc822": ".eml", "application/x-ipynb+json": ".ipynb"}
 _MAX_DOCUMENT = 2_000_000  # bytes of its text
 
 
@@ -145,6 +147,8 @@ async def extract_page(html: str, url: str) -> dict[str, str]:
 
 def is_document(body: bytes, content_type: str) -> bool:
     """Whether it may be one: an archive that holds no document is found out when it is read."""
+    if content_type in _BY_TYPE:
+        return True
     return has_signature(body) and not (body.startswith(b"PK") and content_type.startswith(_NOT))
 
 
@@ -152,8 +156,12 @@ async def _document(fetched: Fetched) -> Page:
     """With a mark before each page, slide or sheet. Raises FetchFailed and UnreadableDocument."""
     if fetched.truncated:
         raise FetchFailed(f"The document {fetched.url} is larger than {len(fetched.body) // 1024**2} MB.")
-    document = await read_document(fetched.body, fetched.url, room=_MAX_DOCUMENT)
-    return Page(title=document.title, text=as_text(document))
+    name = f"{fetched.url}{_BY_TYPE.get(fetched.content_type, '')}"
+    document = await read_document(fetched.body, name, room=_MAX_DOCUMENT)
+    last, text = document.parts[-1], as_text(document)
+    if last.number < document.count or not last.whole:
+        text += f"\n[Only this much is read of its {document.count} {document.unit}s: download it to read the rest.]"
+    return Page(title=document.title, text=text)
 
 
 async def read_by_service(service: ReaderService, url: str, policy: NetworkPolicy) -> Page:

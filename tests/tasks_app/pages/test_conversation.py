@@ -33,6 +33,12 @@ def test_files_go_along(say, session):
     assert workspace_of(session).read_bytes("b.txt") == b"B"
 
 
+def test_of_a_document_is_said_how_it_is_read(say, session):
+    say(content="Look.", files=[upload("a.PDF")])
+    hint = "[attached file: a.PDF, PDF: read it with the tool file, page by page]"
+    assert session.entries.get().content == f"Look.\n\n{hint}"
+
+
 def test_an_answer_may_bring_files(say, session, asking):
     say(content="This one.", files=[upload("a.txt")])
     assert session.entries.last().content == "This one.\n\n[attached file: a.txt]"

@@ -18,7 +18,8 @@ def show(alices, session):
 
 def test_a_message_of_a_person_has_its_author_and_its_files(show, recorded):
     metadata = {"author": "carol", "attachments": ["a.txt", "b c.png"]}
-    recorded("user_message", "Look.\n\n[attached file: a.txt]\n[attached file: b c.png]", metadata=metadata)
+    files = "[attached file: a.txt, PDF: read it so]\n[attached file: b c.png]"
+    recorded("user_message", f"Look.\n\n{files}", metadata=metadata)
     page = show()
     assert "carol" in page
     assert "[attached file" not in page
