@@ -1,8 +1,8 @@
 """The addresses of the pages. Forms post to addresses below the session that they are about."""
 
-from django.urls import path
+from django.urls import path, re_path
 
-from tasks_app.pages import chat, context, files, home, inbox, memory, provider, settings
+from tasks_app.pages import chat, context, files, home, inbox, memory, preview, provider, settings
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -19,6 +19,9 @@ urlpatterns = [
     path("s/<uuid:session_id>/files/delete/", files.delete, name="file_delete"),
     path("s/<uuid:session_id>/files/<path:path>", files.download, name="file"),
     path("s/<uuid:session_id>/preview/<path:path>", files.preview, name="preview"),
+    path("s/<uuid:session_id>/ports/<int:port>/", preview.show, name="port"),
+    path("s/<uuid:session_id>/ports/<int:port>/<path:path>", preview.show, name="port"),
+    re_path(r"^preview/(?P<token>[\w:-]+)/(?P<path>.*)$", preview.proxy, name="port_proxy"),
     path("s/<uuid:session_id>/versions/", files.show_versions, name="versions"),
     path("s/<uuid:session_id>/versions/<int:version_id>/", files.download_version, name="version"),
     path("s/<uuid:session_id>/versions/<int:version_id>/restore/", files.restore_version, name="version_restore"),

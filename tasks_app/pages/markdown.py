@@ -40,6 +40,7 @@ _ATTRIBUTES: dict[str, set[str]] = {
 _FRAME = {"class": "table", "role": "region", "tabindex": "0"}  # of a table: a keyboard can scroll it
 _OUTSIDE = re.compile(r"https?://|mailto:", re.IGNORECASE)
 _RELATIVE = re.compile(r"(?![a-z][a-z0-9+.-]*:)[^/\\?#][^?#]*", re.IGNORECASE)
+_SANDBOX = re.compile(r"http://sandbox:(\d{1,5})(?:/(.*))?", re.IGNORECASE)
 _CELL = r"(left|center|right)( short)?|short"
 _CLASSES = {"code": r"language-[\w+#.-]{1,30}", "span": r"[a-z][a-z0-9]{0,2}", "div": "table", "th": _CELL, "td": _CELL}
 
@@ -51,6 +52,10 @@ def markdown(text: str, files_url: str = "") -> SafeString:
     """
     html = _parser.render(text, {"files_url": files_url})
     return mark_safe(_sanitised(html, files_url))  # noqa: S308  sanitised on this very line
+
+
+def _ports_url(files_url: str) -> str:
+    return f"{files_url.removesuffix('files/')}ports/"
 
 
 def _sanitised(html: str, files_url: str) -> str:
@@ -68,9 +73,10 @@ def _sanitised(html: str, files_url: str) -> str:
 def _allowed(files_url: str, tag: str, attribute: str, value: str) -> str | None:
     """The last word on each attribute, whatever was rendered before."""
     ours = bool(files_url) and value.startswith(files_url) and ".." not in unquote(value)
+    served = bool(files_url) and value.startswith(_ports_url(files_url)) and ".." not in unquote(value)
     match attribute:
         case "href":
-            return value if ours or _OUTSIDE.match(value) else None
+            return value if ours or served or _OUTSIDE.match(value) else None
         case "src":
             return value if ours and value.lower().endswith(PICTURES) else None
         case "class":
@@ -90,7 +96,11 @@ def _resolve_addresses(state: StateCore) -> None:
 
 
 def _resolved(address: str, files_url: str) -> str:
-    """The address of the workspace's file that a relative one means; any other unchanged."""
+    """The address of the workspace's file that a relative one means, or of the preview of what the session's sandbox
+    serves; any other unchanged.
+    """
+    if files_url and (served := _SANDBOX.fullmatch(address)):
+        return f"{_ports_url(files_url)}{served[1]}/{served[2] or ''}"
     if files_url and (path := _RELATIVE.match(address)):
         return files_url + quote(unquote(path[0]).removeprefix("./"))
     return address

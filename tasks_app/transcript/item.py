@@ -12,6 +12,10 @@ from tasks_app.models import Approval, CallStatus, ContextEntry, ContextType, De
 from tasks_app.record import call_json
 
 LONGEST_LINE = 160  # characters
+MOST_PORTS = 3  # named beside a call
+_PORT = re.compile(
+    r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]|sandbox|\bport|http\.server):?[\s=]?\s*(\d{2,5})\b", re.IGNORECASE
+)
 _TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any name: none of them leads out of a folder
 
 
@@ -150,6 +154,14 @@ class Item:
             return CallStatus.PENDING
         is_about_to_run = self.approval is not None and self.approval.decision == Decision.APPROVED
         return CallStatus.STARTED if is_about_to_run else self.log.status
+
+    @property
+    def ports(self) -> list[int]:
+        """Those that a command in the background names, in its own words or in what it has said so far."""
+        if self.result is None or "job" not in self.result.metadata:
+            return []
+        words = f"{self.arguments.get('command', '')}\n{self.result.content}"
+        return list(dict.fromkeys(port for port in map(int, _PORT.findall(words)) if 0 < port < 65536))[:MOST_PORTS]
 
     @property
     def is_refused(self) -> bool:

@@ -71,7 +71,7 @@ def environment(command: Command, *, home: str, path: str = PATH) -> dict[str, s
         if not _NAME.fullmatch(name) or "\0" in value:
             raise ToolError(f"{name!r} cannot be set as an environment variable.")
     programs = [str(layer.mount / "bin") for layer in command.layers]
-    fixed = {"PATH": ":".join([*programs, path]), "HOME": home, "LANG": "C.UTF-8", "TERM": "dumb"}
+    fixed = {"PATH": ":".join([f"{home}/.local/bin", *programs, path]), "HOME": home, "LANG": "C.UTF-8", "TERM": "dumb"}
     if command.outlet:
         fixed |= command.outlet.environment
     return fixed | dict(command.environment)

@@ -1,0 +1,184 @@
+"""What a server in a session's sandbox serves, shown to a person: a frame, and behind it a proxy.
+
+The page in the frame is an agent's work. Its address holds a short-lived token in place of a cookie, it has an origin
+of its own, and it may ask for nothing but what is below that address. The frame keeps it from leading elsewhere.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from urllib.parse import quote
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
+from django.core import signing
+from django.core.exceptions import PermissionDenied
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET
+
+from tasks_app.access import Request, may_write, signed_in, visible_session
+from tasks_app.models import Session
+from tasks_app.pages.preview_exchange import Answer, Question
+from tools_app.errors import ToolError
+from tools_app.sandbox.ports import connect
+
+SECONDS = 15 * 60  # that a token is valid
+MOST_AT_ONCE = 24  # requests of one session
+_SALT = "a preview of a port"
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_READING = ("GET", "HEAD", "OPTIONS")
+_SAFE_IN_PATHS = "/:@!$&'()*+,;=~-._"
+_running: Counter[str] = Counter()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """Who may look at which port of which session's sandbox."""
+
+    user: int
+    session: str
+    port: int
+
+    @property
+    def token(self) -> str:
+        return signing.dumps([self.user, self.session, self.port], salt=_SALT)
+
+    @classmethod
+    def of(cls, token: str) -> "Link":
+        """Raises SignatureExpired, and BadSignature for what this server has not signed."""
+        user, session, port = signing.loads(token, salt=_SALT, max_age=SECONDS)
+        return cls(user=user, session=session, port=port)
+
+
+@signed_in
+@require_GET
+def show(request: Request, session_id: UUID, port: int, path: str = "") -> HttpResponse:
+    """The frame, around a new token."""
+    session = visible_session(request.user, session_id)
+    if not 0 < port < 65536:
+        raise Http404()
+    link = Link(user=request.user.pk, session=str(session.pk), port=port)
+    query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
+    source = reverse("port_proxy", args=[link.token, ""]) + quote(path, safe=_SAFE_IN_PATHS) + query
+    return render(request, "port.html", {"session": session, "port": port, "path": path, "source": source})
+
+
+@csrf_exempt  # nothing here is done in the person's name: the token is all that counts, and no cookie is read
+async def proxy(request: HttpRequest, token: str, path: str) -> HttpResponseBase:
+    """Passes one request on. Access to the session is asked anew for each."""
+    try:
+        link = Link.of(token)
+    except signing.SignatureExpired:
+        return _said(request, 410, "This preview has expired. Reload it.")
+    except (signing.BadSignature, ValueError) as error:
+        raise Http404() from error
+    if request.headers.get("Sec-Fetch-Dest") == "document":  # only the frame keeps a page from leading elsewhere
+        return HttpResponseRedirect(reverse("port", args=[link.session, link.port, *filter(None, [path])]))
+    if request.method not in _METHODS:
+        return _said(request, 405, "A preview does not pass this method on.")
+    await sync_to_async(_authorize)(link, request.method)
+    if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
+        return _guarded(request, token, HttpResponse(status=204))
+    return await _passed_on(request, link, token, path)
+
+
+def _authorize(link: Link, method: str) -> None:
+    """Raises Http404 and PermissionDenied. Who may only read the session sends nothing that changes things."""
+    user = get_user_model().objects.filter(pk=link.user, is_active=True).first()
+    session = Session.objects.visible_to(user).filter(pk=link.session).first() if user else None
+    if session is None:
+        raise Http404()
+    if method not in _READING and not may_write(user, session):
+        raise PermissionDenied("You have read-only access to this session.")
+
+
+async def _passed_on(request: HttpRequest, link: Link, token: str, path: str) -> HttpResponseBase:
+    query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
+    question = Question(
+        method=request.method or "GET",
+        target=f"/{quote(path, safe=_SAFE_IN_PATHS)}{query}",
+        port=link.port,
+        prefix=reverse("port_proxy", args=[token, ""]).rstrip("/"),
+        headers=request.headers,
+        body=request.body,
+    )
+    if _running[link.session] >= MOST_AT_ONCE:
+        return _said(request, 503, "Too many requests of this preview are open. Try again.")
+    try:
+        answer = await Answer(question, *await connect(link.session, link.port)).begin()
+    except ToolError as error:
+        return _said(request, 502, str(error))
+    response = StreamingHttpResponse(_Counted(link.session, answer), status=answer.status, headers=answer.headers)
+    if "content-type" not in answer.headers:
+        del response["Content-Type"]
+    return _guarded(request, token, response)
+
+
+class _Counted:
+    """The body of an answer; counts as running until it is closed."""
+
+    def __init__(self, session: str, answer: Answer) -> None:
+        self._session, self._answer = session, answer
+        self._is_open = True
+        _running[session] += 1
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for part in self._answer:
+                yield part
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            _running.subtract([self._session])
+            if not _running[self._session]:
+                del _running[self._session]
+            self._answer.close()
+
+
+def _said(request: HttpRequest, status: int, sentence: str) -> HttpResponseBase:
+    """A sentence in place of the page. Not logged: the address holds the token."""
+    response = HttpResponse(sentence, status=status, content_type="text/plain; charset=utf-8")
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    return _guarded(request, "", response)
+
+
+def _guarded(request: HttpRequest, token: str, response: HttpResponseBase) -> HttpResponseBase:
+    """With a policy that gives the page an origin of its own and nothing but what is below its token."""
+    place = f"http://{request.get_host()}{reverse('port_proxy', args=[token, ''])}" if token else "'none'"
+    allowed = f"{place} 'unsafe-inline' 'unsafe-eval' data: blob:" if token else "'none'"
+    policy = {
+        "sandbox": "allow-scripts allow-forms",
+        "default-src": allowed,
+        "form-action": place,
+        "base-uri": "'none'",
+        "frame-ancestors": "'self'",
+        "webrtc": "'block'",
+    }
+    headers = {
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "X-Frame-Options": "SAMEORIGIN",
+        "X-Content-Type-Options": "nosniff",
+        "X-DNS-Prefetch-Control": "off",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "private, no-store",
+        "Access-Control-Allow-Origin": "null",  # the page's own origin; it reads what it asks for
+        "Access-Control-Allow-Methods": ", ".join(_METHODS),
+        "Access-Control-Allow-Headers": "content-type, range, x-requested-with, x-csrftoken, x-csrf-token",
+    }
+    for name, value in headers.items():
+        response[name] = value
+    return response

@@ -1,0 +1,71 @@
+"""A server in the sandbox, seen by the person: its page can neither read this site nor act on it, nor lead elsewhere."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Chat, call, result, script
+from tests.server import Server
+
+PORT = 8123
+# What the page tries, and says of each attempt in its own document.
+ATTACK = """<!doctype html><html><head><title>App</title></head><body><p id="own">waiting</p><ul id="got"></ul><script>
+const got = document.getElementById("got");
+const say = (what, how) => { got.innerHTML += `<li>${what}: ${how}</li>`; };
+const attempt = async (what, attack) => { try { say(what, "GOT " + JSON.stringify(await attack())); } catch (error) { say(what, "refused"); } };
+(async () => {
+  await fetch("/data.txt").then(it => it.text()).then(it => { document.getElementById("own").textContent = it.trim(); });
+  await attempt("cookie", () => document.cookie);
+  await attempt("storage", () => localStorage.length);
+  await attempt("parent", () => parent.document.title);
+  await attempt("address", () => parent.location.href);
+  await attempt("opener", () => opener.document.title);
+  await attempt("popup", () => { if (!window.open("about:blank")) throw 1; });
+  await attempt("api", () => fetch(location.origin + "/api/v1/sessions/", {credentials: "include"}).then(it => it.status));
+  await attempt("simple request", () => fetch(location.origin + "/api/v1/sessions/", {mode: "no-cors", credentials: "include"}).then(it => it.type));
+  await attempt("elsewhere", () => fetch("https://example.com/", {mode: "no-cors"}).then(it => it.type));
+  await attempt("picture", () => new Promise((good, bad) => { const it = new Image(); it.onload = good; it.onerror = bad; it.src = "ORIGIN/static/icon.svg"; }));
+  await attempt("worker", () => navigator.serviceWorker.register("sw.js").then(() => 1));
+  await attempt("top", () => { top.location = "about:blank"; });
+  say("end", "reached");
+})();
+</script></body></html>"""
+SERVE = f"mkdir -p app && cd app && python3 -u -m http.server {PORT}"
+
+
+def test_a_server_in_the_sandbox_is_seen_and_holds_no_right(open_page: Callable[..., Page], server: Server) -> None:
+    page = open_page(server, may_complain=True)  # what the attack tries is in the console
+    Chat(page, server).start(
+        script(
+            call(
+                "file",
+                {"action": "write", "path": "app/index.html", "content": ATTACK.replace("ORIGIN", server.base_url)},
+            ),
+            call("file", {"action": "write", "path": "app/data.txt", "content": "from the sandbox"}),
+            call("shell", {"command": SERVE, "background": True}),
+            result(f"It runs: [the page](http://sandbox:{PORT}/)."),
+        )
+    )
+    expect(page.get_by_role("link", name=f"Open preview of port {PORT}")).to_be_visible()
+    with page.expect_popup() as opened:
+        page.get_by_role("link", name="the page").click()
+    preview = opened.value
+    expect(preview).to_have_url(re.compile(rf"/s/[0-9a-f-]+/ports/{PORT}/$"))
+    frame = preview.frame_locator("iframe.port")
+    expect(frame.locator("#own")).to_have_text("from the sandbox")
+    expect(frame.locator("#got")).to_contain_text("end: reached")
+    expect(frame.locator("#got")).not_to_contain_text("GOT")
+    assert frame.locator("#got li").count() == 13
+    assert preview.url.endswith(f"/ports/{PORT}/")
+
+
+def test_a_page_in_a_preview_is_not_shown_outside_of_its_frame(open_page: Callable[..., Page], server: Server) -> None:
+    page = open_page(server, may_complain=True)
+    chat = Chat(page, server).start(script(result()))
+    place = f"/s/{chat.session_id}/ports/{PORT}/"
+    page.goto(place)
+    source = page.locator("iframe.port").get_attribute("src")
+    expect(page.frame_locator("iframe.port").locator("body")).to_contain_text("sandbox")  # why there is nothing
+    page.goto(str(source))
+    expect(page).to_have_url(re.compile(rf"{place}$"))

@@ -1,0 +1,226 @@
+"""What a server in the sandbox serves, through a preview: who may see it, and what goes through, in either direction."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import time_machine
+from django.urls import reverse
+
+from tasks_app.pages import markdown, preview
+from tools_app.errors import PortUnreachable
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = b"<!doctype html><html><head><title>x</title></head><body><img src='/a.png'><a href=//b>b</a></body></html>"
+
+
+class Served:
+    """A server that says `answer` to everything; `heard` is what it was sent."""
+
+    def __init__(self) -> None:
+        self.answer = b""
+        self.heard = b""
+        self.port = 0
+
+    def says(self, body: bytes, *fields: str, status: str = "200 OK", kind: str = "text/html") -> None:
+        head = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(body)}", *fields]
+        self.answer = "\r\n".join([*head, "", ""]).encode() + body
+
+    async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.heard = await reader.readuntil(b"\r\n\r\n")
+        writer.write(self.answer)
+        await writer.drain()
+        writer.close()
+
+
+@asynccontextmanager
+async def serving(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+    served = Served()
+    served.says(PAGE)
+    async with await asyncio.start_server(served.take, "127.0.0.1", 0) as server:
+        served.port = server.sockets[0].getsockname()[1]
+
+        async def connect(session: str, port: int) -> Any:
+            if port != 5000:
+                raise PortUnreachable(f"Nothing listens on port {port} in the sandbox.")
+            return await asyncio.open_connection("127.0.0.1", served.port)
+
+        monkeypatch.setattr(preview, "connect", connect)
+        yield served
+
+
+def address(session: Any, user: Any, path: str = "", port: int = 5000) -> str:
+    link = preview.Link(user=user.pk, session=str(session.pk), port=port)
+    return reverse("port_proxy", args=[link.token, path])
+
+
+async def body_of(response: Any) -> bytes:
+    if not response.streaming:
+        return bytes(response.content)
+    body = b"".join([part async for part in response])
+    response.close()
+    return body
+
+
+class TestWhoSeesIt:
+    def test_the_frame_is_for_those_who_see_the_session(
+        self, client: Any, session: Any, bob: Any, charlie: Any
+    ) -> None:
+        page = reverse("port", args=[session.pk, 5000])
+        assert client.get(page).status_code == 302
+        client.force_login(charlie)
+        assert client.get(page).status_code == 404
+        client.force_login(bob)
+        assert b'sandbox="allow-scripts allow-forms"' in client.get(page).content
+        assert client.get(reverse("port", args=[session.pk, 70000])).status_code == 404
+
+    async def test_access_is_asked_anew_for_each_request(
+        self, async_client: Any, session: Any, bob: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with serving(monkeypatch):
+            place = address(session, bob)
+            assert await body_of(await async_client.get(place))
+            assert (await async_client.post(place)).status_code == 403  # who may only read sends nothing
+            await session.memberships.filter(user=bob).adelete()
+            assert (await async_client.get(place)).status_code == 404
+
+    async def test_a_token_is_short_lived_and_of_this_server(
+        self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with serving(monkeypatch):
+            with time_machine.travel("2026-01-01T12:00Z", tick=False):
+                place = address(session, alice)
+            with time_machine.travel("2026-01-01T12:16Z", tick=False):
+                assert (await async_client.get(place)).status_code == 410
+            assert (await async_client.get("/preview/abc:def:ghi/")).status_code == 404
+
+    async def test_it_is_seen_in_its_frame_only(self, async_client: Any, session: Any, alice: Any) -> None:
+        for path, args in (("a/b", ["a/b"]), ("", [])):
+            found = await async_client.get(address(session, alice, path), headers={"Sec-Fetch-Dest": "document"})
+            assert found["Location"] == reverse("port", args=[session.pk, 5000, *args])
+
+
+class TestWhatGoesThrough:
+    async def test_no_cookie_and_no_credential_reaches_the_sandbox(
+        self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async_client.cookies["sessionid"] = "the-cookie"
+        secret = {
+            "Authorization": "Bearer token",
+            "X-Forwarded-User": "alice",
+            "Referer": "http://x/s/1",
+            "Origin": "y",
+        }
+        async with serving(monkeypatch) as served:
+            headers = {**secret, "Accept": "text/html"}
+            await body_of(await async_client.get(address(session, alice, "a b") + "?q=1", headers=headers))
+            heard = served.heard.decode().lower()
+        assert heard.startswith("get /a%20b?q=1 http/1.1\r\nhost: localhost:5000\r\n")
+        assert "accept: text/html" in heard
+        assert not [word for word in ("cookie", "authorization", "forwarded", "referer", "origin") if word in heard]
+
+    async def test_no_cookie_and_no_right_comes_back(
+        self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bad = ("Set-Cookie: sessionid=x", "Service-Worker-Allowed: /", "Content-Security-Policy: default-src *")
+        bad += (
+            "Access-Control-Allow-Origin: *",
+            "WWW-Authenticate: Basic",
+            "Clear-Site-Data: *",
+            "Refresh: 0; url=//x",
+        )
+        async with serving(monkeypatch) as served:
+            served.says(PAGE, *bad)
+            response = await async_client.get(address(session, alice))
+            await body_of(response)
+        assert not response.cookies
+        assert not {"Service-Worker-Allowed", "WWW-Authenticate", "Clear-Site-Data", "Refresh"} & set(response.headers)
+        policy = response["Content-Security-Policy"]
+        assert "sandbox allow-scripts allow-forms;" in policy
+        assert "allow-same-origin" not in policy
+        assert "default-src *" not in policy
+        assert response["Access-Control-Allow-Origin"] == "null"
+        assert response["Referrer-Policy"] == "no-referrer"
+        assert response["X-Content-Type-Options"] == "nosniff"
+
+    async def test_addresses_from_the_root_lead_below_the_token(
+        self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place = address(session, alice)
+        async with serving(monkeypatch) as served:
+            body = (await body_of(await async_client.get(place))).decode()
+            served.says(b"a{background:url(/b.png)}", kind="text/css")
+            style = await body_of(await async_client.get(place))
+            served.says(b"fetch('/x')", kind="text/javascript")
+            script = await body_of(await async_client.get(place))
+        assert f"<img src='{place}a.png'>" in body
+        assert "<a href=//b>" in body
+        assert body.index("<head><script>") < body.index("<title>")
+        assert style.decode() == f"a{{background:url({place}b.png)}}"
+        assert script == b"fetch('/x')"
+
+    @pytest.mark.parametrize(
+        ("location", "becomes"),
+        [
+            ("/login?next=/", "PLACE/login?next=/"),
+            ("http://localhost:5000/a", "PLACE/a"),
+            ("http://127.0.0.1:5000", "PLACE/"),
+            ("next", "next"),
+            ("https://evil.example/", None),
+            ("//evil.example/", None),
+            ("/\\evil.example", None),
+            ("\\\\evil.example", None),
+            ("javascript:alert(1)", None),
+            ("http://localhost:5001/", None),
+        ],
+    )
+    async def test_a_redirection_stays_inside(
+        self,
+        location: str,
+        becomes: str | None,
+        async_client: Any,
+        session: Any,
+        alice: Any,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        place = address(session, alice)
+        async with serving(monkeypatch) as served:
+            served.says(b"", f"Location: {location}", status="302 Found")
+            response = await async_client.get(place)
+            await body_of(response)
+        if becomes is None:
+            assert response.status_code == 502
+        else:
+            assert response["Location"] == becomes.replace("PLACE", place.rstrip("/"))
+
+    @pytest.mark.parametrize(
+        "answer",
+        [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 101 Switching\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: " + b"x" * 100_000],
+    )
+    async def test_what_is_no_answer_is_said(
+        self, answer: bytes, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with serving(monkeypatch) as served:
+            served.answer = answer
+            response = await async_client.get(address(session, alice))
+            assert (response.status_code, b"gave no answer" in response.content) == (502, True)
+            nothing = await async_client.get(address(session, alice, port=5001))
+            assert b"Nothing listens on port 5001" in nothing.content
+        assert not preview._running
+
+    async def test_a_body_that_breaks_off_is_shown_as_far_as_it_came(
+        self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with serving(monkeypatch) as served:
+            served.answer = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\nhalf"
+            assert await body_of(await async_client.get(address(session, alice))) == b"half"
+        assert not preview._running
+
+
+def test_a_link_to_the_sandbox_leads_to_its_preview() -> None:
+    shown = markdown.markdown("[See it](http://sandbox:5000/a?b=1) [no](http://sandbox:5000/../../x)", "/s/1/files/")
+    assert 'href="/s/1/ports/5000/a?b=1"' in shown
+    assert "x" not in shown.replace("rel=", "").partition(">no<")[0].rpartition("<a")[2]
