@@ -14,7 +14,7 @@ from tools_app.sandbox.base import Command, Layer, Limits, Outcome, Sandbox
 
 _TEXT = "echo works > probe && cat probe | cat"
 _LIMITS = Limits(wall_s=10)
-_PROGRAMS = "python3 pip git node npm curl jq rg sed awk tar zip ffmpeg pandoc pdftotext"
+_PROGRAMS = "python3 pip git node npm curl jq rg zip ffmpeg pandoc pdftotext"
 _MOST_PACKAGES = 40
 # Prints those that people ask for by name, then those that no other one needs and the system has not for itself.
 _LIST_PACKAGES = r"""

@@ -51,7 +51,7 @@ def test_what_commands_find_is_asked_of_the_sandbox_itself(run: Run, tmp_path: P
     (folder / "bin" / "python3").write_text("#!/bin/sh\necho pandas statistics\n")
     (folder / "bin" / "python3").chmod(0o755)
     found = contents(strongest("bubblewrap"), (Layer(folder=folder, mount=folder),))
-    assert {"sed", "tar"} <= set(found.programs)
+    assert "python3" in found.programs
     assert found.packages == ("pandas", "statistics")
 
 
