@@ -85,3 +85,15 @@ def test_the_steps_of_a_workflow_are_laid_down_in_their_order(browser):
     assert answer.status_code == 302
     steps = Workflow.objects.usable().get().laid_down()["steps"]
     assert [step["title"] for step in steps] == ["Look", "Tell"]
+
+
+def test_environments_are_folders_with_programs_and_shown_one_a_line(browser, agent):
+    for given, is_taken in (("/usr", True), ("/usr\n/nowhere/at/all", False), ("", True)):
+        answer = browser.post(page(agent), form(browser, page(agent)) | versions() | {"environments": given})
+        assert (answer.status_code == 302) == is_taken
+        if not is_taken:
+            assert b"/nowhere/at/all is not a folder of this server" in answer.content
+            agent.refresh_from_db()
+            assert agent.environments == ["/usr"]
+    agent.refresh_from_db()
+    assert agent.environments == []

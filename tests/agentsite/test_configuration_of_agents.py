@@ -65,3 +65,10 @@ def test_the_limits_of_reminders_stand_in_the_file(configure):
     configure("limits: {tool_call_limit: 30, stale_plan_after: 5, budget_reminder_percent: 50}")
     limits = Limits.current()
     assert (limits.tool_call_limit, limits.stale_plan_after, limits.budget_reminder_percent) == (30, 5, 50)
+
+
+def test_an_environment_that_is_no_folder_is_a_mistake(configure):
+    configure("agents: [{name: Clerk, environments: [/usr]}]")
+    assert Agent.objects.get().environments == ["/usr"]
+    with pytest.raises(ConfigurationError, match="folder bin"):
+        configure("agents: [{name: Clerk, environments: [/nowhere/at/all]}]")
