@@ -78,6 +78,14 @@ async def test_the_first_change_needs_no_line_and_lines_are_inserted_behind_the_
     assert text(code, "old.txt") == "one\none and a half\n2\n"
 
 
+async def test_lines_without_any_place_come_at_the_end(call: Call, code: Workspace) -> None:
+    code.write_bytes("open.txt", b"one\ntwo")  # its last line has no end
+    update = ["@@", "+three", "+four", "@@", "-one", "+1"]
+    patch = envelope("*** Update File: old.txt", *update, "*** Update File: open.txt", *update)
+    await call("file", action="patch", path=".", content=patch)
+    assert (text(code, "old.txt"), text(code, "open.txt")) == ("1\ntwo\nthree\nfour\n", "1\ntwo\nthree\nfour")
+
+
 async def test_line_endings_of_the_file_stay_and_those_of_the_patch_do_not_matter(call: Call, code: Workspace) -> None:
     code.write_bytes("dos.txt", b"one\r\ntwo\r\n")
     patch = envelope("*** Update File: dos.txt", "@@", " one", "-two", "+three").replace("\n", "\r\n")
@@ -91,7 +99,6 @@ async def test_line_endings_of_the_file_stay_and_those_of_the_patch_do_not_matte
         (["*** Update File: src/a.py", "@@", "-        return 7", "+x"], "Change 1 of src/a.py does not fit"),
         (["*** Update File: src/a.py", "@@ class C:", "-        return 1", "+x"], r"no line 'class C:'"),
         (["*** Update File: src/a.py", "@@", "-        return 1", "+x"], "fits in 2 places"),
-        (["*** Update File: src/a.py", "@@", "+x"], "no lines around it"),
         (["*** Update File: src/a.py"], "holds no change"),
         (["*** Update File: none.py", "@@", "-a", "+b"], "There is no none.py"),
         (["*** Add File: old.txt", "+x"], "old.txt exists already"),

@@ -172,6 +172,8 @@ def _insertion(lines: Sequence[str], hunk: Hunk, shift: int, what: str) -> int:
     """A change without old lines is inserted after the line it names."""
     if lines == [""]:
         return 0
+    if hunk.at_end:
+        return len(lines) - (lines[-1] == "")
     if not hunk.start:
         raise ToolError(f"{what} has no lines around it and no line number, so its place is unknown.")
     return min(hunk.start + shift, len(lines) - 1)

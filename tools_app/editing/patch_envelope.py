@@ -1,6 +1,7 @@
 """Parses patches from `*** Begin Patch` to `*** End Patch`, the form that OpenAI's models are trained to write.
 
-*** Update File: path     its changes, each begun by a line @@, with the text of a line above it where that helps
+*** Update File: path     its changes, each begun by a line @@, with the text of a line above it where that helps;
+                          lines that are only added, without such a text, come at the end
 *** Move to: path         right after it, renames the file
 *** Add File: path        its lines, each after a +
 *** Delete File: path
@@ -54,15 +55,20 @@ def _added(path: str, body: Sequence[str]) -> Hunk:
 
 
 def _hunks(path: str, body: Sequence[str]) -> list[Hunk]:
-    """The changes of a file; the first one needs no line @@. Several such lines in turn lead to one place."""
+    """The changes of a file; the first one needs no line @@. Several such lines in turn lead to one place.
+
+    Lines that are only added, and name no place, come at the end, as with OpenAI's own program: compute_replacements in
+    codex-rs/apply-patch of github.com/openai/codex.
+    """
     anchors: list[str] = []
     hunks: list[Hunk] = []
     for header, lines in _parts(body):
         anchors += [text] if (text := header.strip("@ ")) else []
         if any(line.strip() for line in lines):
-            hunks.append(replace(hunk_of("@@", _trimmed(lines), path), anchors=tuple(anchors)))
+            hunk = hunk_of("@@", _trimmed(lines), path)
+            hunks.append(replace(hunk, anchors=tuple(anchors), at_end=not (hunk.old or anchors)))
             anchors = []
-    return hunks
+    return sorted(hunks, key=lambda hunk: hunk.at_end)
 
 
 def _parts(body: Sequence[str]) -> list[tuple[str, list[str]]]:

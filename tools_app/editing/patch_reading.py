@@ -13,7 +13,8 @@ _NOWHERE = "/dev/null"
 @dataclass(frozen=True, kw_only=True)
 class Hunk:
     """One place: the lines `old` become the lines `new`. `start` is the 1-based line it names, 0 if it names none;
-    `anchors` are the texts of lines above it, which lead to it one after the other.
+    `anchors` are the texts of lines above it, which lead to it one after the other. `at_end`: it only adds lines, and
+    they come after all others.
 
     `old_ends` and `new_ends` say whether the last line of each has an end ("\\ No newline at end of file").
     """
@@ -24,6 +25,7 @@ class Hunk:
     old_ends: bool = True
     new_ends: bool = True
     anchors: Sequence[str] = ()
+    at_end: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
