@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 Say = Callable[[str], object]
 BACKLOG = 1024  # connections that wait to be taken: a burst is not turned away
 BUFFER = 64 * 1024  # bytes of a body that are handed over at once
+LATEST = 20.0  # seconds until tasks run, even if it is not known yet which model answers
 PATIENCE = 4.0  # seconds until the server starts, whatever a provider says of its key meanwhile
 _DEMO = "No key was found in the environment, so a demo answers. Enter a key on the first page for a real model."
 
@@ -61,7 +62,7 @@ def serve(host: str, port: int, say: Say) -> None:
     event_loop.adopt(daphne.server.twisted_loop)
     request_finished.connect(_close_connections)
     if EMBEDDED:
-        EmbeddedWorker(app, settings.CELERY_WORKER_CONCURRENCY).start()
+        EmbeddedWorker(app, settings.CELERY_WORKER_CONCURRENCY, test).start()
     reactor.callWhenRunning(lambda: _greet(say, base, admin, test))
     _web(host, port).run()
     _end(lock)
@@ -140,7 +141,11 @@ class ConnectionTest(threading.Thread):
         self.verdict = ""
         self._done = threading.Event()
         self.start()
-        self._done.wait(PATIENCE)
+        self.wait(PATIENCE)
+
+    def wait(self, seconds: float) -> None:
+        """For the verdict, at most so long."""
+        self._done.wait(seconds)
 
     def run(self) -> None:
         try:
@@ -193,12 +198,13 @@ def _greeting(base: str, admin: first_start.Admin, verdict: str) -> str:
 class EmbeddedWorker(threading.Thread):
     """Runs tasks in threads and installs no signal handlers: those belong to the web server in the main thread."""
 
-    def __init__(self, app: Celery, concurrency: int) -> None:
+    def __init__(self, app: Celery, concurrency: int, test: ConnectionTest) -> None:
         super().__init__(name="celery-worker", daemon=True)
-        self._app, self._concurrency = app, concurrency
+        self._app, self._concurrency, self._test = app, concurrency, test
         self.ready = threading.Event()
 
     def run(self) -> None:
+        self._test.wait(LATEST)  # until then the model of a new key is a guess
         setup_worker_optimizations(self._app, "embedded")
         worker = WorkController(
             app=self._app,
