@@ -3,9 +3,16 @@
 from django.contrib.auth.models import AbstractUser, Group
 from django.db import models
 from django.db.models import Exists, Q, QuerySet
+from django.db.models.expressions import RawSQL
 from knox.crypto import hash_token
 from knox.models import AbstractAuthToken, AuthTokenManager
 from knox.settings import CONSTANTS
+
+_ROLES = """
+    SELECT group_id FROM accounts_user_groups WHERE user_id = %s
+    UNION ALL SELECT role_id FROM role_policies
+    WHERE is_default AND NOT EXISTS (SELECT 1 FROM accounts_user_groups WHERE user_id = %s)
+"""
 
 
 class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no types
@@ -18,11 +25,13 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no
 
     @classmethod
     def roles_of(cls, user_id: int | None) -> QuerySet[Group]:
-        """The roles whose rights and limits hold for a person: their own, or, without any, the default role."""
+        """The roles whose rights and limits hold for a person: their own, or, without any, the default role.
+
+        Raw SQL, for it is part of seven queries at the start of each task: Django took a millisecond to build each.
+        """
         if user_id is None:
             return Group.objects.none()
-        has_own = Exists(cls.groups.through.objects.filter(user=user_id))
-        return Group.objects.filter(Q(user__in=[user_id]) | ~has_own & Q(pk__in=cls.default_role()))
+        return Group.objects.filter(pk__in=RawSQL(_ROLES, (user_id, user_id)))  # noqa: S611  constant, with parameters
 
     @classmethod
     def members_of(cls, role_id: int) -> "QuerySet[User]":
