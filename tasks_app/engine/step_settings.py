@@ -27,8 +27,7 @@ def refresh_all(context: TaskContext) -> None:
 
 def refresh(context: TaskContext) -> None:
     """Reads the settings where anything has changed. One query tells, so this may be called after anything slow."""
-    session = Session.objects.filter(pk=context.session.pk).annotate(version=settings_version.NOW)
-    version, agent, denied = session.values_list("version", "agent_id", "denied_tools").get()
+    version, agent, denied = settings_version.of_session(context.session)
     known = (version, timezone.now().date(), agent, denied, skills.in_folders())
     if context.settings.version != known:
         context.allowance.refresh()
