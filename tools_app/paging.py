@@ -5,6 +5,7 @@ Such a call is written as a model makes it, so that it can be followed word for 
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 _BREAKS = re.compile(r"[\s,;\"'<>&]")  # a line that is longer than a page ends after one of these
@@ -22,6 +23,17 @@ def next_call(tool: str, **arguments: Any) -> str:
 def size(text: str) -> int:
     """Bytes in UTF-8."""
     return len(text.encode(errors="replace"))
+
+
+def fitting(items: Iterable[str], room: int) -> list[str]:
+    """The first items that have room in so many bytes, a line each; one in any case."""
+    shown: list[str] = []
+    for item in items:
+        room -= size(item) + 1
+        if room < 0 and shown:
+            break
+        shown.append(item)
+    return shown
 
 
 def end_of_page(text: str, begin: int, room: int) -> int:

@@ -255,13 +255,19 @@ async def test_it_lists_moves_and_deletes(call: Call, workspace: Workspace) -> N
     assert os.listdir(workspace.root) == ["a"]
 
 
-async def test_a_long_list_is_cut_and_counted(call: Call, workspace: Workspace) -> None:
+async def test_a_long_list_comes_in_pages(tool_context: ToolContext, workspace: Workspace) -> None:
     workspace.make_root()
     for number in range(510):
         (workspace.root / f"{number:04}").touch()
-    lines = (await call("file", action="list", path=".")).content.splitlines()
-    assert len(lines) == 501
-    assert lines[-1] == "and 10 more"
+    small, listed, offset = replace(tool_context, page_bytes=3_000), [], 1
+    while offset:
+        arguments = FileArguments(action="list", path=".", offset=offset)
+        content = (await registry.get("file").handler(arguments, small)).content
+        assert len(content.encode()) <= 3_000
+        listed += re.findall(r"^(\d{4}) \(0 B\)$", content, re.MULTILINE)
+        hint = re.search(r'of 510[.] Next page: file[(]action="list", path="[.]", offset=(\d+)[)]\]$', content)
+        offset = int(hint[1]) if hint else 0
+    assert listed == [f"{number:04}" for number in range(510)]
 
 
 async def test_what_the_server_keeps_is_listed_only_by_its_path(call: Call, workspace: Workspace) -> None:

@@ -17,7 +17,7 @@ from tools_app.files.safe_open import in_words
 from tools_app.matching.patterns import path_pattern
 from tools_app.matching.query import Answer, Query
 from tools_app.matching.tree import FoundFile, IsDocument, Unsearchable, Unsearched, files
-from tools_app.paging import size
+from tools_app.paging import fitting, size
 
 MEMORY = 1024**3  # bytes
 
@@ -116,13 +116,7 @@ def search(query: Query) -> Answer:
 def _glob(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
     wanted = _wanted(query, query.pattern, deadline, unsearched)
     newest = sorted(((found.modified(), found.path) for found in wanted), reverse=True)
-    lines: list[str] = []
-    room = query.room
-    for _, path in newest[query.offset - 1 :]:
-        room -= size(printable(path)) + 1
-        if room < 0 and lines:
-            break
-        lines.append(printable(path))
+    lines = fitting((printable(path) for _, path in newest[query.offset - 1 :]), query.room)
     return Answer(lines=lines, shown=len(lines), total=len(newest))
 
 

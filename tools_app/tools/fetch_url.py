@@ -39,8 +39,8 @@ _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 
 class FetchURLArguments(Arguments):
     url: str = Field(min_length=1, max_length=8_000, description="The whole address, with https:// or http://.")
-    offset: int = Field(0, ge=0, description="The character at which to begin, to read on in a long text.")
-    max_chars: int | None = Field(None, ge=100, description="At most so many characters, if they fit on a page.")
+    offset: int = Field(0, ge=0, description="The character to begin with.")
+    max_chars: int | None = Field(None, ge=100, description="At most so many characters.")
 
 
 @tool(

@@ -13,13 +13,13 @@ from tools_app.documents.document_page import document_page
 from tools_app.documents.formats import is_document
 from tools_app.documents.reader import MOST_BYTES, page_picture
 from tools_app.editing import changes, patch
+from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace, in_units, picture_type, text_page
 from tools_app.files.encoding import encoding_of, sample_of
-from tools_app.paging import next_call, size
+from tools_app.paging import fitting, next_call, size
 from tools_app.shell.secrets import with_secrets
 
 _REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
-_ENTRIES = 500  # of a folder
 _WORDS = 120  # bytes of what is said beside the call that reads on
 
 
@@ -43,7 +43,7 @@ class FileArguments(Arguments):
     )
     new: str | None = Field(None, description="For edit: its replacement; may be empty.")
     replace_all: bool = Field(False, description="For edit: replace every occurrence.")
-    offset: int | None = Field(None, ge=1, description="For read: the first line or page, from 1.")
+    offset: int | None = Field(None, ge=1, description="For read and list: the first line, page or entry.")
     skip: int | None = Field(
         None, ge=0, description="For read: characters of that line, or lines of that page, left out."
     )
@@ -88,6 +88,8 @@ async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:
     arguments = with_secrets(arguments, context.secrets, "content", "old", "new")
     if arguments.action == "read":
         return await _read(arguments, context)
+    if arguments.action == "list":
+        return await asyncio.to_thread(_list, arguments, context)
     return await asyncio.to_thread(_ACTIONS[arguments.action], arguments, context.workspace)
 
 
@@ -161,12 +163,18 @@ def _next_page(arguments: FileArguments, limit: int | None, begin: text_page.Pla
     return next_call("file", action="read", path=arguments.path, **more)
 
 
-def _list(arguments: FileArguments, workspace: Workspace) -> ToolResult:
-    entries = workspace.listed(arguments.path)
-    lines = [str(entry) for entry in entries[:_ENTRIES]]
-    if len(entries) > _ENTRIES:
-        lines.append(f"and {len(entries) - _ENTRIES} more")
-    return ToolResult(content="\n".join(lines) or "(empty)")
+def _list(arguments: FileArguments, context: ToolContext) -> ToolResult:
+    entries, first = context.workspace.listed(arguments.path), arguments.offset or 1
+    if first > max(len(entries), 1):
+        raise ToolError(f"There is no entry {first}: {arguments.path} has {len(entries)}.")
+    more = {"action": "list", "path": arguments.path}
+    room = context.page_bytes - size(next_call("file", **more, offset=first)) - _WORDS
+    lines = fitting(map(str, entries[first - 1 :]), room)
+    last = first - 1 + len(lines)
+    if last < len(entries):
+        following = next_call("file", **more, offset=last + 1)
+        lines.append(f"[entries {first:,} to {last:,} of {len(entries):,}. Next page: {following}]")
+    return ToolResult(content="\n".join(lines) or "(empty)", cut="none")
 
 
 _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
@@ -176,7 +184,6 @@ _ACTIONS: dict[str, Callable[[FileArguments, Workspace], ToolResult]] = {
         given.path, given.old or "", given.new or "", workspace, everywhere=given.replace_all
     ),
     "patch": lambda given, workspace: patch.patch(given.path, given.content or "", workspace),
-    "list": _list,
     "move": lambda given, workspace: changes.move(given.path, given.to or "", workspace),
     "delete": lambda given, workspace: changes.delete(given.path, workspace),
 }

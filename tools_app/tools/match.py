@@ -42,7 +42,7 @@ class MatchArguments(Arguments):
     glob: str | None = Field(None, description="For grep: only files whose names match, such as *.py.")
     ignore_case: bool = Field(False, description="Upper and lower case are the same.")
     context: int | None = Field(None, ge=0, le=10, description="For grep: lines shown around each match.")
-    offset: int = Field(1, ge=1, description="The match to begin with, from 1.")
+    offset: int = Field(1, ge=1, description="The match to begin with.")
 
     @model_validator(mode="after")
     def _belong_together(self) -> "MatchArguments":

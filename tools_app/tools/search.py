@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import date, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import KeepSearch
-from tools_app.paging import next_call, size
+from tools_app.paging import fitting, next_call, size
 from tools_app.search_engines.asking import search as ask
 from tools_app.search_engines.query import Query, SearchResult, SearchType, today
 from tools_app.web.untrusted import enclose_results
@@ -33,7 +33,7 @@ class SearchArguments(Arguments):
     max_results: int = Field(8, ge=1, le=20, description="At most so many.")
     site: str | None = Field(None, description="Only results from this site, such as docs.python.org.")
     since: str | None = Field(None, description="Only what is not older: a date such as 2026-01-31, or 1d, 2w, 3m, 1y.")
-    offset: int = Field(1, ge=1, description="The result to begin with, from 1.")
+    offset: int = Field(1, ge=1, description="The result to begin with.")
 
     @field_validator("site")
     @classmethod
@@ -103,22 +103,14 @@ def _page(
     elif arguments.offset > len(results):
         words = [f"There are {len(results)} results only."]
     else:
-        shown = list(_fitting(results, arguments.offset, room - _WORDS - size(_next_page(arguments, arguments.offset))))
+        entries = (_entry(*item) for item in enumerate(results[arguments.offset - 1 :], arguments.offset))
+        shown = fitting(entries, room - _WORDS - size(_next_page(arguments, arguments.offset)))
         end = arguments.offset + len(shown) - 1
         words = [enclose_results("\n".join(shown)), _HINT]
         if end < len(results):
             more = _next_page(arguments, end + 1)
             words.append(f"[results {arguments.offset} to {end} of {len(results)}. Next page: {more}]")
     return ToolResult(content="\n".join([*words, *filter(None, [course])]), cut="none", metadata=about)
-
-
-def _fitting(results: Sequence[SearchResult], first: int, room: int) -> Iterator[str]:
-    for number, item in enumerate(results[first - 1 :], first):
-        entry = _entry(number, item)
-        room -= size(entry) + 1
-        if room < 0 and number > first:
-            return
-        yield entry
 
 
 def _next_page(arguments: SearchArguments, offset: int) -> str:
