@@ -4,9 +4,10 @@ No picture is decoded in this process: decoders are where hostile bytes do harm,
 """
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import connection
 
@@ -21,6 +22,8 @@ from tools_app.files import Workspace, picture_type
 MOST = 10  # pictures of one entry
 LARGEST_FILE = 20 * 1000**2  # bytes
 _AT_ONCE = 4  # files in memory
+_MOST_RECENT = 16 * 1000**2  # characters of base64 that are kept, in case a picture is looked at again
+_recent: dict[str, Picture] = {}  # by the hash of the file, the oldest first
 _LIMITS = ChildLimits(wall_s=20, cpu_s=10, memory=512 * 1024**2)  # 16 million pixels take 0.2 to 0.3 GB
 
 logger = logging.getLogger(__name__)
@@ -42,14 +45,24 @@ class KeptPicture:
 
 
 async def encoded(name: str, data: bytes) -> Picture:
-    """As models take it; 0.1 s, in a child process. Raises UnreadablePicture."""
+    """As models take it; 0.1 s, in a child process, unless it was encoded lately. Raises UnreadablePicture.
+
+    On the event loop.
+    """
+    digest = (await asyncio.to_thread(hashlib.sha256, data)).hexdigest()
+    if known := _recent.pop(digest, None):
+        _recent[digest] = known  # the newest again
+        return replace(known, path=name)
     try:
         answer = await answer_of("llm_app.pictures", {}, data, _LIMITS)
     except NoAnswer as error:
         raise UnreadablePicture("it takes too much time or memory") from error
     if "fault" in answer:
         raise UnreadablePicture(answer["fault"])
-    return Picture(path=name, **answer["picture"])
+    _recent[digest] = picture = Picture(path=name, **answer["picture"])
+    while sum(len(each.data) for each in _recent.values()) > _MOST_RECENT:
+        del _recent[next(iter(_recent))]
+    return picture
 
 
 def keep(workspace: Workspace, paths: Sequence[str]) -> tuple[list[KeptPicture], list[str]]:

@@ -4,7 +4,7 @@ import pytest
 
 from llm_app.models import Blob, LLMLog, Route
 from tasks_app import services
-from tasks_app.record import chain
+from tasks_app.record import chain, images
 from tasks_app.workspaces import workspace_of
 from tests.pictures import picture
 from tests.provider import openai_call, openai_result
@@ -12,6 +12,11 @@ from tests.tasks_app.engine.conftest import call, result
 from tools_app.child_process.parent import ChildLimits
 
 READ = {"action": "read", "path": "chart.png"}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_encoded_yet(monkeypatch):
+    monkeypatch.setattr(images, "_recent", {})
 
 
 @pytest.fixture
@@ -205,3 +210,17 @@ def test_the_scripted_models_read_words_beside_pictures(play):
     run = play(call("file", action="read", path="chart.png"), result("Seen."))
     workspace_of(run.task.session).write_bytes("chart.png", picture())
     assert run.advance().final_result["text"] == "Seen."
+
+
+async def test_a_picture_that_was_encoded_lately_is_not_encoded_again(monkeypatch):
+    made = []
+
+    async def answer_of(*arguments):
+        made.append(arguments)
+        return {"picture": {"media_type": "image/png", "width": 1, "height": 1, "data": "x" * 10}}
+
+    monkeypatch.setattr(images, "answer_of", answer_of)
+    monkeypatch.setattr(images, "_MOST_RECENT", 25)
+    found = [await images.encoded(f"{name}.png", name.encode()) for name in "abacab"]
+    assert [picture.path for picture in found] == ["a.png", "b.png", "a.png", "c.png", "a.png", "b.png"]
+    assert len(made) == 4, "b was forgotten when c came"
