@@ -16,6 +16,7 @@ from tasks_app import secrets
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.pages.responses import done
+from tools_app.json_schema.concise import first_sentence
 from tools_app.models import UserPolicy
 from tools_app.policy import policy_for
 
@@ -129,7 +130,10 @@ def _page(request: Request, **context: Any) -> HttpResponse:
     }
     policy = policy_for(request.user.pk)
     rows = {
-        "tools": [{"tool": tool, "is_off": tool.name in policy.switched_off} for tool in policy.choices()],
+        "tools": [
+            {"name": tool.name, "about": first_sentence(tool.description), "is_off": tool.name in policy.switched_off}
+            for tool in policy.choices()
+        ],
         "tokens": get_token_model().objects.filter(user=request.user).order_by("-created"),
         "secrets": Secret.objects.filter(owner=request.user),
     }
