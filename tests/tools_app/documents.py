@@ -236,3 +236,12 @@ def rows(number: int) -> bytes:
     for position in range(1, number + 1):
         workbook.active.append([f"row {position}"])
     return _bytes(workbook.save)
+
+
+def variant(data: bytes, main_type: bytes) -> bytes:
+    """The same Office file as a template, a show or one with macros."""
+    ordinary = b"application/vnd.openxmlformats-officedocument.%s.main+xml"
+    types = "[Content_Types].xml"
+    return _with(data, types, ordinary % b"wordprocessingml.document", main_type) or _with(
+        data, types, ordinary % b"presentationml.presentation", main_type
+    )

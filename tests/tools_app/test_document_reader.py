@@ -1,6 +1,7 @@
 """The reader of documents: each format by page, sheet or slide, with all that is beside the text."""
 
 import json
+import random
 from io import BytesIO
 
 import pytest
@@ -166,3 +167,53 @@ def test_entities_are_not_resolved() -> None:
     data = documents.opendocument("text", "<text:p>&a;&b;</text:p>")
     data = documents._with(data, "content.xml", b"<office:document-content", lol.encode() + b"<office:document-content")
     assert parts(data) == {"page 1 of 1": ""}
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (documents.variant(documents.word(), b"application/vnd.ms-word.document.macroEnabled.main+xml"), "They fly."),
+        (
+            documents.variant(
+                documents.powerpoint(),
+                b"application/vnd.openxmlformats-officedocument.presentationml.slideshow.main+xml",
+            ),
+            "Body of First",
+        ),
+    ],
+    ids=["docm", "ppsx"],
+)
+def test_templates_shows_and_files_with_macros(data: bytes, found: str) -> None:
+    assert found in "".join(parts(data).values())
+
+
+def test_mail_with_a_charset_and_an_attachment_that_nobody_knows() -> None:
+    head = b"Subject: x\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/plain; charset=klingon\r\n\r\n"
+    odd = b"\r\n--b\r\nContent-Type: multipart/odd; boundary=c\r\nContent-Disposition: attachment\r\n\r\n--c\r\n\r\nx\r\n--c--\r\n--b--\r\n"
+    read = parts(head + b"words" + odd, "x.eml")
+    assert "words" in read["message"]
+    assert "attachment multipart/odd" in read
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (documents.pdf("x", "y"), ""),
+        (documents.report(), ""),
+        (documents.costs(), ""),
+        (documents.slides(), ""),
+        (documents.opendocument("text", "<text:p>x</text:p>"), ""),
+        (documents.book(), ""),
+        (documents.mail(), "x.eml"),
+    ],
+    ids=["pdf", "docx", "xlsx", "pptx", "odt", "epub", "eml"],
+)
+def test_a_damaged_file_of_any_format_is_text_or_a_sentence(data: bytes, name: str) -> None:
+    chance = random.Random(len(data))
+    for _ in range(30):
+        damaged = bytearray(data)
+        for _ in range(chance.choice((1, 20, 200))):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        end = len(data) if chance.random() < 0.8 else chance.randrange(len(data))
+        said = answer({"name": name, "part": 1, "line": 1, "room": 10_000}, bytes(damaged[:end]))
+        assert said.get("error", "").endswith(".") or said["parts"]

@@ -1,5 +1,6 @@
 """Which format a document has: by its signature, or, for what is text, by the end of its name."""
 
+import re
 import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,17 +21,30 @@ _OLD = "It is an Office file of before 2007 (.doc, .xls, .ppt). Save it as .docx
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """`module` reads it; it may need a library of its own, and is imported when it is needed."""
+    """`module` reads it; it may need a library of its own, and is imported when it is needed.
+
+    `main_type` is the content type of the main part that its library takes.
+    """
 
     kind: str
     module: str
+    main_type: bytes = b""
 
 
+_TYPES = "[Content_Types].xml"
+_MAIN = b"application/vnd.openxmlformats-officedocument.%s.main+xml"
+# Templates, slide shows and files with macros: the same parts under other types (ISO 29500-1, 11.3.10 and 13.3.6).
+_VARIANT = re.compile(
+    rb"application/vnd\.(ms-word\.(document|template)\.macroEnabled(Template)?|ms-powerpoint\.\w+\.macroEnabled"
+    rb"|openxmlformats-officedocument\.(wordprocessingml\.template|presentationml\.(template|slideshow)))\.main\+xml"
+)
 _PDF = Format(kind="PDF", module="pdf")
 _BY_ENTRY = {  # ISO 29500-2: the parts of an Office file lie in a folder of their application
-    "word/": Format(kind="Word document", module="text_document"),
+    "word/": Format(kind="Word document", module="text_document", main_type=_MAIN % b"wordprocessingml.document"),
     "xl/": Format(kind="Excel workbook", module="spreadsheet"),
-    "ppt/": Format(kind="PowerPoint presentation", module="presentation"),
+    "ppt/": Format(
+        kind="PowerPoint presentation", module="presentation", main_type=_MAIN % b"presentationml.presentation"
+    ),
 }
 _BY_MIMETYPE = {  # OpenDocument 1.3 part 2, 3.3 and EPUB 3.3, 4.2.6.2: the first entry, `mimetype`, says what it is
     b"application/vnd.oasis.opendocument.": Format(kind="OpenDocument file", module="opendocument"),
@@ -85,12 +99,26 @@ def open_document(body: bytes, name: str) -> Document:
     """Raises Unreadable."""
     found = _format_of(body, name)
     try:
+        body = _as_document(body, found.main_type) if found.main_type else body
         opened: Document = import_module(f"tools_app.documents.{found.module}").open_document(body)
     except (Unreadable, MemoryError):
         raise
     except Exception as error:  # damaged parts make the libraries raise anything
         raise Unreadable(f"It is damaged, or no {found.kind} that can be read here.") from error
     return opened
+
+
+def _as_document(body: bytes, main_type: bytes) -> bytes:
+    """The archive with the content type of an ordinary document, where it has one of the variants."""
+    with zipfile.ZipFile(BytesIO(body)) as archive:
+        types = archive.read(_TYPES) if _TYPES in archive.namelist() else b""
+        if not _VARIANT.search(types):
+            return body
+        out = BytesIO()
+        with zipfile.ZipFile(out, "w") as copy:
+            for entry in archive.namelist():
+                copy.writestr(entry, _VARIANT.sub(main_type, types) if entry == _TYPES else archive.read(entry))
+    return out.getvalue()
 
 
 def _format_of(body: bytes, name: str) -> Format:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from email import policy
 from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
+from typing import Any
 
 from lxml import etree
 
@@ -38,19 +39,19 @@ def _lines(mail: EmailMessage) -> Iterator[str]:
     elif body.get_content_subtype() == "html":
         yield _page(body)
     else:
-        yield str(body.get_content())
+        yield str(_content(body))
 
 
 def _page(body: MIMEPart) -> str:
     try:
-        return html.outline(html.parsed(str(body.get_content()).encode(errors="replace"))[1])
+        return html.outline(html.parsed(str(_content(body)).encode(errors="replace"))[1])
     except etree.ParserError:
         return "[It has no text.]"
 
 
 def _attachment(attachment: EmailMessage, depth: int) -> Iterable[Part]:
     name = attachment.get_filename() or attachment.get_content_type()
-    content = attachment.get_content()
+    content = _content(attachment)
     if isinstance(content, str):
         return [Part(title=f"attachment {name}", lines=[content])]
     if isinstance(content, EmailMessage):
@@ -62,3 +63,13 @@ def _attachment(attachment: EmailMessage, depth: int) -> Iterable[Part]:
         except Unreadable as error:
             return [Part(title=f"attachment {name}", lines=[about % error])]
     return [Part(title=f"attachment {name}, {part.title}", lines=part.lines) for part in inner]
+
+
+def _content(part: MIMEPart) -> Any:
+    """A text, bytes or an e-mail; the bytes of what the library cannot give (an unknown charset or multipart)."""
+    try:
+        return part.get_content()
+    except LookupError:
+        data = part.get_payload(decode=True)
+        data = data if isinstance(data, bytes) else part.as_bytes()
+        return data.decode(errors="replace") if part.get_content_maintype() == "text" else data

@@ -80,7 +80,9 @@ async def _answer(module: str, request: dict[str, Any], data: bytes, name: str) 
     try:
         answer: dict[str, Any] = await answer_of(module, request, data, limits=_LIMITS)
     except NoAnswer as error:
-        raise UnreadableDocument(f"{name} is too large or too complex to be read.") from error
+        raise UnreadableDocument(
+            f"{name} is too large or too complex to be read here. Read a part of it with Python in the shell."
+        ) from error
     if "error" in answer:
         raise UnreadableDocument(f"{name} cannot be read. {answer['error']}")
     return answer
