@@ -116,8 +116,8 @@ async def test_a_sound_is_kept(call: Call, workspace: Workspace, model: Model) -
         ("image", "there.png", "exists already"),
         ("document", "there.md", "exists already"),
         ("document", "../there.md", "leads out of the workspace"),
-        ("image", "new.png", "no picture"),
-        ("audio", "new.mp3", "no MP3"),
+        ("image", "new.png", "not a picture"),
+        ("audio", "new.mp3", "not an MP3"),
     ],
 )
 async def test_what_cannot_be_made_is_said(call: Call, workspace: Workspace, kind: str, path: str, reason: str) -> None:

@@ -97,7 +97,7 @@ async def test_wrong_arguments_are_refused(call: Call, changed: dict[str, Any]) 
 @pytest.mark.parametrize("path", ["a.html", "a.pptx"])
 async def test_a_picture_that_is_none_is_named(call: Call, workspace: Workspace, path: str) -> None:
     workspace.write_bytes("no.png", b"no picture")
-    with pytest.raises(ToolError, match=r"no\.png is no PNG"):
+    with pytest.raises(ToolError, match=r"no\.png is not a PNG"):
         await call("slides", title="T", slides=[{"title": "A", "image": "no.png"}], path=path)
     workspace.write_bytes("broken.png", b"\x89PNG\r\n\x1a\nbroken")
     if path == "a.pptx":

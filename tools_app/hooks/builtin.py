@@ -12,7 +12,7 @@ SAFE_MODE, OUTPUT_FILTER = "safe_mode", "output_filter"
 QUESTION = (
     "before you finish, check your own work. Compare the result with what was asked, point by point. Look at the "
     "files, outputs or sources that it rests on; do not trust your memory of them. If something is missing or wrong, "
-    "mend it first. Then hand over the result again."
+    "fix it first. Then hand over the result again."
 )
 
 
@@ -45,7 +45,7 @@ class OutputFilter(Hook):
     """
 
     name = "output filter"
-    summary = "Results and messages in which one of its patterns is found are withheld whole."
+    summary = "Results and messages that match one of its patterns are withheld as a whole."
     filters_output = True
 
     def __init__(self, patterns: Iterable[str]) -> None:
@@ -62,7 +62,7 @@ class OutputFilter(Hook):
     def _refusal(self, *texts: str) -> Refuse | None:
         for number, pattern in enumerate(self._patterns, 1):
             if any(pattern.search(text) for text in texts):
-                return Refuse(reason=f"it holds what must not be seen here (pattern {number}).")
+                return Refuse(reason=f"it contains something that must not be shown here (pattern {number}).")
         return None
 
 

@@ -107,5 +107,5 @@ def _kept(data: str, media_type: str, workspace: Workspace) -> str:
     try:
         workspace.write_bytes(path, base64.b64decode(data, validate=True))
     except binascii.Error as error:
-        raise ToolError("The server's answer holds a file that cannot be read.") from error
+        raise ToolError("The server's answer contains a file that cannot be read.") from error
     return path

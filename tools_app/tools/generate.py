@@ -80,17 +80,17 @@ async def _image(arguments: GenerateArguments, context: ToolContext) -> ToolResu
     data = await context.make_media(arguments.prompt, kind="image")
     kind = picture_type(BytesIO(data))
     if not kind:
-        raise ModelFailed("The model answered with something that is no picture.")
+        raise ModelFailed("The model's answer is not a picture.")
     await asyncio.to_thread(context.workspace.write_bytes, arguments.path, data)
     return ToolResult(content=f"Made {arguments.path} ({kind}, {in_units(len(data))}).", images=[arguments.path])
 
 
 async def _audio(arguments: GenerateArguments, context: ToolContext) -> ToolResult:
     if len(arguments.prompt) > _MOST_SPOKEN:
-        raise ToolError(f"At most {_MOST_SPOKEN} characters are spoken at once. Make several files.")
+        raise ToolError(f"At most {_MOST_SPOKEN} characters can be spoken in one file. Make several files.")
     data = await context.make_media(arguments.prompt, kind="audio")
     if not data.startswith(_MP3):
-        raise ModelFailed("The model answered with something that is no MP3.")
+        raise ModelFailed("The model's answer is not an MP3 file.")
     await asyncio.to_thread(context.workspace.write_bytes, arguments.path, data)
     return ToolResult(content=f"Made {arguments.path} ({in_units(len(data))}).")
 

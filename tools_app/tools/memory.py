@@ -32,11 +32,11 @@ class MemoryArguments(Arguments):
 async def memory(arguments: MemoryArguments, context: ToolContext) -> ToolResult:
     if arguments.action == "search":
         found = await context.memory.search(arguments.text)
-        return ToolResult(content=rendered(found) if found else "Nothing that is remembered fits. Try other words.")
+        return ToolResult(content=rendered(found) if found else "No note matches. Try other words.")
     if arguments.action == "forget":
         note = await context.memory.own(arguments.text)
         return ToolResult(content=f"Forgotten: {note.text}", effects=[ForgetNote(number=note.number)])
     if await context.memory.takes(arguments.text):
         said = "Remembered. The person sees it in their memory and may delete it."
         return ToolResult(content=said, effects=[KeepNote(text=arguments.text)], metadata={"remembered": True})
-    return ToolResult(content="It is remembered already.")
+    return ToolResult(content="This is already remembered.")

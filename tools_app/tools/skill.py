@@ -29,7 +29,7 @@ async def skill(arguments: SkillArguments, context: ToolContext) -> ToolResult:
     loaded = await context.skills.get(arguments.name)
     await asyncio.to_thread(_lay_out, loaded, context.workspace)
     if context.skills.is_in_view(loaded):
-        return ToolResult(content=f"The skill {arguments.name} is loaded already: its full text is above.")
+        return ToolResult(content=f"The skill {arguments.name} is already loaded: its full text is above.")
     files = ", ".join(f"{FOLDER}/{loaded.name}/{path}" for path in loaded.files)
     said = [loaded.for_model, *([f"Its files: {files}"] if files else [])]
     return ToolResult(content="\n".join(said), effects=[LoadSkill(name=loaded.name)])

@@ -65,7 +65,7 @@ def _deck(arguments: SlidesArguments, workspace: Workspace) -> Deck:
         for item in arguments.slides
     ]
     if sum(len(slide.image.data) * 3 // 4 for slide in given if slide.image) > _LARGEST_IMAGES:
-        raise ToolError(f"The pictures have more than {in_units(_LARGEST_IMAGES)} together. Make them smaller.")
+        raise ToolError(f"The pictures are larger than {in_units(_LARGEST_IMAGES)} in total. Make them smaller.")
     return Deck(title=arguments.title, slides=tuple(given))
 
 
@@ -74,17 +74,17 @@ def _image(path: str | None, workspace: Workspace) -> Image | None:
         return None
     data = workspace.read_bytes(path, _LARGEST_IMAGE)
     if not (media_type := picture_type(BytesIO(data))):
-        raise ToolError(f"{path} is no PNG, JPEG, WebP or GIF.")
+        raise ToolError(f"{path} is not a PNG, JPEG, WebP or GIF file.")
     return Image(name=path.rpartition("/")[2], media_type=media_type, data=base64.b64encode(data).decode())
 
 
 async def _powerpoint(deck: Deck) -> bytes:
     if odd := [slide.image.name for slide in deck.slides if slide.image and slide.image.media_type == "image/webp"]:
-        raise ToolError(f"PowerPoint takes no WebP: {', '.join(odd)}. Convert it to PNG first.")
+        raise ToolError(f"PowerPoint does not support WebP: {', '.join(odd)}. Convert it to PNG first.")
     try:
         answer = await answer_of("tools_app.documents.deck.powerpoint", asdict(deck))
     except NoAnswer as error:
-        raise ToolError("The deck is too large to be made. Use fewer or smaller pictures.") from error
+        raise ToolError("The deck is too large. Use fewer or smaller pictures.") from error
     if "error" in answer:
         raise ToolError(answer["error"])
     return base64.b64decode(answer["data"])

@@ -42,6 +42,6 @@ async def step(arguments: StepArguments, context: ToolContext) -> ToolResult:
         return ToolResult(content="", effects=[WaitForReply()])
     left = sum(one.status != "done" for one in context.plan) - 1
     if left < 0:
-        return ToolResult(content="All steps are done already: hand over the result.", status="failed")
-    said = f"{left} more to go." if left else "It was the last one: check the whole, then hand over the result."
+        return ToolResult(content="All steps are already done: hand over the result.", status="failed")
+    said = f"{left} more to go." if left else "That was the last one: check everything, then hand over the result."
     return ToolResult(content=f"The step is done. {said}", effects=[EndStep()])

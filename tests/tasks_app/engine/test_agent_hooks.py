@@ -129,7 +129,7 @@ def test_a_result_is_withheld_whole(play, agent):
     assert run.advance().state == "done"
     assert run.results()[0] == (
         "blocked",
-        "[The tool ran. Its result is withheld by output filter: it holds what must not be seen here (pattern 1).]",
+        "[The tool ran. Its result is withheld by output filter: it contains something that must not be shown here (pattern 1).]",
     )
     assert not any("EMP-1815" in entry.content for entry in run.entries)
     assert not list(Session.objects.get().workspace_path.rglob(".results/*"))
@@ -152,7 +152,7 @@ def test_a_message_is_refused_and_says_nothing_of_the_pattern(play, agent):
     assert run.advance().state == "done"
     status, content = run.results()[0]
     assert status == "blocked"
-    assert content == "Refused by output filter: it holds what must not be seen here (pattern 2)."
+    assert content == "Refused by output filter: it contains something that must not be shown here (pattern 2)."
     assert run.task.final_result["text"] == "She works here."
 
 
@@ -170,7 +170,7 @@ def test_any_other_call_is_refused_for_the_words_beside_it(play, agent, owner, c
     assert run.advance().state == "done"
     assert run.results()[0] == (
         "blocked",
-        "Refused by output filter: it holds what must not be seen here (pattern 1).",
+        "Refused by output filter: it contains something that must not be shown here (pattern 1).",
     )
     client.force_login(owner)
     page = client.get(run.task.session.get_absolute_url()).content.decode()

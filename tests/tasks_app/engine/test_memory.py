@@ -146,7 +146,7 @@ def test_what_could_mean_several_notes_is_asked_back(ask, owner):
 
 def test_the_same_note_is_kept_once(ask):
     run = ask("Go", remember("Tea, no coffee."), remember(" Tea, no coffee. "), result())
-    assert run.results()[1] == ("succeeded", "It is remembered already.")
+    assert run.results()[1] == ("succeeded", "This is already remembered.")
     assert MemoryNote.objects.count() == 1
 
 

@@ -44,7 +44,7 @@ def test_a_load_brings_text_and_files_and_is_remembered(play, folding):
 def test_a_second_load_of_a_text_in_view_answers_so(play, folding):
     run = play(call("skill", name="folding"), call("skill", name="folding"), result())
     run.advance()
-    assert run.results()[1][1] == "The skill folding is loaded already: its full text is above."
+    assert run.results()[1][1] == "The skill folding is already loaded: its full text is above."
 
 
 def test_its_programs_can_be_run(play, folding):
@@ -67,7 +67,7 @@ def test_a_skill_that_changed_is_loaded_anew_with_its_files(play, owner, folding
     (tmp_path / "folding" / "map.txt").write_text("two")
     services.reply(run.task, owner, "again")
     run.advance()
-    assert "loaded already" in run.results()[2][1]
+    assert "already loaded" in run.results()[2][1]
     assert "two" in run.results()[3][1]
     (tmp_path / "folding" / "SKILL.md").write_text(TEXT.replace("crease", "edge"))
     again = services.post_message(run.task.session, owner, script(call("skill", name="folding"), result())).task
