@@ -29,7 +29,7 @@ def test_the_queries_of_an_iteration_are_few_and_do_not_grow(play: Any) -> None:
     short, middle, long = (asked(play, iterations) for iterations in (5, 10, 45))
     early, late = (middle[0] - short[0]) / 5, (long[0] - middle[0]) / 35
     assert late <= early + 0.5 <= MOST_QUERIES
-    assert long[1] - short[1] <= 40 * 2
+    assert long[1] - short[1] <= 40 * 2 + 2  # and a reminder for each 20 calls of one tool
 
 
 def test_what_is_read_only_after_a_change_comes_from_watched_tables(play: Any, monkeypatch: Any) -> None:
