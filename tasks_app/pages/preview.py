@@ -115,27 +115,34 @@ async def _passed_on(request: HttpRequest, link: Link, token: str, path: str) ->
     )
     if _running[link.session] >= MOST_AT_ONCE:
         return _said(request, 503, "Too many requests of this preview are open. Try again.")
+    place = _Place(link.session)
     try:
         answer = await Answer(question, *await connect(link.session, link.port)).begin()
     except ToolError as error:
+        place.close()
         return _said(request, 502, str(error))
-    response = StreamingHttpResponse(_Counted(link.session, answer), status=answer.status, headers=answer.headers)
+    except BaseException:
+        place.close()
+        raise
+    place.answer = answer
+    response = StreamingHttpResponse(place, status=answer.status, headers=answer.headers)
     if "content-type" not in answer.headers:
         del response["Content-Type"]
     return _guarded(request, token, response)
 
 
-class _Counted:
-    """The body of an answer; counts as running until it is closed."""
+class _Place:
+    """One of the requests of a session that may be open at once, from before it connects until its body is closed."""
 
-    def __init__(self, session: str, answer: Answer) -> None:
-        self._session, self._answer = session, answer
-        self._is_open = True
+    def __init__(self, session: str) -> None:
+        self.answer: Answer | None = None
+        self._session, self._is_open = session, True
         _running[session] += 1
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        assert self.answer is not None
         try:
-            async for part in self._answer:
+            async for part in self.answer:
                 yield part
         finally:
             self.close()
@@ -146,7 +153,8 @@ class _Counted:
             _running.subtract([self._session])
             if not _running[self._session]:
                 del _running[self._session]
-            self._answer.close()
+        if self.answer is not None:
+            self.answer.close()
 
 
 def _said(request: HttpRequest, status: int, sentence: str) -> HttpResponseBase:

@@ -219,6 +219,17 @@ class TestWhatGoesThrough:
             assert await body_of(await async_client.get(address(session, alice))) == b"half"
         assert not preview._running
 
+    async def test_only_so_many_requests_of_a_session_are_open(
+        self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(preview, "MOST_AT_ONCE", 1)
+        async with serving(monkeypatch):
+            first = await async_client.get(address(session, alice))
+            assert (await async_client.get(address(session, alice))).status_code == 503
+            await body_of(first)
+            assert await body_of(await async_client.get(address(session, alice)))
+        assert not preview._running
+
 
 def test_a_link_to_the_sandbox_leads_to_its_preview() -> None:
     shown = markdown.markdown("[See it](http://sandbox:5000/a?b=1) [no](http://sandbox:5000/../../x)", "/s/1/files/")
