@@ -11,6 +11,7 @@ from agentsite.checks.messages import broken, note, ok
 from agentsite.environment import EMBEDDED, VAR_DIR
 from tasks_app import workspaces
 from tools_app.browser import program
+from tools_app.sandbox import workshop
 from tools_app.sandbox.choice import NoSandbox
 
 _LITTLE = 2 * 1000**3  # bytes
@@ -33,6 +34,17 @@ def sandbox_works() -> CheckMessage:
     if backend.weakness:
         return note(22, "sandbox", f"Commands run in {backend.name}. {backend.weakness}")
     return ok(20, "sandbox", f"Commands run in {backend.name}.")
+
+
+def packages_are_installed() -> CheckMessage:
+    """The Python packages of commands, on this machine."""
+    if found := workshop.layer(settings.WORKSHOP, VAR_DIR):
+        return ok(24, "packages", f"Commands have the Python packages in {found.folder}.")
+    if settings.WORKSHOP == workshop.OFF:
+        return ok(24, "packages", "AGENTSITE_WORKSHOP leaves the Python packages of commands out.")
+    sentence = "Commands have no additional Python packages on this machine."
+    hint = "The server installs them when it starts, and says why it cannot; AGENTSITE_WORKSHOP may name a folder."
+    return note(24, "packages", sentence, hint)
 
 
 def browser_is_installed() -> CheckMessage:

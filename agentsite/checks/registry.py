@@ -34,6 +34,7 @@ def check_tools(**kwargs: Any) -> list[CheckMessage]:
 @register(TAG, "machine", deploy=True)
 def check_machine(**kwargs: Any) -> list[CheckMessage]:
     return [
+        machine.packages_are_installed(),
         machine.browser_is_installed(),
         machine.disk_has_space(),
         *machine.files_are_private(),

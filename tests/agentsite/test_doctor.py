@@ -15,6 +15,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.plugin import DjangoDbBlocker
 
+from agentsite.checks import machine
+from agentsite.checks.messages import status_of
 from agentsite.environment import VAR_DIR
 from agentsite.serving.server_lock import ServerLock
 from llm_app import protocols
@@ -315,3 +317,10 @@ def test_the_verdict_on_the_default_model_is_that_of_the_newest_test(main: Provi
     assert report["model"]["status"] == "broken"
     assert "The key is wrong (HTTP 401)." in report["model"]["sentence"]
     assert doctor()["model"]["status"] == "ok"
+
+
+@pytest.mark.parametrize(("setting", "says"), [("0", "ok"), ("1", "note"), ("/nowhere", "note"), ("/usr", "ok")])
+def test_it_says_whether_commands_have_their_packages(setting, says, settings, monkeypatch, tmp_path):
+    monkeypatch.setattr(machine, "VAR_DIR", tmp_path)
+    settings.WORKSHOP = setting
+    assert status_of(machine.packages_are_installed()) == says
