@@ -1,7 +1,9 @@
 """The tool `file` reads documents by page; a model that follows its hints sees each line once."""
 
 import re
+import zipfile
 from dataclasses import replace
+from io import BytesIO
 
 import pytest
 
@@ -16,7 +18,7 @@ HINT = re.compile(r'Next page: file\(action="read", path="([^"]+)", (.+)\)\]')
 
 @pytest.fixture
 def tool_context(tool_context: ToolContext) -> ToolContext:
-    return replace(tool_context, page_bytes=1_000)
+    return replace(tool_context, page_bytes=4_000)
 
 
 async def followed(call: Call, path: str, **first: int) -> list[str]:
@@ -25,7 +27,7 @@ async def followed(call: Call, path: str, **first: int) -> list[str]:
     while arguments is not None and len(contents) < 100:
         result = await call("file", action="read", path=path, **arguments)
         assert result.cut == "none"
-        assert len(result.content.encode()) <= 1_000
+        assert len(result.content.encode()) <= 4_000
         contents.append(result.content)
         hint = HINT.search(result.content)
         if not hint:
@@ -36,20 +38,20 @@ async def followed(call: Call, path: str, **first: int) -> list[str]:
 
 
 async def test_all_pages_of_a_pdf_are_seen_once(call: Call, workspace: Workspace) -> None:
-    workspace.write_bytes("a.pdf", documents.pdf(*(f"Words of page {number}" for number in range(1, 61))))
+    workspace.write_bytes("a.pdf", documents.pdf(*(f"Words of page {number}" for number in range(1, 301))))
     contents = await followed(call, "a.pdf")
-    assert contents[0].startswith("(PDF, 60 pages)\n--- page 1 of 60 ---\nWords of page 1\n--- page 2 of 60 ---")
+    assert contents[0].startswith("(PDF, 300 pages)\n--- page 1 of 300 ---\nWords of page 1\n--- page 2 of 300 ---")
     seen = [int(number) for number in re.findall(r"Words of page (\d+)", "\n".join(contents))]
-    assert seen == list(range(1, 61))
+    assert seen == list(range(1, 301))
 
 
 async def test_a_sheet_that_fills_pages_is_read_on_within_it(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("a.csv", "".join(f"row {number},x\n" for number in range(1, 201)).encode())
     assert (await call("file", action="read", path="a.csv", limit=1)).content.startswith("     1\trow 1,x")
-    workspace.write_bytes("a.xlsx", documents.rows(200))
+    workspace.write_bytes("a.xlsx", documents.rows(600))
     contents = await followed(call, "a.xlsx")
     assert "(Excel workbook, 1 sheet)\n--- sheet Sheet ---\n|  | A |\n| 1 | row 1 |" in contents[0]
-    assert [int(number) for number in re.findall(r"row (\d+)", "\n".join(contents))] == list(range(1, 201))
+    assert [int(number) for number in re.findall(r"row (\d+)", "\n".join(contents))] == list(range(1, 601))
 
 
 async def test_a_page_is_named_by_offset_and_limit(call: Call, workspace: Workspace) -> None:
@@ -95,3 +97,12 @@ async def test_what_cannot_be_read_is_said(call: Call, workspace: Workspace, dat
     workspace.write_bytes("a.bin", data)
     with pytest.raises(ToolError, match=re.escape(reason)):
         await call("file", action="read", path="a.bin")
+
+
+async def test_a_bomb_is_not_unpacked(call: Call, workspace: Workspace) -> None:
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("xl/workbook.xml", bytes(11_000_000))
+    workspace.write_bytes("a.xlsx", out.getvalue())
+    with pytest.raises(ToolError, match="a.xlsx cannot be read. It is too large when unpacked"):
+        await call("file", action="read", path="a.xlsx")
