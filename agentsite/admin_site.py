@@ -41,7 +41,7 @@ NAVIGATION = [
             _item("Entries", "list_alt", "tasks_app.contextentry"),
             _item("Tool calls", "build", "tasks_app.toolcalllog"),
             _item("Loaded groups and skills", "download_done", "tasks_app.loaded"),
-            _item("File versions", "history", "tasks_app.fileversion"),
+            _item("Changes of files", "history", "tasks_app.workspacechange"),
             _item("LLM calls", "neurology", "llm_app.llmlog"),
             _item("Prompts and tool lists", "article", "llm_app.blob"),
         ],

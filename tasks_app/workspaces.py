@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 
 from tasks_app.models import Agent, Limits, Session
-from tools_app.files import Workspace, workspace_owner
+from tools_app.files import FileHistory, Workspace, workspace_owner
 from tools_app.sandbox import Layer, Sandbox, workshop
 from tools_app.sandbox.choice import strongest
 from tools_app.sandbox.docker import Docker
@@ -17,11 +17,12 @@ _TAKEN = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MO
 
 def workspace_of(session: Session) -> Workspace:
     """Its programs run as the owner of the folder, also of a folder that `run_agent` was given."""
-    path = session.workspace_path
+    path, history = session.workspace_path, FileHistory(session.history_path)
     if session.workdir and workspace_owner():
-        return Workspace(path, owner=(path.stat().st_uid, path.stat().st_gid), home=session.home_path)
+        owner = (path.stat().st_uid, path.stat().st_gid)
+        return Workspace(path, owner=owner, home=session.home_path, history=history)
     most = None if session.workdir else Limits.current().workspace_bytes  # a folder that a user chose has no quota
-    return Workspace(path, owner=workspace_owner(), most=most, home=session.home_path)
+    return Workspace(path, owner=workspace_owner(), most=most, home=session.home_path, history=history)
 
 
 def sandbox() -> Sandbox:

@@ -1,4 +1,4 @@
-"""The record, read-only: entries, tool calls, approvals, messages, file versions, what sessions have loaded."""
+"""The record, read-only: entries, tool calls, approvals, messages, changes of files, what sessions have loaded."""
 
 from django.contrib import admin
 from django.db.models import QuerySet, Value
@@ -14,12 +14,13 @@ from tasks_app.models import (
     Approval,
     ContextEntry,
     Decision,
-    FileVersion,
+    FileChange,
     InboxMessage,
     Loaded,
     Session,
     Task,
     ToolCallLog,
+    WorkspaceChange,
 )
 
 _BEGINNING = 120  # characters
@@ -145,12 +146,20 @@ class InboxMessageAdmin(ReadOnlyAdmin):
         return link_to_row(Session, message.session_id, message.session)
 
 
-@admin.register(FileVersion)
-class FileVersionAdmin(ReadOnlyAdmin):
-    list_display = ["path", "session", "size", "created_at"]
+class FileChangeInline(ReadOnlyInline):
+    model = FileChange
+    fields = ["path", "action", "before_size", "after_size"]
+    readonly_fields = fields
+
+
+@admin.register(WorkspaceChange)
+class WorkspaceChangeAdmin(ReadOnlyAdmin):
+    list_display = ["__str__", "session", "seq", "created_at"]
+    list_filter = ["tool"]
     list_select_related = ["session"]
-    search_fields = ["path"]
+    search_fields = ["files__path"]
     date_hierarchy = "created_at"
+    inlines = [FileChangeInline]
 
 
 @admin.register(Loaded)

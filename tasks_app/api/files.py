@@ -17,10 +17,11 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from tasks_app.access import visible_session, writable_session
-from tasks_app.api.formats import AsItIs, NewestFirst, RawBody, Whole
+from tasks_app.api.formats import AsItIs, ByNumber, RawBody, Whole
 from tasks_app.api.problems import TooLarge
 from tasks_app.downloads import download
-from tasks_app.models import FileVersion
+from tasks_app.interaction import uploads
+from tasks_app.models import FileChange
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
 from tools_app.files import Entry, Workspace
@@ -87,10 +88,10 @@ class File(GenericAPIView[Any]):
         responses={201: FileSerializer},
     )
     def post(self, request: Request, session_id: UUID, path: str) -> Response:
-        workspace = workspace_of(writable_session(request.user, session_id))
+        session = writable_session(request.user, session_id)
         data = _uploaded(request)
         try:
-            workspace.write_bytes(path, data)
+            uploads.replace(session, path, data)
         except ToolError as error:
             raise ValidationError({"path": [str(error)]}) from error
         return Response({"path": path, "size": len(data)}, 201)
@@ -145,23 +146,27 @@ def _is_text(name: str) -> bool:
     return True
 
 
-class FileVersionSerializer(serializers.ModelSerializer[FileVersion]):
+class FileVersionSerializer(serializers.ModelSerializer[FileChange]):
+    size = serializers.IntegerField(source="before_size", help_text="Bytes.")
+    sha256 = serializers.CharField(source="before_sha256")
+    task = serializers.UUIDField(source="change.task_id", allow_null=True)
+    created_at = serializers.DateTimeField(source="change.created_at")
+
     class Meta:
-        model = FileVersion
+        model = FileChange
         fields = ["id", "path", "size", "sha256", "task", "created_at"]
         read_only_fields = fields
 
 
-class VersionList(ListAPIView[FileVersion]):
-    """Newest first; `?path=` gives those of one file."""
+class VersionList(ListAPIView[FileChange]):
+    """What files held before each change, newest first; `?path=` gives the versions of one file."""
 
     serializer_class = FileVersionSerializer
-    pagination_class = NewestFirst
-    queryset = FileVersion.objects.none()
+    pagination_class = ByNumber
+    queryset = FileChange.objects.none()
 
     def get_queryset(self) -> Any:
-        session = visible_session(self.request.user, self.kwargs["session_id"])
-        rows = FileVersion.objects.filter(session=session)
+        rows = FileChange.objects.versions_of(visible_session(self.request.user, self.kwargs["session_id"]))
         path = self.request.query_params.get("path")
         return rows.filter(path=path) if path else rows
 
@@ -175,7 +180,7 @@ class Version(GenericAPIView[Any]):
     )
     def get(self, request: Request, session_id: UUID, version_id: int) -> HttpResponseBase:
         session = visible_session(request.user, session_id)
-        version = FileVersion.objects.filter(session=session, pk=version_id).first()
+        version = FileChange.objects.versions_of(session).filter(pk=version_id).first()
         if version is None or not version.content.exists():
             raise NotFound()
         return download(version.content.open("rb"), version.path.rpartition("/")[2])

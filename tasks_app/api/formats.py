@@ -92,6 +92,13 @@ class NewestFirst(ByCursor):
     max_page_size = 200
 
 
+class ByNumber(ByCursor):
+    """By their ids, newest first."""
+
+    ordering = "-pk"
+    max_page_size = 200
+
+
 class OldestFirst(ByCursor):
     ordering = "created_at"
     page_size = 100

@@ -8,7 +8,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from tasks_app.api import catalogue, decisions, entries, files, personal, sessions, tasks, usage
+from tasks_app.api import catalogue, changes, decisions, entries, files, personal, sessions, tasks, usage
 
 SESSION = "sessions/<uuid:session_id>"
 TASK = "tasks/<uuid:task_id>"
@@ -23,6 +23,9 @@ urlpatterns = [
     path(f"{SESSION}/files/<path:path>", files.File.as_view(), name="api-file"),
     path(f"{SESSION}/versions/", files.VersionList.as_view(), name="api-versions"),
     path(f"{SESSION}/versions/<int:version_id>/", files.Version.as_view(), name="api-version"),
+    path(f"{SESSION}/changes/", changes.ChangeList.as_view(), name="api-changes"),
+    path("changes/<int:change_id>/diff/", changes.Diff.as_view(), name="api-change-diff"),
+    path("changes/<int:change_id>/undo/", changes.Undo.as_view(), name="api-change-undo"),
     path("tasks/", tasks.TaskList.as_view(), name="api-tasks"),
     path(f"{TASK}/", tasks.TaskDetail.as_view(), name="api-task"),
     path(f"{TASK}/stop/", decisions.Stop.as_view(), name="api-stop"),

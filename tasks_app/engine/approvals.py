@@ -17,7 +17,7 @@ def approved(context: TaskContext, call: OpenCall, danger: Danger, rule: str) ->
 
     A rejection never comes here: it is the result of the call from the moment it is given.
     """
-    reason = (rule or EVERY_CALL)[:300]
+    reason = context.secrets.redactor.redacted(rule or EVERY_CALL)[:300]  # it may quote the call
     approval = getattr(call.log, "approval", None)
     if approval is None:
         covered = _covered(context, call, danger, reason)

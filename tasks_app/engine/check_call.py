@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from tasks_app import reminders
+from tasks_app import file_history, reminders
 from tasks_app.engine import step_settings
 from tasks_app.engine.approvals import approved
 from tasks_app.engine.closing import UNKNOWN
@@ -50,6 +50,7 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     if call.log.status == CallStatus.WAITING:
         raise ReplyNeeded()
     if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
+        file_history.record_call(context.task, context.workspace, call.call)
         raise _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
     call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
     step_settings.refresh(context)  # the model took its time

@@ -2,10 +2,12 @@
 
 from django.db.models import Model
 
+from tasks_app import file_history
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, Decision
 from tasks_app.record import Draft
 from tasks_app.run import UnitOfWork
+from tasks_app.workspaces import workspace_of
 
 UNKNOWN = (
     "The server stopped while this call was running. Whether it took effect is unknown: check before you repeat it."
@@ -17,6 +19,8 @@ def close_open_call(unit: UnitOfWork, why: str) -> list[Draft]:
     call = unit.history.open_call()
     if call is None:
         return []
+    if call.log.status == CallStatus.STARTED:  # it may have changed files before the server stopped
+        file_history.record_call(unit.task, workspace_of(unit.session), call.call)
     status, text = _ending(call, why)
     call.log.status = status
     unit.stage(rows=[call.log, *_closed_approval(call)])

@@ -10,7 +10,17 @@ from tasks_app import reminders
 from tasks_app.engine import step_settings, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.memory import search
-from tasks_app.models import ContextEntry, ContextType, FailureCode, InboxMessage, Mode, Session, Task, TaskState
+from tasks_app.models import (
+    ContextEntry,
+    ContextType,
+    FailureCode,
+    InboxMessage,
+    Mode,
+    Session,
+    Task,
+    TaskState,
+    WorkspaceChange,
+)
 from tasks_app.record import Draft, tokens
 from tasks_app.reminders.before_step import Moment, due
 from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS, ROOT_INSTRUCTIONS
@@ -37,6 +47,7 @@ def check(context: TaskContext) -> None:
             context.commit(*closing, state=TaskState.THINKING)
         context.take(messages, *reminders.interruption(context.history.entries, has_closed=bool(closing)))
         context.detector.forget()
+    _tell_what_was_undone(context)
     step_settings.refresh_all(context)
     _check_iterations(context)
     _recall(context)
@@ -99,6 +110,16 @@ def _recall(context: TaskContext) -> None:
     """Also for an interjection, and for the answer to a question."""
     if remembered := _remembered(context, ""):
         context.commit(reminders.recalled(remembered))
+
+
+def _tell_what_was_undone(context: TaskContext) -> None:
+    """Nobody puts files back while a task runs, so each worker that holds it looks once; not within a call."""
+    if context.knows_what_was_undone or context.history.open_call() is not None:
+        return
+    context.knows_what_was_undone = True
+    changes = WorkspaceChange.objects.filter(session=context.session, told=False)
+    if paths := sorted({path for path in changes.values_list("files__path", flat=True) if path}):
+        context.commit(reminders.undone(paths), also=lambda: changes.update(told=True))
 
 
 def _check_iterations(context: TaskContext) -> None:

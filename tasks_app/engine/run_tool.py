@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from llm_app.redaction import Redactor
+from tasks_app import file_history
 from tasks_app.engine import effects
 from tasks_app.engine.capabilities.tool_context import tool_context
 from tasks_app.engine.check_call import ClearedCall, reminder_of_cycle
@@ -17,17 +18,21 @@ from tasks_app.record.entry_json import plan_change
 from tasks_app.record.tokens import within_budget
 from tasks_app.run import Aborted, TaskContext
 from tasks_app.runtime.cancellation import WorkAborted
-from tools_app.contract import ToolResult
+from tools_app.contract import Danger, Target, ToolResult
 from tools_app.errors import ToolError
 from tools_app.hooks.base import Outcome
 from tools_app.shell.terminal import shown_by_terminal
 
 logger = logging.getLogger(__name__)
+_REACHING_FILES = (Target.SANDBOX, Target.BROWSER, Target.MCP)
 
 
 def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     """Stores the intent, then runs the handler. Raises Aborted when a person comes first."""
     call = cleared.open
+    changes_files = _may_change_files(cleared)
+    if changes_files:
+        file_history.record_call(context.task, context.workspace)
     call.log.status = CallStatus.STARTED
     context.stage(rows=[call.log])
     context.commit(state=TaskState.EXECUTING_TOOL)
@@ -48,6 +53,14 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     finally:
         call.log.duration_ms = round((time.monotonic() - began) * 1000)
         context.streamed = stream
+        if changes_files:
+            file_history.record_call(context.task, context.workspace, call.call)
+
+
+def _may_change_files(cleared: ClearedCall) -> bool:
+    """Whether the files are looked at around the call. What a safe tool changes all the same is found at the next."""
+    dangers = (cleared.open.log.danger, cleared.definition.danger.word)
+    return any(word != Danger.SAFE.word for word in dangers) or cleared.definition.target in _REACHING_FILES
 
 
 def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> ToolResult:

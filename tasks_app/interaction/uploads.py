@@ -1,4 +1,4 @@
-"""Files that people upload: stored in the workspace under a name that is free there."""
+"""Files that people upload or delete; what the workspace held before is in its history."""
 
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -6,9 +6,11 @@ from pathlib import PurePosixPath
 
 from django.core.files.uploadedfile import UploadedFile
 
+from tasks_app import file_history
 from tasks_app.errors import Refusal
 from tasks_app.models import Session
 from tasks_app.workspaces import workspace_of
+from tools_app.files import parts
 
 LARGEST = 50 * 1000**2  # bytes of one file
 LONGEST_NAME = 120  # characters
@@ -23,6 +25,7 @@ class FileTooLarge(Refusal):
 def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:
     """Stores all or, if one is too large, none; returns their paths. Raises FileTooLarge and ToolError."""
     files, workspace = list(files), workspace_of(session)
+    file_history.look_first(session, workspace)
     if any((file.size or 0) > LARGEST for file in files):
         raise FileTooLarge(field="files")
     taken = {entry.name for entry in workspace.entries()} if files else set()
@@ -32,7 +35,25 @@ def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:
         workspace.write_bytes(path, file.read())
         taken.add(path)
         paths.append(path)
+    if paths:
+        file_history.record(session, workspace, tool="upload", only=paths)
     return paths
+
+
+def replace(session: Session, path: str, data: bytes) -> None:
+    """Stores a file at `path`, whatever was there. Raises ToolError."""
+    workspace = workspace_of(session)
+    file_history.look_first(session, workspace)
+    workspace.write_bytes(path, data)
+    file_history.record(session, workspace, tool="upload", only=["/".join(parts(path))])
+
+
+def delete(session: Session, path: str) -> None:
+    """Deletes a file or a folder. Raises ToolError."""
+    workspace = workspace_of(session)
+    file_history.look_first(session, workspace)
+    workspace.delete(path)
+    file_history.record(session, workspace, tool="delete", only=["/".join(parts(path))])
 
 
 def _names(given: str) -> Iterator[str]:

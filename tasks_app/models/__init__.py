@@ -9,7 +9,8 @@ from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVec
 from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits
 from tasks_app.models.session import Session, SessionMember
 from tasks_app.models.task import ENDED, FailureCode, Task, TaskState, WaitingFor
-from tasks_app.models.tool_call import CallStatus, FileVersion, Loaded, LoadedKind, ToolCallLog
+from tasks_app.models.tool_call import CallStatus, Loaded, LoadedKind, ToolCallLog
+from tasks_app.models.workspace_change import FileChange, WorkspaceChange
 
 __all__ = [
     "ALIVE_SECONDS",
@@ -24,7 +25,7 @@ __all__ = [
     "Decision",
     "EngineProcess",
     "FailureCode",
-    "FileVersion",
+    "FileChange",
     "IdempotencyKey",
     "InboxMessage",
     "Limits",
@@ -44,4 +45,5 @@ __all__ = [
     "WaitingFor",
     "Workflow",
     "WorkflowStep",
+    "WorkspaceChange",
 ]

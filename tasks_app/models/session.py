@@ -109,6 +109,11 @@ class Session(models.Model):
     def workspace_path(self) -> Path:
         return Path(self.workdir) if self.workdir else Path(settings.WORKSPACES_DIR) / str(self.id)
 
+    @property
+    def history_path(self) -> Path:
+        """Where earlier contents of its files lie; it goes with the session."""
+        return Path(settings.VERSIONS_DIR) / str(self.id)
+
 
 class SessionMember(models.Model):
     """Somebody with whom a session is shared."""

@@ -7,12 +7,11 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
-from tasks_app import downloads
+from tasks_app import downloads, file_history
 from tasks_app.access import Request, may_write, signed_in, visible_session, writable_session
-from tasks_app.engine.effects import versions
 from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
-from tasks_app.models import FileVersion
+from tasks_app.models import FileChange, Session
 from tasks_app.pages import fragments
 from tasks_app.pages.markdown import PICTURES
 from tasks_app.pages.responses import done, refused
@@ -41,7 +40,7 @@ def delete(request: Request, session_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "question.html", {"session": session, "what": path, "back": session})
     try:
-        workspace_of(session).delete(path)
+        uploads.delete(session, path)
     except ToolError as error:
         return refused(request, session, error, also=fragments.files(session, request.user, oob=True))
     if request.htmx:
@@ -77,15 +76,16 @@ def _open(request: Request, session_id: UUID, path: str) -> BinaryIO:
 @require_GET
 def show_versions(request: Request, session_id: UUID) -> HttpResponse:
     session = visible_session(request.user, session_id)
-    rows = FileVersion.objects.filter(session=session)[:MOST]
+    rows = FileChange.objects.versions_of(session)[:MOST]
+    look = file_history.history_of(workspace_of(session)).load()
     context = {"session": session, "versions": rows, "may_write": may_write(request.user, session)}
-    return render(request, "versions.html", context)
+    return render(request, "versions.html", {**context, "left_out": look.snapshot.left_out if look else ()})
 
 
 @signed_in
 @require_GET
 def download_version(request: Request, session_id: UUID, version_id: int) -> HttpResponseBase:
-    version = _version(visible_session(request.user, session_id).pk, version_id)
+    version = _version(visible_session(request.user, session_id), version_id)
     return downloads.download(version.content.open("rb"), version.path.rpartition("/")[2])
 
 
@@ -93,16 +93,16 @@ def download_version(request: Request, session_id: UUID, version_id: int) -> Htt
 @require_POST
 def restore_version(request: Request, session_id: UUID, version_id: int) -> HttpResponse:
     session = writable_session(request.user, session_id)
-    version = _version(session.pk, version_id)
+    version = _version(session, version_id)
     try:
-        versions.restore(version)
-    except ToolError as error:
+        file_history.undo(version.change, [version.path])
+    except (Refusal, ToolError) as error:
         return refused(request, session, error)
     return done(request, session, f"{version.path} has been restored.")
 
 
-def _version(session_id: UUID, version_id: int) -> FileVersion:
-    version = FileVersion.objects.select_related("session").filter(session=session_id, pk=version_id).first()
+def _version(session: Session, version_id: int) -> FileChange:
+    version = FileChange.objects.versions_of(session).filter(pk=version_id).first()
     if version is None or not version.content.exists():
         raise Http404()
     return version

@@ -20,6 +20,7 @@ from tasks_app.reminders.on_event import (
     recalled,
     summary,
     task_start,
+    undone,
 )
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "task_start",
     "tool_limit",
     "tool_list",
+    "undone",
     "unreadable_call",
     "workflow_step",
 ]

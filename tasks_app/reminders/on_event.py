@@ -9,6 +9,7 @@ from tasks_app.models import CallStatus, ContextEntry, ContextType
 from tasks_app.record import Draft, reminder
 
 ROOT_INSTRUCTIONS = "AGENTS.md"
+_NAMED = 20  # paths in a sentence
 LONGEST_INSTRUCTIONS = 8000  # characters of the workspace's AGENTS.md
 _OWN_END = re.compile(r"</(?=\s*workspace_instructions)", re.IGNORECASE)
 
@@ -82,19 +83,35 @@ def interruption(entries: Sequence[ContextEntry], *, has_closed: bool) -> list[D
     return [reminder(text, "interruption")]
 
 
-def forked(left_out: int) -> Draft:
+def forked(left_out: int, newer: Sequence[str] = ()) -> Draft:
     """At the end of what a session has copied from another one: what the model cannot see from the copy.
 
-    `left_out` is how many files are missing in the copy.
+    `left_out` is how many files are missing in the copy; `newer` are those whose content then was not kept.
     """
     text = (
         "Up to here, this conversation was copied from another one; from here on it is separate. The workspace has "
-        "a copy of the other one's files as they are now: they may be newer than what was said above, so look before "
-        "you rely on one. Browser pages and programs that were open there are not open here."
+        "a copy of the other one's files as they were at this point. Folders that programs make anew, such as .git "
+        "and node_modules, are as they are now. Browser pages and programs that were open there are not open here."
     )
+    if newer:
+        text += f" These may be newer than what was said above, as the file history has not kept them: {_named(newer)}."
     if left_out:
         text += f" {left_out} files or folders were not copied: they were too many, too large, or not regular files."
     return reminder(text, "forked")
+
+
+def undone(paths: Sequence[str]) -> Draft:
+    """Before the first step after a person has put files back to what they were before a call."""
+    return reminder(
+        f"The person has put files back to what they were earlier: {_named(paths)}. What was said and read of them "
+        "before may no longer hold: look before you rely on it, and do not make the same change again unasked.",
+        "undone",
+    )
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more
 
 
 def summary(first: int, last: int, words: str) -> Draft:

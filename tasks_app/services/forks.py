@@ -1,4 +1,4 @@
-"""Forks: a new session with the record of another one up to an entry, and a copy of its files."""
+"""Forks: a new session with the record of another one up to an entry, and its files as they were then."""
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from llm_app.models import LogicalModel
 from llm_app.types import ToolCall
-from tasks_app import reminders, services
+from tasks_app import file_history, reminders, services
 from tasks_app.errors import Refusal
 from tasks_app.models import CallStatus, ContextEntry, ContextType, FailureCode, Session, Task, TaskState
 from tasks_app.record import Draft, KeptPicture, append_entries, notice, redact_entries, redactor_of, thinking_of
@@ -39,17 +39,18 @@ class NoMessage(Refusal):
     """There is no message of a person before this entry that could be sent again."""
 
 
-def fork(origin: Session, seq: int, owner: Any) -> Session:
-    """A session of `owner`, who can see `origin`, with its entries up to `seq` (0: none). `origin` stays as it is.
+def fork(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) -> Session:
+    """A session of `owner`, who can see `origin`, with its entries up to `seq` (0: none), and the files as they were
+    then, or at the entry `files_at`. `origin` stays as it is.
 
     What is secret in `origin` now, or to the owner, is redacted in the copy. Raises NoSuchEntry and ToolError.
     """
-    with prepared(origin, seq, owner) as store:
+    with prepared(origin, seq, owner, files_at=files_at) as store:
         return store()
 
 
 @contextmanager
-def prepared(origin: Session, seq: int, owner: Any) -> Iterator[Callable[[], Session]]:
+def prepared(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) -> Iterator[Callable[[], Session]]:
     """What stores the fork: the files are copied by then, as that may take longer than a transaction should.
 
     Of a fork that is not stored in the end, nothing stays. Raises what `fork` raises.
@@ -60,16 +61,17 @@ def prepared(origin: Session, seq: int, owner: Any) -> Iterator[Callable[[], Ses
     copy = _session(origin, seq, owner)
     try:
         left_out = workspace_copy.copy(workspace_of(origin), workspace_of(copy))
-        yield partial(_store, origin, copy, entries, left_out)
+        newer = file_history.fork_files(origin, seq if files_at is None else files_at, workspace_of(copy))
+        yield partial(_store, origin, copy, entries, reminders.forked(left_out, newer))
     finally:
         if not Session.objects.filter(pk=copy.pk).exists():
             shutil.rmtree(copy.workspace_path, ignore_errors=True)
 
 
-def _store(origin: Session, copy: Session, entries: Sequence[ContextEntry], left_out: int) -> Session:
+def _store(origin: Session, copy: Session, entries: Sequence[ContextEntry], forked: Draft) -> Session:
     with transaction.atomic():
         copy.save(force_insert=True)
-        _copy_record(origin, copy, entries, left_out)
+        _copy_record(origin, copy, entries, forked)
     return copy
 
 
@@ -83,7 +85,7 @@ def send_again(origin: Session, seq: int, author: Any, content: str = "") -> Ses
     if (last := messages.last()) is None:
         raise NoMessage()
     (message,) = redact_entries(origin, [last])
-    copy = fork(origin, message.seq - 1, author)
+    copy = fork(origin, message.seq - 1, author, files_at=message.seq)  # with the files that came with it
     item = Item(entry=message)
     schema = orjson.loads(message.task.output_schema or "null")
     services.post_message(copy, author, content or item.text, attachments=item.attachments, output_schema=schema)
@@ -100,7 +102,7 @@ def _session(origin: Session, seq: int, owner: Any) -> Session:
     return copy
 
 
-def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry], left_out: int) -> None:
+def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry], forked: Draft) -> None:
     secrets, redactor = redactor_of(origin), redactor_of(copy)
     drafts: list[Draft] = []
     for original, members in groupby(entries, key=lambda entry: entry.task):
@@ -108,9 +110,7 @@ def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry]
         drafts = [_draft(entry).redacted(secrets) for entry in members]
         append_entries(copy, task, drafts, redactor=redactor)
     if entries:
-        append_entries(
-            copy, task, [*_closing(drafts), reminders.forked(left_out), _said(origin, task)], redactor=redactor
-        )
+        append_entries(copy, task, [*_closing(drafts), forked, _said(origin, task)], redactor=redactor)
 
 
 def _task(copy: Session, original: Task, seq: int) -> Task:

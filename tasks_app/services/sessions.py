@@ -11,7 +11,7 @@ from llm_app import active_secrets
 from tasks_app.errors import (
     TaskRunning,
 )
-from tasks_app.models import Agent, Session, tool_call
+from tasks_app.models import Agent, Session
 from tasks_app.record import lock, redactor_of
 from tasks_app.run import affinity
 
@@ -33,8 +33,8 @@ def change_session(session: Session, **fields: Any) -> None:
 
 
 def delete_session(session: Session) -> None:
-    """Deletes a session with its record and, after the commit, its workspace. Raises TaskRunning."""
-    folder, versions = session.workspace_path, tool_call.folder_of(session.pk)
+    """Deletes a session with its record and, after the commit, its files and their history. Raises TaskRunning."""
+    folder, history = session.workspace_path, session.history_path
     home = session.home_path
     with transaction.atomic():
         lock(session)
@@ -44,5 +44,5 @@ def delete_session(session: Session) -> None:
         session.delete()
         if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
             transaction.on_commit(partial(shutil.rmtree, folder), robust=True)
-        for beside in (versions, home):
+        for beside in (history, home):
             transaction.on_commit(partial(shutil.rmtree, beside, ignore_errors=True), robust=True)

@@ -3,14 +3,15 @@
 import os
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app.contract import Danger, ToolContext, coerce, registry
+from tools_app.contract import Danger, Judgement, ToolContext, coerce, registry
 from tools_app.contract.registry import compact_line
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
-from tools_app.files import Workspace
+from tools_app.files import FileHistory, Workspace
 from tools_app.tools.file import FileArguments
 
 
@@ -321,10 +322,13 @@ async def test_what_belongs_to_another_action_may_be_there_but_empty(call: Call,
     ("action", "danger"),
     [("read", Danger.SAFE), ("list", Danger.SAFE), ("write", Danger.MODERATE), ("delete", Danger.MODERATE)],
 )
-def test_reading_is_safe_and_changing_is_moderate(action: str, danger: Danger, workspace: Workspace) -> None:
+def test_reading_is_safe_and_changing_is_moderate(
+    action: str, danger: Danger, workspace: Workspace, tmp_path: Path
+) -> None:
     definition = registry.get("file")
     content = ', "content": "x"' if action == "write" else ""
     arguments = coerce.read_arguments(definition, f'{{"action": "{action}", "path": "a"{content}}}')
+    workspace.history = FileHistory(tmp_path / "history")
     workspace.write_bytes("a", b"x")
     judgement = definition.judgement(arguments, workspace)
     assert judgement.danger is danger
@@ -332,18 +336,25 @@ def test_reading_is_safe_and_changing_is_moderate(action: str, danger: Danger, w
 
 
 @pytest.mark.parametrize("path", ["a", "./a/", "/workspace/a", "b/../a", "a/deep"])
-def test_to_delete_a_folder_is_dangerous_and_to_delete_a_file_or_a_link_is_not(path: str, workspace: Workspace) -> None:
+def test_to_delete_what_the_history_does_not_hold_is_dangerous(path: str, workspace: Workspace, tmp_path: Path) -> None:
     definition = registry.get("file")
     workspace.write_bytes("a/deep/x.txt", b"x")
+    workspace.write_bytes("a/deep/node_modules/x.js", b"x")
     (workspace.root / "link").symlink_to(workspace.root / "a")
 
-    def danger(path: str) -> Danger:
+    def judged(path: str) -> Judgement:
         return definition.judgement(
             coerce.read_arguments(definition, f'{{"action": "delete", "path": "{path}"}}'), workspace
-        ).danger
+        )
 
-    assert danger(path) is Danger.DANGEROUS
-    assert [danger(other) for other in (f"{path}/../../a/deep/x.txt", "link", "missing", "..")] == [Danger.MODERATE] * 4
+    assert judged("a/deep/x.txt").danger is Danger.DANGEROUS  # there is no history at all
+    workspace.history = FileHistory(tmp_path / "history")
+    assert judged(path).danger is Danger.DANGEROUS
+    assert judged(path).rule == f"deletes {path}, of which the file history does not keep a/deep/node_modules/"
+    for other in (f"{path}/../../a/deep/x.txt", "link", "missing", ".."):
+        assert judged(other).danger is Danger.MODERATE
+    workspace.delete("a/deep/node_modules")
+    assert judged(path).danger is Danger.MODERATE
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What a tool may ask the engine to store. The engine applies effects in the transaction of the result."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 StepStatus = Literal["pending", "in_progress", "done"]
@@ -57,14 +57,6 @@ class KeepSearch(Effect):
 
     key: str
     content: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeepVersion(Effect):
-    """What a file held before the agent overwrote or deleted it, so that a person can have it back."""
-
-    path: str
-    data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""How the tool `file` changes files. Each change reports what it did, shows a diff and keeps the earlier content.
+"""How the tool `file` changes files. Each change reports what it did and shows a diff.
 
 A file stays in its encoding, with its byte order mark and its line ends; what is written anew is UTF-8.
 """
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import islice
 
 from tools_app.contract import ToolResult
-from tools_app.contract.effects import KeepVersion
 from tools_app.editing import diff
 from tools_app.errors import ToolError
 from tools_app.files import MAX_WHOLE, Workspace
@@ -28,7 +27,6 @@ def write(path: str, content: str, workspace: Workspace) -> ToolResult:
     return ToolResult(
         content=done,
         metadata=_shown(difference(path, before, after)),
-        effects=kept_versions(path, before) if exists else [],
     )
 
 
@@ -52,7 +50,6 @@ def edit(path: str, old: str, new: str, workspace: Workspace, *, everywhere: boo
     return ToolResult(
         content=f"Edited {path} ({places} {change.line}). It has {_measure(change.text, len(change.data))} now.",
         metadata=_shown(difference(path, before, change.data)),
-        effects=kept_versions(path, before),
     )
 
 
@@ -62,19 +59,14 @@ def move(path: str, to: str, workspace: Workspace) -> ToolResult:
 
 
 def delete(path: str, workspace: Workspace) -> ToolResult:
-    before = content_before(path, workspace) if workspace.is_file(path) else None
     workspace.delete(path)
-    return ToolResult(content=f"Deleted {path}.", effects=kept_versions(path, before))
+    return ToolResult(content=f"Deleted {path}.")
 
 
 def content_before(path: str, workspace: Workspace) -> bytes | None:
     """What a file holds before it is changed; None if that is too large to be held."""
     with workspace.open_for_read(path) as stream:
         return None if len(data := stream.read(MAX_WHOLE + 1)) > MAX_WHOLE else data
-
-
-def kept_versions(path: str, before: bytes | None) -> list[KeepVersion]:
-    return [] if before is None else [KeepVersion(path=path, data=before)]
 
 
 def difference(path: str, before: bytes | None, after: bytes) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tools_app.contract import ToolResult
-from tools_app.editing.changes import difference, has_crlf, kept_versions
+from tools_app.editing.changes import difference, has_crlf
 from tools_app.editing.patch_envelope import BEGIN, parse_envelope
 from tools_app.editing.patch_reading import FilePatch, Hunk, parse_patch
 from tools_app.errors import ToolError
@@ -40,7 +40,6 @@ def patch(folder: str, text: str, workspace: Workspace) -> ToolResult:
         content=f"Patched {len(files)} file{'s' if len(files) > 1 else ''}:\n"
         + "\n".join(f"- {path}: {_words(file)}" for path, file in files.items()),
         metadata={"diff": shown} if shown else {},
-        effects=[effect for path, file in files.items() for effect in kept_versions(path, file.before)],
     )
 
 

@@ -1,19 +1,28 @@
 """The files of a workspace: opened safely, listed, read by the page, counted against its quota."""
 
+from tools_app.files.history import FileHistory, LastLook
 from tools_app.files.listing import Entry, in_units, printable
 from tools_app.files.owner import Owner, workspace_owner
-from tools_app.files.paths import RESULTS
+from tools_app.files.paths import RESULTS, parts
 from tools_app.files.picture_types import picture_type
+from tools_app.files.snapshot import FileState, Snapshot, differences, take
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 
 __all__ = [
     "MAX_WHOLE",
     "RESULTS",
     "Entry",
+    "FileHistory",
+    "FileState",
+    "LastLook",
     "Owner",
+    "Snapshot",
     "Workspace",
+    "differences",
     "in_units",
+    "parts",
     "picture_type",
     "printable",
+    "take",
     "workspace_owner",
 ]

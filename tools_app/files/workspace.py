@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from tools_app.errors import ToolError
 from tools_app.files import quota, safe_open
+from tools_app.files.history import FileHistory
 from tools_app.files.listing import Entry, in_units, overview, read_entries
 from tools_app.files.owner import Owner
 from tools_app.files.paths import RESULTS, parts
@@ -25,16 +26,23 @@ class Workspace:
     Every operation raises OutsideWorkspace for a path that leads out, and ToolError, with a sentence for the model,
     for what cannot be done. All of them may block: call them in a thread. `owner` is the (uid, gid) that programs
     of the sandbox run as; what is created belongs to it. `most` bounds the bytes that all files together may hold, with
-    those of `home`: the folder beside it that programs have as theirs, which no tool reads.
+    those of `home`: the folder beside it that programs have as theirs, which no tool reads. `history` is where earlier
+    contents are kept, if they are.
     """
 
     def __init__(
-        self, root: Path, owner: Owner | None = None, most: int | None = None, home: Path | None = None
+        self,
+        root: Path,
+        owner: Owner | None = None,
+        most: int | None = None,
+        home: Path | None = None,
+        history: FileHistory | None = None,
     ) -> None:
         self.root = root
         self.home = home
         self.owner = owner
         self.most = most
+        self.history = history
 
     def make_root(self) -> Path:
         """The root, which exists from now on."""
@@ -93,18 +101,38 @@ class Workspace:
         An `executable` one may be run by everyone from now on.
         """
         self._require_room(path, len(data))
-        with self._place(path, make=True) as (parent, name):
+        with self._replaced(path) as (parent, name, temporary):
             mode = safe_open.mode_to_keep(parent, name) | (0o111 if executable else 0)
+            self._write_new(parent, temporary, data, mode)
+
+    def put_back(self, path: str, data: bytes, mode: int) -> None:
+        """Makes a file, or a link that says `data`, what it was: `mode` is as stat has it. Replaces what is there."""
+        self._require_room(path, len(data))
+        with self._replaced(path) as (parent, _, temporary):
+            if stat.S_ISLNK(mode):
+                os.symlink(os.fsdecode(data), temporary, dir_fd=parent)
+                if self.owner:
+                    os.chown(temporary, *self.owner, dir_fd=parent, follow_symlinks=False)
+            else:
+                self._write_new(parent, temporary, data, stat.S_IMODE(mode) & 0o777)
+
+    @contextmanager
+    def _replaced(self, path: str) -> Iterator[tuple[int, str, str]]:
+        """The folder, the name in it, and a temporary name; what the block made of that takes the place of the name."""
+        with self._place(path, make=True) as (parent, name):
             temporary = f".{secrets.token_hex(8)}.tmp"
             try:
-                with os.fdopen(os.open(temporary, safe_open.NEW, 0o600, dir_fd=parent), "wb") as file:
-                    file.write(data)
-                    self._hand_over(file.fileno())
-                    os.fchmod(file.fileno(), mode)
+                yield parent, name, temporary
                 os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
             finally:
                 with suppress(FileNotFoundError):  # after the replacement it is gone
                     os.unlink(temporary, dir_fd=parent)
+
+    def _write_new(self, parent: int, name: str, data: bytes, mode: int) -> None:
+        with os.fdopen(os.open(name, safe_open.NEW, 0o600, dir_fd=parent), "wb") as file:
+            file.write(data)
+            self._hand_over(file.fileno())
+            os.fchmod(file.fileno(), mode)
 
     def append(self, path: str, data: bytes) -> None:
         """Adds to the end of a file, which is made if it does not exist."""
@@ -140,6 +168,28 @@ class Workspace:
         """Deletes a file, a link itself, or a folder with all that is in it."""
         with self._place(path) as (parent, name):
             safe_open.remove(parent, name)
+
+    def delete_emptied(self, path: str) -> None:
+        """Deletes a file or a link, and the folders above it that are empty then."""
+        self.delete(path)
+        names = parts(path)[:-1]
+        while names:
+            try:
+                with safe_open.folder(self.root, names[:-1], safe_open.open_folder) as parent:
+                    os.rmdir(names[-1], dir_fd=parent)
+            except OSError:  # it has something in it, or is gone
+                break
+            names = names[:-1]
+
+    def exists(self, path: str) -> bool:
+        """Whether anything is at `path`, as far as no link leads there; nothing raises."""
+        return not parts(path) or bool(self._mode(path))
+
+    def unheld(self, *paths: str) -> list[str]:
+        """What of files, or of folders with all in them, could not be brought back if they were deleted now."""
+        if self.history is None:
+            return [path for path in paths if self.exists(path)]
+        return self.history.unheld(self.root, ["/".join(parts(path)) for path in paths])
 
     def listing(self, limit: int = 50) -> str:
         """An overview of the first two levels, a line an entry."""

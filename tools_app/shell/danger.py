@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tools_app.contract import Danger, Judgement
+from tools_app.files import Workspace
+from tools_app.shell.deletions import Deletions
 from tools_app.shell.rules import rules_of
 from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand, parse_script
 
@@ -43,8 +45,11 @@ _WRAPPERS = {
 }
 
 
-def judgement(text: str) -> Judgement:
-    """Moderate, or dangerous with the words of every rule that `text` falls under. Never raises."""
+def judgement(text: str, workspace: Workspace | None = None) -> Judgement:
+    """Moderate, or dangerous with the words of every rule that `text` falls under. Never raises.
+
+    What is deleted is looked for in the history of the `workspace`, where one is given.
+    """
     found: dict[str, None] = {}  # a set that keeps its order
     seen: set[str] = set()
     waiting = [text]
@@ -52,7 +57,7 @@ def judgement(text: str) -> Judgement:
         script = waiting.pop(0)
         if script not in seen:
             seen.add(script)
-            rules, nested = _of_one(script)
+            rules, nested = _of_one(script, workspace, nested=script != text)
             found |= dict.fromkeys(rules)
             waiting += nested
     if waiting and _SUSPICIOUS.search(text):
@@ -60,11 +65,11 @@ def judgement(text: str) -> Judgement:
     return Judgement(danger=Danger.DANGEROUS, rule="; ".join(found)) if found else Judgement(danger=Danger.MODERATE)
 
 
-def _of_one(text: str) -> tuple[list[str], list[str]]:
+def _of_one(text: str, workspace: Workspace | None, *, nested: bool) -> tuple[list[str], list[str]]:
     """The rules that one script falls under by itself, and the scripts that it hands to other shells."""
     script = parse_script(text)
     commands = [inner for command in script.commands for inner in unwrapped_commands(command)]
-    rules = [rule for command in commands for rule in rules_of(command)]
+    rules = _rules(script.commands, workspace, nested=nested)
     if _BOMB.search(text):
         rules.append(FORK_BOMB)
     if any(_name(command) in _SOURCES for command in commands) and any(map(takes_its_program_from_outside, commands)):
@@ -72,6 +77,16 @@ def _of_one(text: str) -> tuple[list[str], list[str]]:
     if (not script.complete or any(map(_has_no_literal_name, commands))) and _SUSPICIOUS.search(text):
         rules.append(HIDDEN)
     return rules, [nested for command in commands for nested in scripts_in(command)]
+
+
+def _rules(commands: Sequence[SimpleCommand], workspace: Workspace | None, *, nested: bool) -> list[str]:
+    deletions = Deletions(workspace, commands, nested=nested) if workspace else None
+    found: list[str] = []
+    for outer in commands:
+        for command in unwrapped_commands(outer):
+            rules = rules_of(command)
+            found += deletions.rules(rules, command, outer) if deletions else rules
+    return found
 
 
 def _name(command: SimpleCommand) -> str:

@@ -120,6 +120,12 @@ _RULES: dict[str, Callable[[SimpleCommand], bool]] = {
 }
 
 
+# What the history of the workspace may bring back.
+DELETIONS = {
+    words for words, applies in _RULES.items() if applies in (_deletes_a_folder, _deletes_many_files, _cleans, _resets)
+}
+
+
 def _has(arguments: Sequence[str], letter: str, long: str = "") -> bool:
     """Whether an option is among them, also in a cluster (-xdf) or shortened (--rec), as getopt_long takes it."""
     for word in arguments:

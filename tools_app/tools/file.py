@@ -21,14 +21,15 @@ from tools_app.shell.secrets import with_secrets
 
 _REQUIRED = {"content": ("write", "append", "patch"), "old": ("edit",), "new": ("edit",), "to": ("move",)}
 _WORDS = 120  # bytes of what is said beside the call that reads on
+_NAMED = 3  # paths in a reason
 
 
 class FileArguments(Arguments):
     action: Literal["read", "write", "append", "edit", "patch", "list", "move", "delete"] = Field(
         description="read: lines of a file, a picture, or pages of a document (PDF, Office …). write: create or "
         "replace a file. append: add to its end. edit: replace old by new. patch: change several places or files at "
-        "once, all or nothing. list: what a folder holds. move: rename path to `to`. delete: a file, or a folder, for "
-        "which a person is asked."
+        "once, all or nothing. list: what a folder holds. move: rename path to `to`. delete: a file or folder; a "
+        "person is asked where it could not be undone."
     )
     path: str = Field(
         min_length=1,
@@ -68,10 +69,20 @@ class FileArguments(Arguments):
 def judge(arguments: FileArguments, workspace: Workspace) -> Judgement:
     if arguments.action in ("read", "list"):
         return Judgement(danger=Danger.SAFE)
-    if arguments.action == "delete" and workspace.is_folder(arguments.path):  # of a file, a version is kept
-        return Judgement(danger=Danger.DANGEROUS, rule="deletes a folder with all that is in it")
+    if arguments.action == "delete" and (lost := _lost(arguments.path, workspace)):
+        return Judgement(danger=Danger.DANGEROUS, rule=f"deletes {arguments.path}, {lost}")
     verb = "deletes" if arguments.action == "delete" else "changes"
     return Judgement(danger=Danger.MODERATE, rule=f"{verb} files of the workspace")
+
+
+def _lost(path: str, workspace: Workspace) -> str:
+    """What of it could not be brought back, in words that an approval of another path does not have."""
+    try:
+        lost = workspace.unheld(path)
+    except ToolError:  # the call will say so
+        return ""
+    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    return f"of which the file history does not keep {', '.join(lost[:_NAMED])}{more}" if lost else ""
 
 
 @tool(

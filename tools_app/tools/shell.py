@@ -41,7 +41,7 @@ class ShellArguments(Arguments):
     The section environment says whether there is a network.""",
     arguments=ShellArguments,
     danger=Danger.MODERATE,
-    judge=lambda arguments, workspace: judgement(arguments.command),
+    judge=lambda arguments, workspace: judgement(arguments.command, workspace),
     target=Target.SANDBOX,
     compact_template="shell: {command}",
     takes_secrets=True,

@@ -4,11 +4,10 @@ import uuid
 
 import pytest
 
+from tasks_app import file_history
 from tasks_app.api.urls import urlpatterns
-from tasks_app.engine.effects import versions
-from tasks_app.models import Approval, MemoryNote, ToolCallLog
+from tasks_app.models import Approval, FileChange, MemoryNote, ToolCallLog
 from tests import factories
-from tools_app.contract.effects import KeepVersion
 
 READS = [
     ("GET", "sessions/{session}/"),
@@ -18,6 +17,8 @@ READS = [
     ("GET", "sessions/{session}/files/notes.txt"),
     ("GET", "sessions/{session}/versions/"),
     ("GET", "sessions/{session}/versions/{version}/"),
+    ("GET", "sessions/{session}/changes/"),
+    ("GET", "changes/{change}/diff/"),
     ("GET", "tasks/{task}/"),
     ("GET", "tasks/{task}/llm-calls/"),
     ("GET", "llm-calls/{call}/request/"),
@@ -26,6 +27,7 @@ WRITES = [
     ("PATCH", "sessions/{session}/", {"title": "Mine"}),
     ("POST", "sessions/{session}/messages/", {"content": "Hello"}),
     ("POST", "sessions/{session}/files/notes.txt", {"any": "bytes"}),
+    ("POST", "changes/{change}/undo/", {"paths": ["notes.txt"]}),
     ("POST", "tasks/{task}/stop/", None),
     ("POST", "tasks/{task}/reply/", {"content": "Blue"}),
     ("POST", "tasks/{task}/approval/", {"decision": "approve"}),
@@ -46,14 +48,17 @@ ALL = [*WITH_ID, *(("GET", path, None) for path in ONES_OWN), ("DELETE", "secret
 def address(session, task):
     from tasks_app.workspaces import workspace_of
 
-    workspace_of(session).write_bytes("notes.txt", b"hello")
-    version = versions.keep(session, task, KeepVersion(path="notes.txt", data=b"hi"))
-    version.save()
+    workspace = workspace_of(session)
+    for content in (b"hi", b"hello"):
+        workspace.write_bytes("notes.txt", content)
+        file_history.record(session, workspace)
+    version = FileChange.objects.get(path="notes.txt")
     call = factories.kept_call(session)
     ids = {
         "session": session.pk,
         "task": task.pk,
         "version": version.pk,
+        "change": version.change_id,
         "call": call.pk,
         "approval": approval(task).pk,
         "note": MemoryNote.objects.create(owner=session.owner, text="Tea.").pk,
@@ -71,6 +76,7 @@ def test_the_tables_here_name_every_route():
         "session": "<uuid:session_id>",
         "task": "<uuid:task_id>",
         "version": "<int:version_id>",
+        "change": "<int:change_id>",
         "call": "<uuid:call_id>",
         "approval": "<int:approval_id>",
         "note": "<int:note_id>",
@@ -95,7 +101,9 @@ def test_what_is_not_shared_does_not_exist(method, path, body, address, program,
 
 @pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
 def test_an_id_of_nothing_is_answered_as_one_that_is_not_shared(method, path, body, address, program, charlie):
-    nothing = path.format(session=uuid.uuid4(), task=uuid.uuid4(), version=0, call=uuid.uuid4(), approval=0, note=0)
+    nothing = path.format(
+        session=uuid.uuid4(), task=uuid.uuid4(), version=0, call=uuid.uuid4(), approval=0, note=0, change=0
+    )
     of_alice, of_nobody = (program(charlie).call(method, p, body).json() for p in (address(path), nothing))
     assert of_alice == of_nobody
 

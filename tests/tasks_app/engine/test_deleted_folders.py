@@ -1,28 +1,47 @@
-"""To delete a folder leaves no version behind: a person is asked first."""
+"""What the history of the files holds may be deleted at once; for all else a person is asked, whichever tool deletes."""
+
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tasks_app import services
 from tasks_app.models import Approval
 from tasks_app.workspaces import workspace_of
-from tests.tasks_app.engine.conftest import call, result
+from tests.tasks_app.engine.conftest import Run, call, result
+
+REASON = "deletes work, of which the file history does not keep work/node_modules/"
 
 
 @pytest.mark.parametrize("decision", ["approved", "rejected"])
-def test_a_person_decides_over_a_folder(play, owner, decision):
+def test_a_person_decides_over_what_is_not_held(play: Callable[..., Run], owner: Any, decision: str) -> None:
     run = play(call("file", action="delete", path="work"), result())
     workspace = workspace_of(run.task.session)
-    workspace.write_bytes("work/a.txt", b"x")
+    workspace.write_bytes("work/node_modules/a.js", b"x")
     task = run.advance()
     assert task.waiting_for == "approval"
-    assert Approval.objects.get().reason == "deletes a folder with all that is in it"
+    assert Approval.objects.get().reason == REASON
     services.decide(task, owner, decision)
     assert run.advance().state == "done"
-    assert workspace.is_file("work/a.txt") == (decision == "rejected")
+    assert workspace.is_file("work/node_modules/a.js") == (decision == "rejected")
 
 
-def test_a_single_file_is_deleted_at_once_and_keeps_a_version(play):
-    run = play(call("file", action="delete", path="a.txt"), result())
-    workspace_of(run.task.session).write_bytes("a.txt", b"x")
+@pytest.mark.parametrize("tool", [{"name": "file", "action": "delete", "path": "work"}, {"command": "rm -rf work"}])
+def test_what_is_held_is_deleted_at_once(play: Callable[..., Run], tool: dict[str, str]) -> None:
+    name = "file" if "action" in tool else "shell"
+    run = play(call(name, **{key: value for key, value in tool.items() if key != "name"}), result())
+    workspace_of(run.task.session).write_bytes("work/a.txt", b"x")
     assert run.advance().state == "done"
-    assert run.task.session.file_versions.get().path == "a.txt"
+    (deleted,) = run.task.session.changes.get().files.all()
+    assert (deleted.path, deleted.action, deleted.content.read_bytes()) == ("work/a.txt", "deleted", b"x")
+
+
+def test_an_approval_for_the_task_covers_no_other_folder(play: Callable[..., Run], owner: Any) -> None:
+    commands = ["rm -rf a/node_modules", "rm -rf b/node_modules"]
+    run = play(*(call("shell", command=command) for command in commands), result())
+    for name in "ab":
+        workspace_of(run.task.session).write_bytes(f"{name}/node_modules/x.js", b"x")
+    services.decide(run.advance(), owner, "approved", scope="task")
+    assert run.advance().waiting_for == "approval"
+    assert [status for status, _ in run.results()] == ["succeeded"]
+    assert workspace_of(run.task.session).is_file("b/node_modules/x.js")

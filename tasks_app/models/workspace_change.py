@@ -1,0 +1,89 @@
+"""What each call changed in the workspace: the file history's rows. Contents lie outside, under their SHA-256."""
+
+from pathlib import Path
+from typing import Any
+
+from django.db import models
+
+from tasks_app.models.session import Session
+from tasks_app.models.task import Task
+
+
+class WorkspaceChangeQuerySet(models.QuerySet["WorkspaceChange"]):
+    def visible_to(self, user: Any) -> "WorkspaceChangeQuerySet":
+        return self.filter(session__in=Session.objects.visible_to(user))
+
+
+class WorkspaceChange(models.Model):
+    """By one call; or, without a `call_id`, by a person (`tool` says how) or by what ran on between two calls."""
+
+    MOST = 500  # of one session
+    MOST_BYTES = 200 * 1000**2  # of all contents that one session keeps
+    MOST_DAYS = 90
+    UNDO = "undo"
+
+    session = models.ForeignKey(Session, models.CASCADE, related_name="changes")
+    task = models.ForeignKey(Task, models.SET_NULL, null=True, related_name="+")
+    call_id = models.CharField(max_length=100, blank=True)
+    tool = models.CharField(max_length=100, blank=True)
+    seq = models.PositiveIntegerField(help_text="The session's newest entry when the files were changed.")
+    told = models.BooleanField(default=True, help_text="Whether the agent knows of it.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = WorkspaceChangeQuerySet.as_manager()
+
+    class Meta:
+        db_table = "workspace_changes"
+        ordering = ["-pk"]
+        indexes = [
+            models.Index(fields=["session", "-id"], name="changes_of_a_session"),
+            models.Index(fields=["session", "call_id"], name="changes_of_a_call"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool or 'between two calls'}, {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class FileChangeQuerySet(models.QuerySet["FileChange"]):
+    def versions_of(self, session: Session) -> "FileChangeQuerySet":
+        """Those that know what a file held before."""
+        return self.filter(change__session=session).exclude(before_sha256="").select_related("change__session")
+
+
+class FileChange(models.Model):
+    """One file in a change. Without a mode there was none; without a SHA-256 its content is not kept."""
+
+    change = models.ForeignKey(WorkspaceChange, models.CASCADE, related_name="files")
+    path = models.CharField(max_length=4096)
+    before_mode = models.PositiveIntegerField(null=True)
+    before_size = models.PositiveBigIntegerField(default=0, help_text="Bytes.")
+    before_sha256 = models.CharField(max_length=64, blank=True)
+    after_mode = models.PositiveIntegerField(null=True)
+    after_size = models.PositiveBigIntegerField(default=0, help_text="Bytes.")
+    after_sha256 = models.CharField(max_length=64, blank=True)
+
+    objects = FileChangeQuerySet.as_manager()
+
+    class Meta:
+        db_table = "file_changes"
+        ordering = ["-change_id", "path"]
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.action}"
+
+    @property
+    def action(self) -> str:
+        """created, changed or deleted."""
+        if self.before_mode is None:
+            return "created"
+        return "deleted" if self.after_mode is None else "changed"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it can be put back to what it was."""
+        return self.before_mode is None or bool(self.before_sha256)
+
+    @property
+    def content(self) -> Path:
+        """What it held before, if that is kept."""
+        return self.change.session.history_path / self.before_sha256

@@ -1,0 +1,258 @@
+"""The files after each call that changed them, whichever tool did: put back, forked from, and gone with the session."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from tasks_app import file_history, services
+from tasks_app.errors import TaskRunning
+from tasks_app.file_history.undo import NotChanged, NothingToPutBack
+from tasks_app.models import CallStatus, ContextEntry, FileChange, Session, ToolCallLog, WorkspaceChange
+from tasks_app.services import forks
+from tasks_app.worker import jobs
+from tasks_app.workspaces import workspace_of
+from tests.tasks_app.engine.conftest import Run, call, result, script
+from tools_app.files import LastLook
+
+
+def write(path: str, content: str) -> dict[str, Any]:
+    return call("file", action="write", path=path, content=content)
+
+
+@pytest.fixture
+def worked(play: Callable[..., Run]) -> Session:
+    """Four calls: entries 3, 5, 7 and 9."""
+    remove = call("shell", command="rm a.txt; printf '#!' > run.sh; chmod +x run.sh")
+    run = play(write("a.txt", "one"), write("a.txt", "two"), remove, write("b.txt", "b"), result())
+    assert run.advance().state == "done"
+    return run.task.session
+
+
+def files(session: Session) -> dict[str, bytes]:
+    workspace = workspace_of(session)
+    return {entry.name: workspace.read_bytes(entry.name) for entry in workspace.listed()}
+
+
+def changes(session: Session) -> list[tuple[str, list[tuple[str, str]]]]:
+    rows = WorkspaceChange.objects.filter(session=session).order_by("pk")
+    return [(row.tool, [(file.path, file.action) for file in row.files.order_by("path")]) for row in rows]
+
+
+def change(session: Session, number: int) -> WorkspaceChange:
+    return WorkspaceChange.objects.filter(session=session).order_by("pk")[number]
+
+
+def test_each_call_has_what_it_changed_whichever_tool_did(worked: Session) -> None:
+    assert changes(worked) == [
+        ("file", [("a.txt", "created")]),
+        ("file", [("a.txt", "changed")]),
+        ("shell", [("a.txt", "deleted"), ("run.sh", "created")]),
+        ("file", [("b.txt", "created")]),
+    ]
+    third = change(worked, 2)
+    call_entry = ContextEntry.objects.in_session(worked).get(seq=third.seq)
+    assert (call_entry.call or {})["id"] == third.call_id
+
+
+def test_reading_stores_nothing(play: Callable[..., Run]) -> None:
+    play(call("file", action="list", path="."), call("match", action="glob", pattern="*"), result()).advance()
+    assert not WorkspaceChange.objects.exists()
+
+
+def test_everything_goes_back_to_before_a_call(worked: Session) -> None:
+    undone = file_history.undo(change(worked, 2))
+    assert files(worked) == {"a.txt": b"two"}
+    assert changes(worked)[-1] == ("undo", [("a.txt", "created"), ("b.txt", "deleted"), ("run.sh", "deleted")])
+    assert not undone.left
+
+
+def test_one_file_goes_back_and_the_others_stay(worked: Session) -> None:
+    file_history.undo(change(worked, 1), ["a.txt"])
+    assert files(worked) == {"a.txt": b"one", "b.txt": b"b", "run.sh": b"#!"}
+    with pytest.raises(NotChanged):
+        file_history.undo(change(worked, 3), ["nowhere.txt"])
+
+
+def test_an_undo_can_be_undone(worked: Session) -> None:
+    before = files(worked)
+    undone = file_history.undo(change(worked, 0))
+    assert files(worked) == {}
+    file_history.undo(undone.change)
+    assert files(worked) == before
+    assert (workspace_of(worked).root / "run.sh").stat().st_mode & 0o111
+    with pytest.raises(NothingToPutBack):
+        file_history.undo(undone.change)
+
+
+def test_what_nobody_had_looked_at_is_not_lost(worked: Session) -> None:
+    """As after a background command."""
+    workspace_of(worked).write_bytes("b.txt", b"later")
+    file_history.undo(change(worked, 3))
+    assert changes(worked)[-2:] == [("", [("b.txt", "changed")]), ("undo", [("b.txt", "deleted")])]
+    file_history.undo(change(worked, 5))
+    assert files(worked)["b.txt"] == b"later"
+
+
+def test_not_while_a_task_runs(play: Callable[..., Run]) -> None:
+    run = play(write("a.txt", "one"), call("message", type="ask", text="Good?"), result())
+    jobs.advance(run.task.pk)
+    session = run.task.session
+    (task,) = session.tasks.active()
+    file_history.undo(change(session, 0))  # it waits for an answer
+    task.waiting_for = None
+    task.save()
+    with pytest.raises(TaskRunning):
+        file_history.undo(change(session, 1))
+
+
+def test_the_agent_is_told_once_with_the_next_task(worked: Session, owner: Any) -> None:
+    file_history.undo(change(worked, 2))
+    for said in ("First.", "Second."):
+        task = services.post_message(worked, owner, script(call("plan", action="advance"), result(said))).task
+        assert task is not None
+        assert Run(task).advance().state == "done"
+    found = [entry for entry in ContextEntry.objects.in_session(worked) if entry.metadata.get("kind") == "undone"]
+    assert len(found) == 1
+    assert "a.txt, b.txt, run.sh" in found[0].content
+    assert not WorkspaceChange.objects.filter(told=False).exists()
+
+
+def test_the_agent_that_waits_is_told_after_the_answer(play: Callable[..., Run], owner: Any) -> None:
+    run = play(write("a.txt", "one"), call("message", type="ask", text="Good?"), result())
+    run.advance()
+    file_history.undo(change(run.task.session, 0))
+    services.reply(run.task, owner, "No.")
+    assert run.advance().state == "done"
+    kinds = [entry.metadata.get("kind", entry.context_type) for entry in run.entries]
+    assert kinds[-3:] == ["tool_result", "undone", "ai_message"] or "undone" in kinds[kinds.index("undone") - 1 :]
+
+
+@pytest.mark.parametrize(
+    ("seq", "expected"),
+    [
+        (1, {}),
+        (3, {}),
+        (4, {"a.txt": b"one"}),
+        (6, {"a.txt": b"two"}),
+        (8, {"run.sh": b"#!"}),
+        (10, {"run.sh": b"#!", "b.txt": b"b"}),
+    ],
+)
+def test_a_fork_has_the_files_as_they_were_at_that_entry(
+    worked: Session, owner: Any, seq: int, expected: dict[str, bytes]
+) -> None:
+    before = files(worked)
+    fork = forks.fork(worked, seq, owner)
+    assert files(fork) == expected
+    assert files(worked) == before
+    assert all((workspace_of(fork).root / name).stat().st_mode & 0o111 for name in expected if name == "run.sh")
+
+
+def test_a_fork_after_an_undo(worked: Session, owner: Any) -> None:
+    file_history.undo(change(worked, 2))
+    assert files(forks.fork(worked, 10, owner)) == {"run.sh": b"#!", "b.txt": b"b"}
+    newest = ContextEntry.objects.in_session(worked).last()
+    assert newest is not None
+    assert files(forks.fork(worked, newest.seq, owner)) == {"a.txt": b"two"}  # nothing has happened since
+
+
+def test_a_message_that_is_sent_again_has_its_files(play: Callable[..., Run], owner: Any) -> None:
+    first = play(write("a.txt", "one"), result())
+    first.advance()
+    session = first.task.session
+    file_history.look_first(session, workspace_of(session))
+    workspace_of(session).write_bytes("photo.txt", b"p")
+    file_history.record(session, workspace_of(session), tool="upload", only=["photo.txt"])
+    task = services.post_message(
+        session, owner, script(write("a.txt", "two"), result()), attachments=["photo.txt"]
+    ).task
+    assert task is not None
+    Run(task).advance()
+    message = ContextEntry.objects.in_session(session).filter(context_type="user_message").last()
+    assert message is not None
+    copy = forks.send_again(session, message.seq, owner, "Something else.")
+    assert files(copy) == {"a.txt": b"one", "photo.txt": b"p"}
+
+
+def test_what_a_fork_cannot_have_as_it_was_is_named(worked: Session, owner: Any) -> None:
+    FileChange.objects.filter(path="a.txt", change=change(worked, 2)).update(before_sha256="")
+    fork = forks.fork(worked, 6, owner)
+    reminder = next(entry for entry in ContextEntry.objects.in_session(fork) if entry.metadata.get("kind") == "forked")
+    assert "may be newer than what was said above, as the file history has not kept them: a.txt" in reminder.content
+
+
+def test_a_crash_leaves_its_changes_to_the_call_that_was_cut_short(play: Callable[..., Run]) -> None:
+    run = play(call("shell", command="true"), result())
+    session, workspace = run.task.session, workspace_of(run.task.session)
+    run.advance()
+    file_history.look_first(session, workspace)
+    log = ToolCallLog.objects.get(session_id=session.pk, name="shell")
+    workspace.write_bytes("half.txt", b"half")
+    from llm_app.types import ToolCall
+
+    file_history.record_call(run.task, workspace, ToolCall(id=log.call_id, name="shell", arguments="{}"))
+    assert log.status == CallStatus.SUCCEEDED
+    assert changes(session) == [("shell", [("half.txt", "created")])]
+
+
+def test_a_crash_before_the_snapshot_was_written_neither_loses_nor_doubles_a_change(worked: Session) -> None:
+    history = file_history.history_of(workspace_of(worked))
+    newest = history.load()
+    assert newest is not None
+    first = WorkspaceChange.objects.filter(session=worked).order_by("pk")[0]
+    behind = {path: state for path, state in newest.snapshot.files.items() if path == "none"}
+    from dataclasses import replace
+
+    stored = LastLook(snapshot=replace(newest.snapshot, files=behind), change=first.pk - 1)
+    history.save(stored)
+    before = changes(worked)
+    assert file_history.record(worked, workspace_of(worked)) is None
+    assert changes(worked) == before
+    workspace_of(worked).write_bytes("b.txt", b"new")
+    file_history.record(worked, workspace_of(worked))
+    assert changes(worked)[len(before) :] == [("", [("b.txt", "changed")])]
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MOST", 2), ("MOST_BYTES", 8)])
+def test_the_oldest_changes_go_first(worked: Session, monkeypatch: Any, bound: str, most: int) -> None:
+    monkeypatch.setattr(WorkspaceChange, bound, most)
+    workspace_of(worked).write_bytes("b.txt", b"new")
+    file_history.record(worked, workspace_of(worked), tool="x")
+    kept = list(WorkspaceChange.objects.filter(session=worked))
+    assert len(kept) in (2, 3)
+    assert kept[0].tool == "x"
+    file_history.undo(kept[0])
+    assert files(worked)["b.txt"] == b"b"
+    history = file_history.history_of(workspace_of(worked))
+    last = history.load()
+    assert last is not None
+    assert last.since > 0
+
+
+def test_old_changes_go(worked: Session) -> None:
+    old = timezone.now() - timedelta(days=WorkspaceChange.MOST_DAYS + 1)
+    WorkspaceChange.objects.filter(session=worked).update(created_at=old)
+    workspace_of(worked).write_bytes("b.txt", b"new")
+    file_history.record(worked, workspace_of(worked))
+    assert WorkspaceChange.objects.filter(session=worked).count() == 1
+
+
+def test_it_goes_with_the_session(worked: Session) -> None:
+    folder = worked.history_path
+    assert folder.exists()
+    services.delete_session(worked)
+    assert not folder.exists()
+    assert not FileChange.objects.exists()
+
+
+def test_a_full_disk_stops_no_call(play: Callable[..., Run], monkeypatch: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tools_app.files.history.FileHistory.keep", full)
+    run = play(write("a.txt", "one"), result())
+    assert run.advance().state == "done"
+    assert files(run.task.session) == {"a.txt": b"one"}

@@ -1,0 +1,104 @@
+"""A command that deletes what the history of the workspace holds is not asked for; all else that it deletes is."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tools_app.contract import Danger
+from tools_app.files import FileHistory, Workspace
+from tools_app.shell.danger import judgement
+
+FOLDER = "deletes a folder with everything in it"
+NOT_KEPT = "deletes what the file history does not keep"
+
+
+@pytest.fixture
+def kept(workspace: Workspace, tmp_path: Path) -> Workspace:
+    """Of `app` and `web` not all is held."""
+    for path in ("build/a.o", "docs/a.md", "app/.git/HEAD", "app/main.py", "web/node_modules/x.js", "notes.txt"):
+        workspace.write_bytes(path, b"x")
+    (workspace.root / "linked").symlink_to("web/node_modules")
+    workspace.history = FileHistory(tmp_path / "history")
+    return workspace
+
+
+HELD = [
+    "rm -rf build",
+    "rm -rf ./build/ docs && make",
+    "rm -rf /workspace/build",
+    "rm -rf build/*",
+    "rm -f build/*.o",
+    "set -e; sudo rm -r build",
+    "timeout 5 rm -rf build",
+    "find build -type f -delete",
+    "rm notes.txt",
+    "rm -rf linked",
+]
+NOT_HELD = [
+    "rm -rf app",
+    "rm -rf app/.git",
+    "rm -rf web/node_modules/x.js",
+    "rm -rf linked/",
+    "rm -rf linked/*",
+    "rm -rf linked/x.js",
+    "rm -rf *",
+    "find . -delete",
+    "find -L build -delete",
+    "rm -rf nowhere",
+    "cd app && rm -rf build",
+    "mv web/node_modules x; rm -rf build",
+    "ln -s /etc x; rm -rf build",
+    "for x in *; do rm -rf $x; done",
+    "rm -rf ~",
+    "rm -rf build/../app",
+    "rm -rf build/*/../../app",
+    "rm -rf {build,app}",
+    "rm -rf $HOME/x",
+    "rm -rf /tmp/x",
+    "sh -c 'rm -rf build'",
+    "ssh host rm -rf build",
+    "env -C app rm -rf build",
+    "ls | xargs rm -rf",
+    "find build -exec rm -rf {} +",
+    "python3 -c 'import shutil; shutil.rmtree(\"build\")'",
+    "git -C app clean -fd",
+    "rm web/node_modules/x.js",
+]
+
+
+@pytest.mark.parametrize("text", HELD)
+def test_what_the_history_holds_is_moderate(text: str, kept: Workspace) -> None:
+    assert judgement(text, kept).danger is Danger.MODERATE
+
+
+@pytest.mark.parametrize("text", NOT_HELD)
+def test_what_it_does_not_hold_or_nobody_knows_is_dangerous(text: str, kept: Workspace) -> None:
+    judged = judgement(text, kept)
+    assert judged.danger is Danger.DANGEROUS
+    assert "deletes" in judged.rule
+
+
+def test_where_all_is_held_a_name_that_is_made_first_may_be_deleted(workspace: Workspace, tmp_path: Path) -> None:
+    workspace.write_bytes("a/b.txt", b"x")
+    workspace.history = FileHistory(tmp_path / "history")
+    for text in ("mv a x && rm -rf x", "rm -rf nowhere", "git clean -fdx", "git reset --hard", "rm *"):
+        assert judgement(text, workspace).danger is Danger.MODERATE
+
+
+def test_the_reason_names_the_deletion_so_that_no_other_is_approved_with_it(kept: Workspace) -> None:
+    assert judgement("rm -rf app", kept).rule == f"{FOLDER}: rm -rf app (not in the file history: app/.git/)"
+    assert judgement("rm web/node_modules/x.js", kept).rule.startswith(f"{NOT_KEPT}: rm web/node_modules/x.js")
+    long = [judgement(f"rm -rf {'x' * 200}{name}", kept).rule for name in "ab"]
+    assert long[0] != long[1]
+    assert all(len(rule) < 300 for rule in long)
+
+
+def test_other_rules_stay_as_they_are(kept: Workspace) -> None:
+    assert judgement("rm -rf build; reboot", kept).rule == "turns the machine off"
+    assert judgement("rm /etc/passwd", kept).rule == "writes outside of the workspace"
+
+
+def test_an_odd_path_is_dangerous_and_raises_nothing(kept: Workspace) -> None:
+    for path in ("x" * 5000, "a/" * 100, os.fsdecode(b"\xff"), "$'\\0'", "$(("):
+        assert judgement(f"rm -rf {path}", kept).danger is Danger.DANGEROUS

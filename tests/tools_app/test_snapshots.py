@@ -1,0 +1,174 @@
+"""Snapshots of a workspace: what was read once is not read again, and what is not held is named."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools_app.files import FileHistory, LastLook, Snapshot, Workspace, differences, snapshot, take
+
+
+@pytest.fixture
+def history(workspace: Workspace, tmp_path: Path) -> FileHistory:
+    workspace.make_root()
+    history = FileHistory(tmp_path / "history")
+    history.folder.mkdir()
+    workspace.history = history
+    return history
+
+
+def look(workspace: Workspace, history: FileHistory, before: Snapshot | None = None) -> Snapshot:
+    return take(workspace.root, before or Snapshot(), history.keep)
+
+
+def changed(before: Snapshot, after: Snapshot) -> list[str]:
+    return [found.path for found in differences(before, after)]
+
+
+def test_what_was_created_changed_and_deleted(workspace: Workspace, history: FileHistory) -> None:
+    for name in ("a.txt", "b/c.txt", "d.txt"):
+        workspace.write_bytes(name, name.encode())
+    first = look(workspace, history)
+    workspace.delete("a.txt")
+    workspace.write_bytes("b/c.txt", b"new")
+    workspace.write_bytes("e/f/g.txt", b"g")
+    second = look(workspace, history, first)
+    assert changed(first, second) == ["a.txt", "b/c.txt", "e/f/g.txt"]
+    assert history.content(first.files["a.txt"].sha256).read_bytes() == b"a.txt"
+    assert changed(second, look(workspace, history, second)) == []
+
+
+def test_only_what_changed_is_read(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
+    workspace.write_bytes("a.txt", b"a")
+    first = look(workspace, history)
+    monkeypatch.setattr(snapshot, "_TICK_NS", -time.time_ns())  # as if long ago
+    read: list[bytes] = []
+    workspace.write_bytes("b.txt", b"b")
+    take(workspace.root, first, lambda data: read.append(data) or "x")  # type: ignore[func-returns-value]
+    assert read == [b"b"]
+
+
+def test_a_change_within_a_tick_of_the_clock_is_found(workspace: Workspace, history: FileHistory) -> None:
+    """Same size, same inode; its time may be the same, too."""
+    workspace.write_bytes("a.txt", b"one")
+    for content in (b"two", b"six", b"ten"):
+        before = look(workspace, history)
+        with (workspace.root / "a.txt").open("r+b") as file:
+            file.write(content)
+        after = look(workspace, history, before)
+        assert history.content(after.files["a.txt"].sha256).read_bytes() == content
+
+
+def test_a_mode_and_a_link_are_part_of_it(workspace: Workspace, history: FileHistory) -> None:
+    workspace.write_bytes("run.sh", b"#!/bin/sh\n")
+    (workspace.root / "link").symlink_to("run.sh")
+    first = look(workspace, history)
+    (workspace.root / "run.sh").chmod(0o755)
+    (workspace.root / "link").unlink()
+    (workspace.root / "link").symlink_to("/etc/passwd")
+    second = look(workspace, history, first)
+    assert changed(first, second) == ["link", "run.sh"]
+    assert history.content(second.files["link"].sha256).read_bytes() == b"/etc/passwd"
+
+
+def test_what_programs_make_anew_is_left_out_and_named(workspace: Workspace, history: FileHistory) -> None:
+    for path in ("node_modules/x/y.js", "src/__pycache__/m.pyc", ".git/HEAD", "src/m.py", ".results/1.txt"):
+        workspace.write_bytes(path, b"x")
+    taken = look(workspace, history)
+    assert list(taken.files) == ["src/m.py"]
+    assert taken.left_out == (".git/", ".results/", "node_modules/", "src/__pycache__/")
+
+
+def test_large_files_are_noticed_and_not_held(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
+    monkeypatch.setattr(snapshot, "MOST_FILE", 10)
+    workspace.write_bytes("large", b"x" * 11)
+    first = look(workspace, history)
+    assert first.files["large"].sha256 == ""
+    workspace.write_bytes("large", b"y" * 11)
+    assert changed(first, look(workspace, history, first)) == ["large"]
+    assert workspace.unheld("large") == ["large"]
+
+
+def test_what_is_over_the_bound_of_all_is_held_as_soon_as_there_is_room(
+    workspace: Workspace, history: FileHistory, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(snapshot, "MOST_HELD", 10)
+    workspace.write_bytes("a", b"x" * 6)
+    first = look(workspace, history)
+    workspace.write_bytes("b", b"y" * 6)
+    full = look(workspace, history, first)
+    assert (bool(full.files["a"].sha256), full.files["b"].sha256) == (True, "")
+    workspace.delete("a")
+    roomy = look(workspace, history, full)
+    assert roomy.files["b"].sha256
+    assert changed(full, roomy) == ["a"]
+
+
+def test_only_so_many_files_are_held(workspace: Workspace, history: FileHistory, monkeypatch: Any) -> None:
+    monkeypatch.setattr(snapshot, "MOST_FILES", 2)
+    for name in "abc":
+        workspace.write_bytes(name, b"x")
+    assert [bool(state.sha256) for state in look(workspace, history).files.values()].count(True) == 2
+
+
+def test_nothing_outside_is_read(workspace: Workspace, history: FileHistory, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/secret").write_text("secret")
+    (workspace.root / "folder").symlink_to(tmp_path / "outside")
+    (workspace.root / "file").symlink_to(tmp_path / "outside/secret")
+    os.mkfifo(workspace.root / "fifo")
+    taken = look(workspace, history)
+    contents = [history.content(state.sha256).read_bytes() for state in taken.files.values()]
+    assert sorted(taken.files) == ["file", "folder"]
+    assert not any(content == b"secret" for content in contents)
+
+
+def test_a_name_that_is_no_text_is_not_held(workspace: Workspace, history: FileHistory) -> None:
+    os.mkdir(os.fsencode(workspace.root) + b"/\xff")
+    (workspace.root / os.fsdecode(b"\xfe")).write_text("x")
+    taken = look(workspace, history)
+    assert not taken.files
+    assert len(taken.left_out) == 2
+    history.save(LastLook(snapshot=taken))
+
+
+def test_it_is_stored_and_read_again(workspace: Workspace, history: FileHistory) -> None:
+    assert history.load() is None
+    workspace.write_bytes("ä/b.txt", b"x")
+    last = LastLook(snapshot=look(workspace, history), change=7, since=3)
+    history.save(last)
+    assert history.load() == last
+
+
+def test_what_could_not_be_brought_back(workspace: Workspace, history: FileHistory) -> None:
+    workspace.write_bytes("src/a.py", b"x")
+    workspace.write_bytes("src/node_modules/b.js", b"x")
+    workspace.write_bytes("docs/c.md", b"x")
+    assert workspace.unheld("docs") == []
+    assert workspace.unheld("docs/c.md") == []
+    assert workspace.unheld("nowhere") == []
+    assert workspace.unheld("src") == ["src/node_modules/"]
+    assert workspace.unheld("./src/node_modules/b.js") == ["src/node_modules/"]
+    assert workspace.unheld(".") == ["src/node_modules/"]
+    workspace.history = None
+    assert workspace.unheld("docs") == ["docs"]
+
+
+def test_the_contents_that_nothing_needs_are_deleted(workspace: Workspace, history: FileHistory) -> None:
+    one, two = history.keep(b"one"), history.keep(b"two")
+    history.forget_all_but({two})
+    assert (history.content(one).exists(), history.content(two).exists()) == (False, True)
+
+
+def test_a_file_is_put_back_with_its_mode_and_a_link_as_a_link(workspace: Workspace) -> None:
+    workspace.put_back("a/run.sh", b"#!", 0o100750)
+    workspace.put_back("a/link", b"/etc/passwd", 0o120777)
+    workspace.put_back("a/run.sh", b"#!!", 0o100755)
+    assert (workspace.root / "a/run.sh").read_bytes() == b"#!!"
+    assert (workspace.root / "a/run.sh").stat().st_mode == 0o100755
+    assert os.readlink(workspace.root / "a/link") == "/etc/passwd"
+    workspace.delete_emptied("a/link")
+    workspace.delete_emptied("a/run.sh")
+    assert not (workspace.root / "a").exists()

@@ -1,0 +1,178 @@
+"""A snapshot of a workspace: which file held which content, by its SHA-256. Taking one reads only what is new."""
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from tools_app.files import safe_open
+from tools_app.files.paths import MAX_DEPTH, MAX_PATH, RESULTS
+
+MOST_FILE = 10 * 1000**2  # bytes of a file that is kept
+MOST_HELD = 100 * 1000**2  # bytes of all files as they are now; the changes that can be undone take as much again
+MOST_FILES = 20_000
+# What programs make anew, and what keeps a history of its own.
+IGNORED = frozenset(
+    {RESULTS, ".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".cache"}
+    | {".mypy_cache", ".pytest_cache", ".ruff_cache"}
+)
+# A file that changes twice within a tick of the kernel's clock keeps its times. As git does, what was changed right
+# before it was last looked at is read again: https://git-scm.com/docs/racy-git
+_TICK_NS = 20_000_000
+
+
+class FileState(NamedTuple):
+    """A regular file or a link. Without a `sha256` its content is not held: it is too large, or there is no room.
+
+    The kernel sets `ctime_ns` with every change of the file; unlike its mtime, no program can set it back.
+    """
+
+    mode: int
+    size: int
+    ctime_ns: int
+    inode: int
+    sha256: str
+
+    def is_as(self, other: "FileState | None") -> bool:
+        """Whether nobody can tell the two apart."""
+        if other is None or self.mode != other.mode:
+            return False
+        return self[1:4] == other[1:4] or (self.sha256 == other.sha256 != "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """Files by path. `left_out` are folders that are not looked into, with a slash at their end."""
+
+    files: dict[str, FileState] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    taken_ns: int = 0
+
+
+class Difference(NamedTuple):
+    path: str
+    before: FileState | None
+    after: FileState | None
+
+
+def differences(before: Snapshot, after: Snapshot) -> list[Difference]:
+    """What became of each file that is not as it was, in the order of their paths."""
+    if before.files == after.files:
+        return []
+    pairs = ((path, before.files.get(path), after.files.get(path)) for path in before.files.keys() | after.files.keys())
+    return [Difference(*pair) for pair in sorted(pairs) if not (pair[1] and pair[1].is_as(pair[2]))]
+
+
+def take(root: Path, before: Snapshot, keep: Callable[[bytes], str]) -> Snapshot:
+    """The workspace as it is now. `keep` stores the content of a file that has changed and returns its SHA-256.
+
+    No link is followed. A file that changes meanwhile is as it was at some moment.
+    """
+    taking = _Taking(root, before, keep)
+    if root.is_dir():
+        with safe_open.folder(root, ()) as folder:
+            taking.walk(folder, ())
+        taking.read_new()
+    return Snapshot(files=taking.files, left_out=tuple(sorted(taking.left_out)), taken_ns=taking.began)
+
+
+class _Taking:
+    def __init__(self, root: Path, before: Snapshot, keep: Callable[[bytes], str]) -> None:
+        self._root, self._before, self._keep = root, before.files, keep
+        self._settled = before.taken_ns - _TICK_NS
+        self.began = time.time_ns()
+        self.files: dict[str, FileState] = {}
+        self.left_out: list[str] = []
+        self._new: list[tuple[tuple[str, ...], str, FileState]] = []
+
+    def walk(self, folder: int, names: tuple[str, ...]) -> None:
+        prefix, inner = "".join(f"{name}/" for name in names), []
+        with os.scandir(folder) as items:
+            for item in items:
+                try:
+                    status = item.stat(follow_symlinks=False)
+                except OSError:  # gone meanwhile
+                    continue
+                if stat.S_ISDIR(status.st_mode):
+                    inner.append(item.name)
+                elif stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
+                    self._note(names, prefix + item.name, status)
+        for name in inner:
+            self._enter(folder, (*names, name), f"{prefix}{name}/")
+
+    def _note(self, names: tuple[str, ...], path: str, status: os.stat_result) -> None:
+        known = self._before.get(path)
+        is_as_known = known and (status.st_mode, status.st_size, status.st_ctime_ns, status.st_ino) == known[:4]
+        if known and is_as_known and known.sha256 and known.ctime_ns < self._settled:
+            self.files[path] = known
+        elif _is_storable(path):
+            self._new.append((names, path, _state(status)))
+        else:
+            self.left_out.append(_as_text(path))
+
+    def _enter(self, parent: int, names: tuple[str, ...], path: str) -> None:
+        if names[-1] in IGNORED or len(names) > MAX_DEPTH or not _is_storable(path):
+            self.left_out.append(_as_text(path))
+            return
+        try:
+            folder = safe_open.open_folder(parent, names[-1])
+        except OSError:  # gone meanwhile, or closed to us
+            self.left_out.append(path)
+            return
+        try:
+            self.walk(folder, names)
+        finally:
+            os.close(folder)
+
+    def read_new(self) -> None:
+        """What has changed, as far as there is room beside what has not."""
+        room, places = MOST_HELD - sum(state.size for state in self.files.values()), MOST_FILES - len(self.files)
+        for names, files in groupby(sorted(self._new), key=lambda new: new[0]):
+            with suppress(OSError), safe_open.folder(self._root, names) as folder:
+                for _, path, state in files:
+                    if state.size > min(MOST_FILE, room) or places <= 0:
+                        self.files[path] = state
+                    elif read := self._read(folder, path):
+                        self.files[path] = read
+                        room, places = room - read.size, places - 1
+
+    def _read(self, folder: int, path: str) -> FileState | None:
+        """None of a file that is gone. One that we may not read, or that grew, is not held."""
+        name = path.rpartition("/")[2]
+        try:
+            state = _state(os.lstat(name, dir_fd=folder))
+            data = _content(folder, name, state)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return state
+        return state if len(data) > MOST_FILE else state._replace(size=len(data), sha256=self._keep(data))
+
+
+def _content(folder: int, name: str, state: FileState) -> bytes:
+    """Of a link, what it says."""
+    if stat.S_ISLNK(state.mode):
+        return os.fsencode(os.readlink(name, dir_fd=folder))
+    with os.fdopen(safe_open.open_file(folder, name), "rb") as file:
+        return file.read(MOST_FILE + 1)
+
+
+def _state(status: os.stat_result) -> FileState:
+    return FileState(status.st_mode, status.st_size, status.st_ctime_ns, status.st_ino, "")
+
+
+def _is_storable(path: str) -> bool:
+    """Whether it is text, which names of files need not be, of a length that we can open."""
+    try:
+        return len(path.encode()) <= MAX_PATH
+    except UnicodeEncodeError:
+        return False
+
+
+def _as_text(path: str) -> str:
+    return path.encode(errors="backslashreplace").decode()

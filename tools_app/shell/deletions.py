@@ -1,0 +1,112 @@
+"""Whether what a command deletes could be brought back: what the history of the workspace holds need not be asked for.
+
+Only what can be read off the command counts. Where a folder may be another one by the time it is deleted, or a path is
+known only when it runs, the deletion stays as dangerous as it was.
+"""
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+
+from tools_app.errors import ToolError
+from tools_app.files import Workspace, printable
+from tools_app.sandbox.base import WORKSPACE
+from tools_app.shell.rules import DELETIONS
+from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand
+
+NOT_KEPT = "deletes what the file history does not keep"
+_TRANSPARENT = {"sudo", "doas", "env", "nohup", "time", "timeout", "nice", "ionice", "command", "exec", "builtin"}
+_REMOVES = {"rm", "unlink"}
+_GOES_ELSEWHERE = {"cd", "pushd", "popd", "ln", "mount", "chroot"}
+_ELSEWHERE = ("-C", "-D", "-R", "--ch")  # options of wrappers that do the same
+_MOVES = {"mv", "rsync"}  # what is under a name may be something else by then
+_FOLLOWS_OR_RUNS = {"-L", "-H", "-follow", "-exec", "-execdir", "-ok", "-okdir", "-files0-from"}  # find's
+_GLOB = re.compile(r"[*?\[]")
+_UNKNOWN = re.compile(r"[$`{]|^~|" + re.escape(SUBSTITUTION))
+_LONGEST = 150  # characters of a command in a reason
+_NAMED = 3  # paths in it
+
+
+class Deletions:
+    """Of one script. Without a workspace nothing is looked up."""
+
+    def __init__(self, workspace: Workspace, commands: Iterable[SimpleCommand], *, nested: bool) -> None:
+        names = {posixpath.basename(word) for command in commands for word in command.words}
+        self._workspace = workspace
+        self._is_unknown = nested or bool(names & _GOES_ELSEWHERE)
+        self._moves = bool(names & _MOVES)
+
+    def rules(self, rules: Sequence[str], command: SimpleCommand, outer: SimpleCommand) -> list[str]:
+        """The rules without those of deletions that can be undone; the others name what is deleted.
+
+        `outer` is the command as it is written, `command` what it runs. So an approval for one is none for another.
+        """
+        name = command.words[0] if command.words else ""
+        if name not in _REMOVES and not any(rule in DELETIONS for rule in rules):
+            return list(rules)
+        lost = self._lost(command, outer)
+        others = [rule for rule in rules if rule not in DELETIONS]
+        if lost == []:
+            return others
+        about = f"{_shown(outer)}{_not_kept(lost)}"
+        deletions = [rule for rule in rules if rule in DELETIONS] or ([NOT_KEPT] if lost else [])
+        return [*others, *(f"{rule}: {about}" for rule in deletions)]
+
+    def _lost(self, command: SimpleCommand, outer: SimpleCommand) -> list[str] | None:
+        """What could not be brought back; None where nobody can tell."""
+        wrapper = outer.words[: len(outer.words) - len(command.words)]
+        runs_here = not wrapper or posixpath.basename(wrapper[0]) in _TRANSPARENT
+        if self._is_unknown or not runs_here or any(word.startswith(_ELSEWHERE) for word in wrapper):
+            return None
+        try:
+            places = [self._place(operand) for operand in _operands(command)]
+            known = [place for place in places if place]
+            if not known or len(known) < len(places):
+                return None
+            lost = self._workspace.unheld(*known)
+            return None if lost and "." in known else lost
+        except (ToolError, OSError):  # no path, or nothing that can be looked at
+            return None
+
+    def _place(self, operand: str) -> str | None:
+        """The file or folder that a word names; of a pattern, the folder that it looks in."""
+        pattern = _GLOB.search(operand)
+        if _UNKNOWN.search(operand) or (pattern and ".." in operand):
+            return None
+        path = operand[: pattern.start()].rpartition("/")[0] if pattern else operand
+        if pattern and not path:
+            path = "/" if operand.startswith("/") else "."
+        place = posixpath.normpath(posixpath.join(WORKSPACE, path))
+        if place != WORKSPACE and not place.startswith(f"{WORKSPACE}/"):
+            return None
+        inside = place.removeprefix(WORKSPACE).lstrip("/") or "."
+        if (pattern or operand.endswith("/")) and not self._workspace.is_folder(inside) and inside != ".":
+            return None  # a link leads there
+        return inside if self._workspace.exists(inside) and not self._moves else "."
+
+
+def _operands(command: SimpleCommand) -> list[str]:
+    """What is deleted, as far as the command says it; nothing where that depends on more than names."""
+    name, *arguments = command.words
+    if name in _REMOVES:
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        return [word for word in arguments[:end] if not word.startswith("-")] + arguments[end + 1 :]
+    if name == "find" and not _FOLLOWS_OR_RUNS & {*arguments}:
+        first = next((n for n, word in enumerate(arguments) if word.startswith(("-", "(", "!"))), len(arguments))
+        return arguments[:first] or ["."]
+    return ["."] if name == "git" and arguments[:1] in (["clean"], ["reset"]) else []
+
+
+def _shown(command: SimpleCommand) -> str:
+    """All of it, or its beginning and what tells it from others that begin so."""
+    words = printable(shlex.join(command.words))
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}… ({sha256(words.encode()).hexdigest()[:12]})"
+
+
+def _not_kept(lost: Sequence[str] | None) -> str:
+    if not lost:
+        return ""
+    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    return f" (not in the file history: {', '.join(lost[:_NAMED])}{more})"
