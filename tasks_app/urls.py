@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from tasks_app.pages import chat, context, files, home, inbox, memory, preview, provider, settings
+from tasks_app.pages import changes, chat, context, files, home, inbox, memory, preview, provider, settings
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -25,6 +25,8 @@ urlpatterns = [
     path("s/<uuid:session_id>/versions/", files.show_versions, name="versions"),
     path("s/<uuid:session_id>/versions/<int:version_id>/", files.download_version, name="version"),
     path("s/<uuid:session_id>/versions/<int:version_id>/restore/", files.restore_version, name="version_restore"),
+    path("s/<uuid:session_id>/changes/<int:change_id>/", changes.show, name="change"),
+    path("s/<uuid:session_id>/changes/<int:change_id>/undo/", changes.undo, name="change_undo"),
     path("s/<uuid:session_id>/fork/", chat.fork, name="fork"),
     path("s/<uuid:session_id>/calls/<uuid:call_id>/", context.show_call, name="call"),
     path("s/<uuid:session_id>/calls/<uuid:call_id>/request/", context.download_call, name="call_download"),

@@ -11,10 +11,10 @@ from tasks_app.errors import Refusal
 from tools_app.errors import ToolError
 
 
-def done(request: Request, to: Any, said: str = "") -> HttpResponse:
-    """Nothing to show beyond what the page hears by itself."""
+def done(request: Request, to: Any, said: str = "", *, also: str = "") -> HttpResponse:
+    """Nothing to show beyond what the page hears by itself, and the fragments `also`."""
     if request.htmx:
-        return render(request, "_toast.html", {"text": said}) if said else HttpResponse(status=204)
+        return render(request, "_toast.html", {"text": said, "also": also}) if said else HttpResponse(status=204)
     if said:
         messages.success(request, said)
     return redirect(to)

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from llm_app.models import LLMLog
-from tasks_app.models import Approval, CallStatus, ContextEntry, ContextType, Decision, ToolCallLog
+from tasks_app.models import Approval, CallStatus, ContextEntry, ContextType, Decision, ToolCallLog, WorkspaceChange
 from tasks_app.record import call_json
 
 LONGEST_LINE = 160  # characters
@@ -21,7 +21,8 @@ _TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any na
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """`result` and `log` are those of the entry's call, `failed_call` is what a notice speaks of.
+    """`result` and `log` are those of the entry's call, `failed_call` is what a notice speaks of, `change` what
+    the call did to files: its `count` is annotated.
 
     Templates ask it; nothing here queries.
     """
@@ -30,6 +31,7 @@ class Item:
     result: ContextEntry | None = None
     log: ToolCallLog | None = None
     failed_call: LLMLog | None = None
+    change: WorkspaceChange | None = None
 
     @property
     def id(self) -> str:

@@ -1,13 +1,15 @@
 """The record as a person reads it: a call and its result are one item."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+
+from django.db.models import Count
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog
 from llm_app.transport.error_body import own_words
-from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog
+from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
 from tasks_app.record import redact_entries
 from tasks_app.transcript.item import Item
 
@@ -41,12 +43,14 @@ def items_of(session: Session, entries: Iterable[ContextEntry]) -> list[Item]:
     calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
     logs = _logs(session, calls.values())
     failed = _failed_calls(entries)
+    changes = _changes(session, calls.values())
     return [
         Item(
             entry=entry,
             result=results.get(calls.get(entry.seq, "")),
             log=logs.get(calls.get(entry.seq, "")),
             failed_call=failed.get(entry.metadata.get("llm_call", "")),
+            change=changes.get(calls.get(entry.seq, "")),
         )
         for entry in entries
         if entry.tool_call_id not in calls.values()
@@ -86,6 +90,14 @@ def _call_item(entry: ContextEntry | None) -> Item | None:
 def _logs(session: Session, call_ids: Iterable[str]) -> dict[str, ToolCallLog]:
     logs = ToolCallLog.objects.filter(session_id=session.pk, call_id__in=list(call_ids))
     return {log.call_id: log for log in logs.select_related("approval__decided_by")}
+
+
+def _changes(session: Session, call_ids: Collection[str]) -> dict[str, WorkspaceChange]:
+    """What calls did to files, with the `count` of these."""
+    if not call_ids:
+        return {}
+    rows = WorkspaceChange.objects.filter(session=session, call_id__in=list(call_ids)).annotate(count=Count("files"))
+    return {row.call_id: row for row in rows}
 
 
 def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:

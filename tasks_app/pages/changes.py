@@ -1,0 +1,59 @@
+"""What a call changed in the workspace: its differences, and files put back to before it."""
+
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from tasks_app import file_history
+from tasks_app.access import Request, may_write, signed_in, visible_session, writable_session
+from tasks_app.errors import Refusal
+from tasks_app.models import Session, WorkspaceChange
+from tasks_app.pages import fragments
+from tasks_app.pages.responses import done, refused
+from tasks_app.record import redactor_of
+from tools_app.errors import ToolError
+
+MOST = 50  # files shown
+
+
+@signed_in
+@require_GET
+def show(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
+    """A fragment of the card, or a page of its own."""
+    session = visible_session(request.user, session_id)
+    change, redactor = _change(session, change_id), redactor_of(session)
+    rows = change.files.select_related("change__session")
+    files = [
+        {"row": row, "shown": redactor.redacted(row.path), "diff": file_history.diff_of(row, redactor)}
+        for row in rows[:MOST]
+    ]
+    context = {"session": session, "change": change, "files": files, "more": max(0, rows.count() - MOST)}
+    template = "chat/_diffs.html" if request.htmx else "change.html"
+    return render(request, template, {**context, "may_write": may_write(request.user, session)})
+
+
+@signed_in
+def undo(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
+    """Everything, or the one file `path`. Asks first, where the page could not."""
+    session = writable_session(request.user, session_id)
+    change, path = _change(session, change_id), request.GET.get("path", "")
+    if request.method != "POST":
+        return render(request, "put_back.html", {"session": session, "path": path})
+    try:
+        undone = file_history.undo(change, [path] if path else ())
+    except (Refusal, ToolError) as error:
+        return refused(request, session, error)
+    count = undone.change.files.count()
+    said = f"{count} file{'' if count == 1 else 's'} put back. The agent is told with its next step."
+    if undone.left:
+        said += f" Not put back, because the history does not keep them: {', '.join(undone.left[:3])}."
+    return done(request, session, said, also=fragments.files(session, request.user, oob=True))
+
+
+def _change(session: Session, change_id: int) -> WorkspaceChange:
+    change = WorkspaceChange.objects.select_related("session").filter(session=session, pk=change_id).first()
+    if change is None:
+        raise Http404()
+    return change

@@ -1,0 +1,86 @@
+"""The history of files over REST: what each call changed, its diff, and undo."""
+
+import pytest
+
+from llm_app.models import Secret
+from tasks_app import file_history
+from tasks_app.models import WorkspaceChange
+from tasks_app.workspaces import workspace_of
+
+SECRET = "s3cr3t-abcdefgh-1234"
+
+
+@pytest.fixture
+def workspace(session, task):
+    """Two changes: a file is made, then replaced beside a new one."""
+    workspace = workspace_of(session)
+    file_history.look_first(session, workspace)
+    for number, content in enumerate((b"one\n", f"{SECRET}\n".encode())):
+        workspace.write_bytes("a.txt", content)
+        if number:
+            workspace.write_bytes("b/c.txt", b"c")
+        file_history.record(session, workspace, task=task, tool="shell", call_id=f"call_{number}")
+    task.state, task.failure_code, task.ended_at = "failed", "stopped", task.created_at
+    task.save()
+    return workspace
+
+
+def changes(alices, session):
+    return alices.call("GET", f"sessions/{session.pk}/changes/").json()["results"]
+
+
+def test_the_newest_change_is_first(workspace, alices, session):
+    newest, first = changes(alices, session)
+    assert (first["tool"], first["call_id"]) == ("shell", "call_0")
+    assert first["paths"] == [{"path": "a.txt", "action": "created", "kept": True}]
+    assert [(path["path"], path["action"]) for path in newest["paths"]] == [
+        ("a.txt", "changed"),
+        ("b/c.txt", "created"),
+    ]
+    assert newest["created_at"]
+
+
+def test_a_diff_has_no_secrets(workspace, alices, alice, session):
+    secret = Secret(owner=alice, name="KEY")
+    secret.value = SECRET
+    secret.save()
+    number = changes(alices, session)[0]["id"]
+    found = alices.call("GET", f"changes/{number}/diff/").json()
+    assert found["id"] == number
+    assert SECRET not in str(found)
+    assert "-one\n+[secret:KEY]" in found["diff"]
+    assert found["paths"][0]["diff"] in found["diff"]
+
+
+def test_all_or_one_file_is_put_back(workspace, alices, session):
+    number = changes(alices, session)[0]["id"]
+    undone = alices.call("POST", f"changes/{number}/undo/", {"paths": ["a.txt"]})
+    assert undone.status_code == 200
+    assert (undone.json()["tool"], undone.json()["left"]) == ("undo", [])
+    assert (workspace.read_bytes("a.txt"), workspace.is_file("b/c.txt")) == (b"one\n", True)
+    alices.call("POST", f"changes/{number}/undo/", {})
+    assert not workspace.is_folder("b")
+    assert alices.call("POST", f"changes/{number}/undo/", {}).status_code == 409
+    alices.call("POST", f"changes/{undone.json()['id']}/undo/", {})
+    assert workspace.read_bytes("a.txt").decode() == f"{SECRET}\n"
+
+
+def test_a_path_that_did_not_change_is_refused(workspace, alices, session):
+    number = changes(alices, session)[0]["id"]
+    answer = alices.call("POST", f"changes/{number}/undo/", {"paths": ["a.txt", "../x"]})
+    assert (answer.status_code, list(answer.json()["errors"])) == (422, ["paths"])
+    assert SECRET in workspace.read_bytes("a.txt").decode()
+
+
+def test_an_upload_is_a_change_of_its_own(workspace, alices, session):
+    alices.post(f"/api/v1/sessions/{session.pk}/files/a.txt", b"new", content_type="application/octet-stream")
+    newest = changes(alices, session)[0]
+    assert (newest["tool"], newest["call_id"], newest["paths"][0]["action"]) == ("upload", "", "changed")
+
+
+def test_while_a_task_runs_it_is_refused(workspace, alices, session, task):
+    task.state, task.failure_code, task.ended_at = "thinking", "", None
+    task.save()
+    number = changes(alices, session)[0]["id"]
+    assert alices.call("POST", f"changes/{number}/undo/", {}).status_code == 409
+    assert WorkspaceChange.objects.count() == 2

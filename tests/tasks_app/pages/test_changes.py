@@ -1,0 +1,89 @@
+"""What a call changed is on its card: the differences without secrets, and files put back after a question."""
+
+import pytest
+
+from llm_app.models import Secret
+from tasks_app import services
+from tasks_app.models import WorkspaceChange
+from tasks_app.worker import jobs
+from tasks_app.workspaces import workspace_of
+from tests.tasks_app.engine.conftest import call, result, script
+
+SECRET = "s3cr3t-abcdefgh-1234"
+
+
+@pytest.fixture
+def changed(transactional_db, session, alice):
+    """A session whose agent has made a file and replaced it, beside another."""
+    replies = [
+        call("file", action="write", path="a.txt", content="first line\n"),
+        call("shell", command=f"echo {SECRET} > a.txt; printf '\\0' > b.bin"),
+        result(),
+    ]
+    task = services.post_message(session, alice, script(*replies)).task
+    jobs.advance(task.pk)
+    return session
+
+
+def address(session, number, verb=""):
+    change = WorkspaceChange.objects.filter(session=session).order_by("pk")[number]
+    return f"/s/{session.pk}/changes/{change.pk}/{verb}"
+
+
+def test_the_card_says_how_many_files_a_call_changed(changed, alices):
+    page = alices.page(changed.get_absolute_url())
+    assert page.count("1 file changed") == page.count("2 files changed") == 1
+    assert f'hx-get="{address(changed, 1)}"' in page
+
+
+def test_the_differences_are_shown_without_secrets(changed, alices, alice):
+    secret = Secret(owner=alice, name="KEY")
+    secret.value = SECRET
+    secret.save()
+    page = alices.page(address(changed, 1))
+    assert SECRET not in page
+    assert '<span class="removed">-first line' in page
+    assert '<span class="added">+[secret:KEY]' in page
+    assert "no text to show" in page
+    answer = alices.get(address(changed, 1), headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in answer
+    assert "Put everything back to before this call" in answer
+
+
+def test_a_question_first_then_everything_is_put_back(changed, alices):
+    assert "Put everything back?" in alices.page(address(changed, 1, "undo/"))
+    assert workspace_of(changed).is_file("b.bin")
+    alices.post(address(changed, 1, "undo/"))
+    assert workspace_of(changed).read_bytes("a.txt") == b"first line\n"
+    assert not workspace_of(changed).is_file("b.bin")
+
+
+def test_one_file_is_put_back_and_the_list_of_files_is_drawn_again(changed, alices):
+    answer = alices.htmx(f"{address(changed, 1, 'undo/')}?path=b.bin").content.decode()
+    assert "1 file put back" in answer
+    assert 'id="files"' in answer
+    assert "b.bin" not in answer.partition('id="files"')[2]
+    assert SECRET in workspace_of(changed).read_bytes("a.txt").decode()
+    again = alices.htmx(f"{address(changed, 1, 'undo/')}?path=b.bin")
+    assert (again.status_code, "There is nothing to put back" in again.content.decode()) == (409, True)
+
+
+def test_who_may_only_read_sees_it_and_puts_nothing_back(changed, browser, bob, charlie):
+    assert "Put back" not in browser(bob).page(address(changed, 0))
+    assert browser(bob).post(address(changed, 0, "undo/")).status_code == 403
+    assert browser(charlie).get(address(changed, 0)).status_code == 404
+    assert workspace_of(changed).is_file("a.txt")
+
+
+def test_a_change_is_not_found_under_another_session(changed, alices, alice):
+    other = services.create_session(alice)
+    number = WorkspaceChange.objects.filter(session=changed).first().pk
+    assert alices.get(f"/s/{other.pk}/changes/{number}/").status_code == 404
+    assert alices.post(f"/s/{other.pk}/changes/{number}/undo/").status_code == 404
+
+
+def test_a_file_that_a_person_deletes_on_the_page_can_be_had_back(changed, alices):
+    alices.post(f"/s/{changed.pk}/files/delete/?path=b.bin")
+    assert not workspace_of(changed).is_file("b.bin")
+    alices.post(address(changed, 2, "undo/"))
+    assert workspace_of(changed).is_file("b.bin")
