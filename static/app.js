@@ -51,6 +51,7 @@ on("htmx:confirm", (event) => {
   event.preventDefault();
   const dialog = one("#ask");
   one("#ask-words").textContent = event.detail.question;
+  one("#ask [value=yes]").textContent = event.detail.elt.dataset.yes || "Delete";
   dialog.returnValue = "";
   dialog.onclose = () => dialog.returnValue === "yes" && event.detail.issueRequest(true);
   dialog.showModal();
