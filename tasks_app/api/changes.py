@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from tasks_app import file_history
 from tasks_app.access import visible_session, writable_session
 from tasks_app.api.formats import ByNumber, Text
+from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.models import FileChange, WorkspaceChange
 from tasks_app.record import redactor_of
 
@@ -95,13 +96,19 @@ class Undo(GenericAPIView[WorkspaceChange]):
 
     serializer_class = UndoSerializer
 
-    @extend_schema(operation_id="changes_undo", request=UndoSerializer, responses=UndoneSerializer)
+    @extend_schema(operation_id="changes_undo", parameters=[KEY], request=UndoSerializer, responses=UndoneSerializer)
     def post(self, request: Request, change_id: int) -> Response:
         change = _visible(request.user, change_id)
         writable_session(request.user, change.session_id)
+        if (earlier := earlier_answer(request)) is not None:
+            return earlier
         given = UndoSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         undone = file_history.undo(change, given.validated_data.get("paths", ()), redactor_of(change.session))
+        return self._stored(request, undone)
+
+    @idempotent
+    def _stored(self, request: Request, undone: file_history.Undone) -> Response:
         return Response({**ChangeSerializer(undone.change).data, "left": undone.left})
 
 

@@ -50,7 +50,8 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     if call.log.status == CallStatus.WAITING:
         raise ReplyNeeded()
     if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
-        file_history.record_call(context.task, context.workspace, call.call)
+        seq = context.history.entries[-1].seq
+        context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq))
         raise _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
     call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
     step_settings.refresh(context)  # the model took its time

@@ -20,7 +20,8 @@ def close_open_call(unit: UnitOfWork, why: str) -> list[Draft]:
     if call is None:
         return []
     if call.log.status == CallStatus.STARTED:  # it may have changed files before the server stopped
-        file_history.record_call(unit.task, workspace_of(unit.session), call.call)
+        seq = unit.history.entries[-1].seq
+        unit.stage(rows=file_history.record_call(unit.task, workspace_of(unit.session), call.call, seq))
     status, text = _ending(call, why)
     call.log.status = status
     unit.stage(rows=[call.log, *_closed_approval(call)])

@@ -31,8 +31,7 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     """Stores the intent, then runs the handler. Raises Aborted when a person comes first."""
     call = cleared.open
     changes_files = _may_change_files(cleared)
-    if changes_files:
-        file_history.record_call(context.task, context.workspace)
+    files = file_history.record_before(context.task, context.workspace) if changes_files else None
     call.log.status = CallStatus.STARTED
     context.stage(rows=[call.log])
     context.commit(state=TaskState.EXECUTING_TOOL)
@@ -54,7 +53,8 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
         call.log.duration_ms = round((time.monotonic() - began) * 1000)
         context.streamed = stream
         if changes_files:
-            file_history.record_call(context.task, context.workspace, call.call)
+            seq = context.history.entries[-1].seq
+            context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq, files))
 
 
 def _may_change_files(cleared: ClearedCall) -> bool:

@@ -1,25 +1,25 @@
-"""A look at the workspace: what has changed since the last one is stored as a change, in a transaction of its own.
+"""A look at the workspace: what has changed since the last one is a change.
 
-It is a fact about files, whatever becomes of the call. The snapshot is written after it, so a crash between the two
-loses nothing: changes that are newer than the snapshot are applied to it when it is loaded.
+That of a call is stored with the call's result; any other in a transaction of its own. The snapshot is written after
+that, so a crash between the two loses nothing: changes that are newer than it are applied to it when it is loaded.
 """
 
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
-from django.db import transaction
 from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
 from llm_app.types import ToolCall
 from tasks_app.models import CallStatus, FileChange, Session, Task, ToolCallLog, WorkspaceChange
-from tools_app.files import FileHistory, FileState, LastLook, Snapshot, Workspace, differences, take
+from tools_app.files import Difference, FileHistory, FileState, LastLook, Snapshot, Workspace, differences, take
 
+_FORGETS_EACH = 8  # so many changes
 logger = logging.getLogger(__name__)
 _RAN = (CallStatus.SUCCEEDED, CallStatus.FAILED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
-_AT_ONCE = 500  # rows of files
 
 
 def record(
@@ -27,7 +27,6 @@ def record(
     workspace: Workspace,
     *,
     tool: str = "",
-    call_id: str = "",
     task: Task | None = None,
     only: Collection[str] = (),
     told: bool = True,
@@ -48,24 +47,47 @@ def record(
             return None
         change = None
         if found := differences(before, now):
-            about = {"task": task, "call_id": call_id, "tool": tool, "told": told}
-            change = WorkspaceChange(session=session, seq=newest_entry(session), **about)
-            _save(change, [row_of(change, *difference) for difference in found])
+            about = {"seq": newest_entry(session), "task": task, "tool": tool, "told": told}
+            change = _change_of(session, found, **about)
+            change.save()
             last = replace(last, change=change.pk)
-        if now.files != before.files or now.left_out != before.left_out:
+        if change or now.files != before.files or now.left_out != before.left_out:
             history.save(replace(last, snapshot=now))
-        if change:
-            _forget_oldest(session, history, replace(last, snapshot=now))
+            if change or last.change % _FORGETS_EACH == 0:
+                _forget_oldest(session, history, replace(last, snapshot=now))
         return change
 
 
-def record_call(task: Task, workspace: Workspace, call: ToolCall | None = None) -> None:
-    """What has changed since the last look was done by the call; without one, by nobody's call."""
-    name, call_id = (call.name, call.id) if call else ("", "")
+def record_before(task: Task, workspace: Workspace) -> LastLook | None:
+    """Before a call: what has changed since the last one was done by nobody's call. Returns how it is now."""
     try:
-        record(task.session, workspace, task=task, tool=name, call_id=call_id)
+        record(task.session, workspace, task=task)
+        return history_of(workspace).load()
     except OSError:  # a full disk, above all: the work goes on without a history
-        logger.exception("the files of session %s have no history of %s", task.session_id, name or "what ran on")
+        logger.exception("the files of session %s have no history", task.session_id)
+        return None
+
+
+def record_call(
+    task: Task, workspace: Workspace, call: ToolCall, seq: int, before: LastLook | None = None
+) -> list[WorkspaceChange]:
+    """What has changed since the last look was done by the call, while `seq` was the newest entry.
+
+    `before` is how it was right before the call. The change, if there is one, is for the transaction of the result:
+    without it, the next look finds it again.
+    """
+    history = history_of(workspace)
+    try:
+        with history.locked():
+            stored = history.load() if before else None
+            is_newest = before and stored and stored.change == before.change  # nobody has uploaded meanwhile
+            last = before if is_newest else last_look(task.session, history)
+            found = differences(last.snapshot, take(workspace.root, last.snapshot, history.keep)) if last else []
+    except OSError:
+        logger.exception("the files of session %s have no history of %s", task.session_id, call.name)
+        return []
+    about = {"seq": seq, "task": task, "tool": call.name, "call_id": call.id}
+    return [_change_of(task.session, found, **about)] if found else []
 
 
 def look_first(session: Session, workspace: Workspace) -> None:
@@ -110,10 +132,10 @@ def row_of(change: WorkspaceChange | None, path: str, before: FileState | None, 
     return row
 
 
-def _save(change: WorkspaceChange, rows: Sequence[FileChange]) -> None:
-    with transaction.atomic():
-        change.save(force_insert=True)
-        FileChange.objects.bulk_create(rows, batch_size=_AT_ONCE)
+def _change_of(session: Session, found: Sequence[Difference], **about: Any) -> WorkspaceChange:
+    change = WorkspaceChange(session=session, **about)
+    change.unsaved = [row_of(change, *difference) for difference in found]
+    return change
 
 
 def newest_entry(session: Session) -> int:
@@ -135,7 +157,7 @@ def _forget_oldest(session: Session, history: FileHistory, look: LastLook) -> No
     size = Sum("files__before_size")
     all_of = changes.aggregate(count=Count("pk", distinct=True), first=Min("created_at"), bytes=size)
     few = all_of["count"] <= WorkspaceChange.MOST and (all_of["bytes"] or 0) + now <= WorkspaceChange.MOST_BYTES
-    if few and all_of["first"] >= oldest:
+    if not all_of["count"] or (few and all_of["first"] >= oldest):
         return
     kept = held
     for number, change in enumerate(changes.prefetch_related("files"), 1):

@@ -1,9 +1,10 @@
 """What each call changed in the workspace: the file history's rows. Contents lie outside, under their SHA-256."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from django.db import models
+from django.db import models, transaction
 
 from tasks_app.models.session import Session
 from tasks_app.models.task import Task
@@ -31,6 +32,7 @@ class WorkspaceChange(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = WorkspaceChangeQuerySet.as_manager()
+    unsaved: "Sequence[FileChange]" = ()
 
     class Meta:
         db_table = "workspace_changes"
@@ -42,6 +44,13 @@ class WorkspaceChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tool or 'between two calls'}, {self.created_at:%Y-%m-%d %H:%M}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """With its files, where they are `unsaved`."""
+        with transaction.atomic(savepoint=False):
+            super().save(*args, **kwargs)
+            FileChange.objects.bulk_create(self.unsaved, batch_size=500)
+        self.unsaved = ()
 
 
 class FileChangeQuerySet(models.QuerySet["FileChange"]):

@@ -79,11 +79,13 @@ def test_what_it_does_not_hold_or_nobody_knows_is_dangerous(text: str, kept: Wor
     assert "deletes" in judged.rule
 
 
-def test_where_all_is_held_a_name_that_is_made_first_may_be_deleted(workspace: Workspace, tmp_path: Path) -> None:
+def test_where_all_is_held_all_may_be_deleted(workspace: Workspace, tmp_path: Path) -> None:
     workspace.write_bytes("a/b.txt", b"x")
     workspace.history = FileHistory(tmp_path / "history")
-    for text in ("mv a x && rm -rf x", "rm -rf nowhere", "git clean -fdx", "git reset --hard", "rm *"):
+    for text in ("git clean -fdx", "git reset --hard", "rm *", "find . -delete"):
         assert judgement(text, workspace).danger is Danger.MODERATE
+    for text in ("mv a x && rm -rf x", "rm -rf nowhere"):
+        assert judgement(text, workspace).danger is Danger.DANGEROUS
 
 
 def test_the_reason_names_the_deletion_so_that_no_other_is_approved_with_it(kept: Workspace) -> None:

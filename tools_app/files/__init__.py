@@ -5,12 +5,13 @@ from tools_app.files.listing import Entry, in_units, printable
 from tools_app.files.owner import Owner, workspace_owner
 from tools_app.files.paths import RESULTS, parts
 from tools_app.files.picture_types import picture_type
-from tools_app.files.snapshot import FileState, Snapshot, differences, take
+from tools_app.files.snapshot import Difference, FileState, Snapshot, differences, take
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 
 __all__ = [
     "MAX_WHOLE",
     "RESULTS",
+    "Difference",
     "Entry",
     "FileHistory",
     "FileState",

@@ -6,14 +6,13 @@ agent wrote, and nested repositories are ordinary folders.
 
 import fcntl
 import hashlib
+import json
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
-
-import orjson
 
 from tools_app.files import snapshot
 from tools_app.files.snapshot import FileState, Snapshot
@@ -62,7 +61,7 @@ class FileHistory:
     def load(self) -> LastLook | None:
         """None if nobody has looked yet."""
         try:
-            stored = orjson.loads((self.folder / _NEWEST).read_bytes())
+            stored = json.loads((self.folder / _NEWEST).read_bytes())
         except FileNotFoundError:
             return None
         files = {path: FileState(*state) for path, state in stored["files"].items()}
@@ -73,7 +72,10 @@ class FileHistory:
         taken = look.snapshot
         files = {path: list(state) for path, state in taken.files.items()}
         stored = {"change": look.change, "since": look.since, "taken_ns": taken.taken_ns, "left_out": taken.left_out}
-        self._write(self.folder / _NEWEST, orjson.dumps({**stored, "files": files}))
+        self._write(
+            self.folder / _NEWEST,
+            json.dumps({**stored, "files": files}, ensure_ascii=False, separators=(",", ":")).encode(),
+        )
 
     def forget_all_but(self, needed: Collection[str]) -> None:
         """Deletes the contents that nothing refers to."""

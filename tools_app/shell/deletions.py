@@ -19,9 +19,8 @@ from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand
 NOT_KEPT = "deletes what the file history does not keep"
 _TRANSPARENT = {"sudo", "doas", "env", "nohup", "time", "timeout", "nice", "ionice", "command", "exec", "builtin"}
 _REMOVES = {"rm", "unlink"}
-_GOES_ELSEWHERE = {"cd", "pushd", "popd", "ln", "mount", "chroot"}
+_GOES_ELSEWHERE = {"cd", "pushd", "popd", "ln", "mount", "chroot", "mv", "rsync"}  # a name is another file by then
 _ELSEWHERE = ("-C", "-D", "-R", "--ch")  # options of wrappers that do the same
-_MOVES = {"mv", "rsync"}  # what is under a name may be something else by then
 _FOLLOWS_OR_RUNS = {"-L", "-H", "-follow", "-exec", "-execdir", "-ok", "-okdir", "-files0-from"}  # find's
 _GLOB = re.compile(r"[*?\[]")
 _UNKNOWN = re.compile(r"[$`{]|^~|" + re.escape(SUBSTITUTION))
@@ -36,7 +35,6 @@ class Deletions:
         names = {posixpath.basename(word) for command in commands for word in command.words}
         self._workspace = workspace
         self._is_unknown = nested or bool(names & _GOES_ELSEWHERE)
-        self._moves = bool(names & _MOVES)
 
     def rules(self, rules: Sequence[str], command: SimpleCommand, outer: SimpleCommand) -> list[str]:
         """The rules without those of deletions that can be undone; the others name what is deleted.
@@ -63,10 +61,7 @@ class Deletions:
         try:
             places = [self._place(operand) for operand in _operands(command)]
             known = [place for place in places if place]
-            if not known or len(known) < len(places):
-                return None
-            lost = self._workspace.unheld(*known)
-            return None if lost and "." in known else lost
+            return self._workspace.unheld(*known) if known and len(known) == len(places) else None
         except (ToolError, OSError):  # no path, or nothing that can be looked at
             return None
 
@@ -84,7 +79,7 @@ class Deletions:
         inside = place.removeprefix(WORKSPACE).lstrip("/") or "."
         if (pattern or operand.endswith("/")) and not self._workspace.is_folder(inside) and inside != ".":
             return None  # a link leads there
-        return inside if self._workspace.exists(inside) and not self._moves else "."
+        return inside if self._workspace.exists(inside) else None  # not there yet: nobody can tell what it will be
 
 
 def _operands(command: SimpleCommand) -> list[str]:

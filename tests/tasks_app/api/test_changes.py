@@ -3,6 +3,7 @@
 import pytest
 
 from llm_app.models import Secret
+from llm_app.types import ToolCall
 from tasks_app import file_history
 from tasks_app.models import WorkspaceChange
 from tasks_app.workspaces import workspace_of
@@ -19,7 +20,10 @@ def workspace(session, task):
         workspace.write_bytes("a.txt", content)
         if number:
             workspace.write_bytes("b/c.txt", b"c")
-        file_history.record(session, workspace, task=task, tool="shell", call_id=f"call_{number}")
+        for change in file_history.record_call(
+            task, workspace, ToolCall(id=f"call_{number}", name="shell", arguments="{}"), 1
+        ):
+            change.save()
     task.state, task.failure_code, task.ended_at = "failed", "stopped", task.created_at
     task.save()
     return workspace

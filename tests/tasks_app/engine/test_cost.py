@@ -12,12 +12,15 @@ from tasks_app.models import Agent, Session
 from tasks_app.run import StepSettings
 from tests.tasks_app.engine.conftest import call, result
 
-MOST_QUERIES = 22  # of one iteration: without the two lines that begin and end each transaction
+MOST_QUERIES = 24  # of one iteration: without the two lines that begin and end each transaction
 
 
 def asked(play: Any, iterations: int) -> tuple[int, int]:
     """Queries and commits of a task that writes so many files, its beginning and its end among them."""
-    run = play(*[call("file", action="write", path=f"{n}.txt", content="x") for n in range(iterations)], result())
+    run = play(
+        *[call("file", action="write", path=f"{n}.txt", content=f"{n} of {iterations}") for n in range(iterations)],
+        result(),
+    )
     with CaptureQueriesContext(connection) as caught:
         assert run.advance().state == "done"
     said = [query["sql"].split(maxsplit=1)[0] for query in caught]

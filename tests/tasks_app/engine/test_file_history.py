@@ -193,7 +193,8 @@ def test_a_crash_leaves_its_changes_to_the_call_that_was_cut_short(play: Callabl
     workspace.write_bytes("half.txt", b"half")
     from llm_app.types import ToolCall
 
-    file_history.record_call(run.task, workspace, ToolCall(id=log.call_id, name="shell", arguments="{}"))
+    for row in file_history.record_call(run.task, workspace, ToolCall(id=log.call_id, name="shell", arguments="{}"), 3):
+        row.save()
     assert log.status == CallStatus.SUCCEEDED
     assert changes(session) == [("shell", [("half.txt", "created")])]
 

@@ -17,7 +17,7 @@ def changed(transactional_db, session, alice):
     """A session whose agent has made a file and replaced it, beside another."""
     replies = [
         call("file", action="write", path="a.txt", content="first line\n"),
-        call("shell", command=f"echo {SECRET} > a.txt; printf '\\0' > b.bin"),
+        call("shell", command=f"echo {SECRET} > a.txt; head -c 40 /dev/zero > b.bin"),
         result(),
     ]
     task = services.post_message(session, alice, script(*replies)).task
