@@ -13,7 +13,7 @@ from tasks_app.models import (
     Approval,
     ContextType,
     EngineProcess,
-    FileVersion,
+    FileChange,
     InboxMessage,
     Limits,
     Loaded,
@@ -22,6 +22,7 @@ from tasks_app.models import (
     Task,
     ToolCallLog,
     Workflow,
+    WorkspaceChange,
 )
 from tasks_app.record import Draft
 from tests import factories
@@ -57,7 +58,8 @@ def add_more(number: int = 1) -> Task:
     EngineProcess.objects.beat(f"host:{number}")
     task: Task = factories.TaskFactory(session__owner=member, session__model=model, state="thinking")
     InboxMessage.objects.create(session=task.session, author=member, mode="queue", content="Later.")
-    FileVersion.objects.create(session=task.session, task=task, path=f"{number}.txt", sha256="0" * 64, size=1)
+    change = WorkspaceChange.objects.create(session=task.session, task=task, tool="shell", seq=1)
+    FileChange.objects.create(change=change, path=f"{number}.txt", after_mode=0o100644, after_sha256="0" * 64)
     server = McpServer.objects.create(name=f"server-{number}", transport="stdio", command=["true"])
     McpTool.objects.create(server=server, name="one", schema="{}", digest="0" * 64)
     SkillFile.objects.create(
