@@ -84,7 +84,7 @@ class TurnParser(Parser):
     def _reading(self, content: str) -> ReplyReading:
         if self._calls or not self._tools:
             return ReplyReading()
-        reading = self._words.read(content, self._tools)
+        reading = self._words.read_reply(content, self._tools)
         return ReplyReading(unreadable=_CUT) if self._finish_reason in CUT and not reading.calls else reading
 
     def _thought(self) -> Thinking | None:

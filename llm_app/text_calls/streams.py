@@ -33,7 +33,7 @@ class PlainWords:
         else:
             yield from self._said(piece)
 
-    def read(self, content: str, tools: Collection[str]) -> ReplyReading:
+    def read_reply(self, content: str, tools: Collection[str]) -> ReplyReading:
         """The whole reply, at its end."""
         return read_reply(content, tools)
 
@@ -51,7 +51,7 @@ class XMLWords(PlainWords):
         self._block = LastBlock()
         self._stream = XMLCallStream(shown=(STREAMED_TOOL, STREAMED_ARGUMENT))
 
-    def read(self, content: str, tools: Collection[str]) -> ReplyReading:
+    def read_reply(self, content: str, tools: Collection[str]) -> ReplyReading:
         return read_reply_in_xml(content, tools)
 
     def _said(self, piece: str) -> Iterator[Delta]:

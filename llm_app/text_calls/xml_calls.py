@@ -152,7 +152,7 @@ class XMLCallStream:
 
     def _in_value(self) -> bool:
         tool, parameters = self._calls[-1]
-        self._at, piece = self._value.read(self._text, self._at)
+        self._at, piece = self._value.read_on(self._text, self._at)
         if (tool, self._name) == self._shown and len(self._calls) == 1:
             self._visible.append(piece)
         if self._value.is_complete:

@@ -30,7 +30,7 @@ class XMLValue:
         self._parts: list[str] = []
         self.is_complete = False
 
-    def read(self, text: str, at: int) -> tuple[int, str]:
+    def read_on(self, text: str, at: int) -> tuple[int, str]:
         """Reads `text` from `at`; returns the place from which it must be read again, and what it read of the value.
 
         Raises Unreadable.

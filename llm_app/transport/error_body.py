@@ -16,7 +16,7 @@ class ErrorBody:
     param: str = ""
 
     @classmethod
-    def read(cls, body: str) -> "ErrorBody":
+    def from_text(cls, body: str) -> "ErrorBody":
         """OpenAI, Anthropic and Google have an object `error`, vLLM and Mistral a message, FastAPI a list `detail`."""
         try:
             value = json.loads(body)

@@ -165,7 +165,7 @@ async def _beginning(response: aiohttp.ClientResponse) -> str:
 
 def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) -> errors.LLMError:
     """The typed error for an HTTP status and the beginning of its body."""
-    detail, said = f"HTTP {status}: {body[:500]}", ErrorBody.read(body)
+    detail, said = f"HTTP {status}: {body[:500]}", ErrorBody.from_text(body)
     if status in (401, 402, 403) or any(sign in said.words for sign in _NO_ACCOUNT):  # 402: no credit is left
         return errors.AuthenticationFailed(detail, status=status)
     if status in (429, 529, 503):
