@@ -23,6 +23,6 @@ class Command(BaseCommand):
         if owner is None:
             raise CommandError(f"There is no user called {user!r}.")
         if not owner.is_active:
-            raise CommandError(f"The account of {user!r} is switched off, so no token of it works.")
+            raise CommandError(f"The account of {user!r} is disabled, so its tokens do not work.")
         _, token = ApiToken.objects.create(user=owner, name=name, may_approve=not no_approvals)
         self.stdout.write(token)
