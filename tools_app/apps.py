@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class ToolsAppConfig(AppConfig):
@@ -10,3 +11,7 @@ class ToolsAppConfig(AppConfig):
         from tools_app.contract import plugins
 
         plugins.load()
+        if not settings.EMBEDDED:
+            from tools_app.sandbox import ports
+
+            ports.share_below(settings.VAR_DIR / "ports")

@@ -16,6 +16,7 @@ from tasks_app.run import affinity
 from tasks_app.runtime import cancellation, lease, process
 from tasks_app.worker import jobs, mcp_refresh, reaper
 from tools_app.held_resources import anything
+from tools_app.sandbox import ports
 
 logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.5  # the slow poll behind the signals: a lost one costs no more
@@ -104,6 +105,7 @@ def begin() -> None:
     """Recovers what a dead process left, then keeps watch. Once it is ready, loads what providers will need."""
     global _supervisor
     reaper.start()
+    event_loop.submit(ports.listen()).result()
     _supervisor = Supervisor()
     _supervisor.start()
     preparing = threading.Timer(PREPARE_SECONDS, _prepare)

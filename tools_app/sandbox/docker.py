@@ -16,6 +16,7 @@ from tools_app.sandbox.program import MemoryFiles, Program
 from tools_app.sandbox.shell_command import PATH, check, environment
 from tools_app.sandbox.supervision import supervise
 
+_HOME = "/home/agent"
 IMAGE = "python:3-slim"  # any image with sh and coreutils serves
 
 _ISOLATION = (
@@ -68,6 +69,7 @@ def _options(command: Command) -> list[str]:
     return [
         f"--user={uid}:{gid}",
         f"--mount=type=bind,source={command.workspace.absolute()},target={WORKSPACE}",
+        *([f"--mount=type=bind,source={command.home.absolute()},target={_HOME}"] if command.home else ()),
         *(f"--mount=type=bind,source={it.folder},target={it.mount},readonly" for it in command.layers),
         f"--tmpfs={TEMPORARY}:rw,exec,mode=1777,size={limits.temporary}",
         f"--memory={limits.memory}",
@@ -82,7 +84,7 @@ def _options(command: Command) -> list[str]:
 
 def _script(command: Command) -> str:
     """What the container's shell reads: neither the command nor a value of its environment shows in `ps`."""
-    values = environment(command, home=TEMPORARY).items()
+    values = environment(command, home=_HOME if command.home else TEMPORARY).items()
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values)
     bound = f"timeout -s KILL {command.limits.wall_s + 5:.0f}"  # in case the server dies and cannot remove it
     return f"{exports}exec {bound} $(command -v bash || echo sh) -c {shlex.quote(command.text)} </dev/null\n"

@@ -1,15 +1,25 @@
 """The way into a session's sandbox: connections to what its commands serve on their loopback."""
 
 import asyncio
+import logging
+import os
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from tools_app.errors import PortUnreachable
+from tools_app.errors import PortUnreachable, ToolError
 from tools_app.network.connections import Streams
+from tools_app.network.proxy.relay import either, pump
 from tools_app.sandbox import local
 from tools_app.sandbox.session_sandboxes import sandboxes
 
-_LOCAL_S = 5.0
+_ANSWER_S = 5.0
+_YES, _NO = b"yes\n", b"no.\n"
+
+logger = logging.getLogger(__name__)
+_folder: Path | None = None
+_servers: set[asyncio.Server] = set()
 
 
 async def connect(session: str, port: int) -> Streams:
@@ -25,10 +35,8 @@ async def open_socket(session: str, port: int) -> socket.socket:
     """The same as a socket, which does not block."""
     if not 0 < port < 65536:
         raise PortUnreachable(f"{port} is no port.")
-    if sandbox := sandboxes.found(session):
-        return await sandbox.open_port(port)
-    if await asyncio.to_thread(local.listens, session, port):
-        return await asyncio.to_thread(socket.create_connection, ("127.0.0.1", port), _LOCAL_S)
+    if (here := await _open_here(session, port)) or (here := await _open_elsewhere(session, port)):
+        return here
     raise PortUnreachable("Nothing runs in this session's sandbox. Start a server with the shell, in the background.")
 
 
@@ -40,3 +48,82 @@ class SandboxPorts:
 
     async def open(self, port: int) -> socket.socket:
         return await open_socket(self.session, port)
+
+
+async def _open_here(session: str, port: int) -> socket.socket | None:
+    """None if this process has no sandbox of the session."""
+    if sandbox := sandboxes.found(session):
+        return await sandbox.open_port(port)
+    if await asyncio.to_thread(local.listens, session, port):
+        found = await asyncio.to_thread(socket.create_connection, ("127.0.0.1", port), _ANSWER_S)
+        found.setblocking(False)
+        return found
+    return None
+
+
+def share_below(folder: Path) -> None:
+    """From now on, ports of sandboxes of other processes of this host are found, too: they listen in `folder`."""
+    global _folder
+    _folder = folder
+
+
+async def listen() -> None:
+    """Lets the others in. Only processes of the server's own user can enter the folder."""
+    if _folder is None:
+        return
+    try:
+        place = await asyncio.to_thread(_own_place, _folder)
+        _servers.add(await asyncio.start_unix_server(_let_in, place))
+    except OSError as error:  # above all a path that is too long for a socket
+        logger.warning("ports of sandboxes are reached from this process only: %s", error)
+
+
+def _own_place(folder: Path) -> Path:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (place := folder / str(os.getpid())).unlink(missing_ok=True)
+    return place
+
+
+def _others(folder: Path | None) -> list[Path]:
+    found = sorted(folder.iterdir()) if folder and folder.is_dir() else []
+    return [place for place in found if place.name != str(os.getpid())]
+
+
+async def _let_in(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """A line with session and port; after a yes, all that goes to the port and comes from it."""
+    try:
+        session, _, port = (await reader.readline()).decode().strip().rpartition(" ")
+        found = await _open_here(session, int(port))
+        if found is None:
+            writer.write(_NO)
+            return
+        source, target = await asyncio.open_connection(sock=found)
+        writer.write(_YES)
+        try:
+            await either(pump(reader, target), pump(source, writer))
+        finally:
+            target.close()
+    except (ToolError, OSError, ValueError):
+        writer.write(_NO)
+    finally:
+        writer.close()
+
+
+async def _open_elsewhere(session: str, port: int) -> socket.socket | None:
+    for place in _others(_folder):
+        if found := await _asked(place, f"{session} {port}\n"):
+            return found
+    return None
+
+
+async def _asked(place: Path, line: str) -> socket.socket | None:
+    loop, channel = asyncio.get_running_loop(), socket.socket(socket.AF_UNIX)
+    channel.setblocking(False)
+    with suppress(OSError):  # of a process that is gone; a TimeoutError is one too
+        async with asyncio.timeout(_ANSWER_S):
+            await loop.sock_connect(channel, str(place))
+            await loop.sock_sendall(channel, line.encode())
+            if await loop.sock_recv(channel, len(_YES)) == _YES:
+                return channel
+    channel.close()
+    return None

@@ -36,9 +36,8 @@ class ShellArguments(Arguments):
 @tool(
     name="shell",
     description="""Runs a command with bash (sh where there is none) in the workspace; returns what it prints and its
-    exit code. There is no terminal and nobody to answer questions: pass -y and the like. Each call starts from
-    scratch: only files of the workspace stay; do not rely on variables, the current folder or /tmp of an earlier call.
-    The section environment says whether there is a network.""",
+    exit code. There is no terminal and nobody to answer questions: pass -y and the like. Each call starts anew:
+    files in the workspace and $HOME stay; variables and the current folder do not.""",
     arguments=ShellArguments,
     danger=Danger.MODERATE,
     judge=lambda arguments, workspace: judgement(arguments.command, workspace),

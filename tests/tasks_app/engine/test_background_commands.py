@@ -6,11 +6,13 @@ import pytest
 
 from tasks_app import services
 from tasks_app.events import event_loop
+from tasks_app.models import Task
 from tasks_app.run import affinity as engine_holding
 from tests.processes import below
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import until
 from tools_app import held_resources
+from tools_app.sandbox.session_sandboxes import sandboxes
 from tools_app.shell.background_jobs import jobs
 
 
@@ -57,12 +59,29 @@ def test_it_ends_with_its_session(play, by):
     before = below(os.getpid())
     run.advance()
     session, name, folder = run.task.session, str(run.task.session_id), run.task.session.workspace_path
+    assert session.home_path.is_dir()
     assert held_resources.held_for(name)
     if by == "us":
         services.delete_session(session)
         assert not folder.exists()
+        assert not session.home_path.exists()
     else:
         type(session).objects.all().delete()
         engine_holding.release_deleted()
     assert not held_resources.held_for(name)
+    assert name not in sandboxes.sessions()
     until(lambda: below(os.getpid()) <= before)
+
+
+def test_an_idle_sandbox_ends_when_another_process_runs_its_session(play):
+    run = play(call("shell", command="true"), result())
+    run.advance()
+    name = str(run.task.session_id)
+    if not sandboxes.sessions():
+        pytest.skip("no bubblewrap here")
+    engine_holding.release_taken()
+    assert name in sandboxes.sessions()
+    assert run.task.session.held_by == ""
+    Task.objects.filter(pk=run.task.pk).update(lease_owner="other-host:worker")
+    engine_holding.release_taken()
+    assert name not in sandboxes.sessions()

@@ -15,6 +15,7 @@ from tests.waiting import takes_less_than, until
 from tools_app import held_resources
 from tools_app.browser.program import chromium_path
 from tools_app.models import AllowedAddress
+from tools_app.sandbox.choice import strongest
 
 pytestmark = pytest.mark.skipif(not chromium_path(), reason="no Chromium is installed")
 PAGES = {"/": "<title>Shop</title><h1>Apples</h1><button onclick=\"this.textContent='Bought'\">Buy</button>"}
@@ -105,3 +106,26 @@ def test_a_role_without_the_browser_never_sees_it(ask_http: Callable[..., Run], 
     request = http_provider.received[0].body
     assert "browser" not in {tool["function"]["name"] for tool in request["tools"]}
     assert "<browser>" not in request["messages"][0]["content"]
+
+
+def test_a_server_that_the_agent_writes_is_opened_in_its_browser(
+    ask_http: Callable[..., Run], http_provider: Any
+) -> None:
+    if (sandbox := strongest("bubblewrap")).probe():
+        pytest.skip(sandbox.probe())
+    serve = "echo '<title>Mine</title><h1>It works</h1>' > index.html; exec python3 -m http.server 8123"
+    wait = "until curl -sf http://sandbox:8123/; do sleep 0.05; done"
+    http_provider.replies = [
+        openai_call("shell", {"command": serve, "background": True}),
+        openai_call("shell", {"command": wait}, call_id="call_2"),
+        openai_call("browser", {"action": "visit", "url": "http://sandbox:8123/"}, call_id="call_3"),
+        openai_call("fetch_url", {"url": "http://sandbox:8123/"}, call_id="call_4"),
+        openai_result(),
+    ]
+    run = ask_http()
+    assert run.advance().state == "done"
+    _, by_shell, by_browser, by_fetch = run.results()[:4]
+    for status, content in (by_shell, by_browser, by_fetch):
+        assert status == "succeeded"
+        assert "It works" in content
+    services.delete_session(run.task.session)

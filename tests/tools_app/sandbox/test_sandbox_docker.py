@@ -28,7 +28,9 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(text: str, show: Callable[[str], None] = lambda text: None, **limits: Any) -> Outcome:
     environment = {"TOKEN": "se'sa\nme $HOME"}
-    command = Command(text=text, workspace=Path("/srv/w"), limits=Limits(**limits), environment=environment)
+    command = Command(
+        text=text, workspace=Path("/srv/w"), home=Path("/srv/h"), limits=Limits(**limits), environment=environment
+    )
     return asyncio.run(Docker().run(command, on_output=show, on_start=lambda started: None))
 
 
@@ -48,6 +50,7 @@ def test_the_container_gets_the_limits_and_no_network(log: Path) -> None:
     words = log.read_text().split()
     assert {"--network=none", "--read-only", "--cap-drop=ALL", "--pids-limit=7", "--memory=1000000000"} <= set(words)
     assert "--mount=type=bind,source=/srv/w,target=/workspace" in words
+    assert "--mount=type=bind,source=/srv/h,target=/home/agent" in words
     assert not [word for word in words if word.startswith("--user=0")]
 
 

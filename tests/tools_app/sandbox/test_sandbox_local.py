@@ -2,16 +2,19 @@
 
 import asyncio
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
 from tests.processes import living
 from tests.waiting import takes_less_than
+from tools_app.errors import PortUnreachable
 from tools_app.files import workspace_owner
 from tools_app.files.owner import UNPRIVILEGED
 from tools_app.sandbox import Command, Limits, Outcome
 from tools_app.sandbox.local import Local
+from tools_app.sandbox.ports import connect
 
 
 @pytest.fixture
@@ -50,6 +53,23 @@ def test_root_is_given_up(workspace: Path) -> None:
     output = run("id -u; id -G; touch made", workspace).output
     assert output.split() == [str(UNPRIVILEGED), str(UNPRIVILEGED)]
     assert (workspace / "made").stat().st_uid == UNPRIVILEGED
+
+
+async def test_a_port_of_the_session_is_reached_and_no_other_of_the_machine(workspace: Path) -> None:
+    program = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1]); s.accept()"
+    said: list[str] = []
+    command = Command(text=f'python3 -u -c "{program}"', workspace=workspace, session="ours")
+    running = asyncio.create_task(Local().run(command, on_output=said.append, on_start=lambda started: None))
+    async with asyncio.timeout(30):
+        while not said:  # noqa: ASYNC110  a list has no event
+            await asyncio.sleep(0.01)
+    with socket.create_server(("127.0.0.1", 0)) as of_the_server:
+        for session, port in (("other", int(said[0])), ("ours", of_the_server.getsockname()[1])):
+            with pytest.raises(PortUnreachable):
+                await connect(session, port)
+    _, writer = await connect("ours", int(said[0]))
+    assert (await running).exit_code == 0
+    writer.close()
 
 
 def test_processes_in_the_background_end_with_the_command(workspace: Path) -> None:

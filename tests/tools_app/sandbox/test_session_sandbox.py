@@ -14,7 +14,7 @@ from tools_app.errors import FetchFailed, PortUnreachable
 from tools_app.files import Workspace, workspace_owner
 from tools_app.network import NetworkPolicy
 from tools_app.network.fetch import fetch
-from tools_app.sandbox import Command, Limits, Outcome, session_sandboxes
+from tools_app.sandbox import Command, Limits, Outcome, ports, session_sandboxes
 from tools_app.sandbox.choice import strongest
 from tools_app.sandbox.ports import SandboxPorts, connect
 from tools_app.sandbox.session_sandboxes import sandboxes
@@ -63,7 +63,7 @@ async def test_what_a_command_leaves_at_home_and_in_tmp_is_there_for_the_next(to
 
 
 async def test_a_server_in_the_background_is_reached_by_its_session_alone(
-    tool_context: ToolContext, call: Call
+    tool_context: ToolContext, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = await call("shell", command=SERVER, background=True)
     while "Serving" not in begun.content:
@@ -75,6 +75,7 @@ async def test_a_server_in_the_background_is_reached_by_its_session_alone(
     assert fetched.body == b"served\n"
     _, writer = await connect("a session", 8123)
     writer.close()
+    await is_reached_from_another_process(tmp_path, monkeypatch)
     assert "no:" in (await run(tool_context, READ, "another")).output
     for session, port in (("another", 8123), ("a session", 8124), ("a session", 0), ("none", 8123)):
         with pytest.raises(PortUnreachable):
@@ -83,6 +84,27 @@ async def test_a_server_in_the_background_is_reached_by_its_session_alone(
     for policy in (others, NetworkPolicy()):
         with pytest.raises((PortUnreachable, FetchFailed)):
             await fetch("http://sandbox:8123/", policy, max_bytes=1000, timeout_s=10)
+
+
+async def is_reached_from_another_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a web process in a team does, and what its worker answers."""
+    monkeypatch.setattr(ports, "_folder", folder / "ports")
+    await ports.listen()
+    with monkeypatch.context() as other:
+        other.setattr(ports.sandboxes, "found", lambda session: None)
+        assert await ports._open_elsewhere("a session", 8123) is None  # its own answer is none
+    with monkeypatch.context() as other:
+        other.setattr(ports.os, "getpid", lambda: 1)
+        found = await ports._open_elsewhere("a session", 8123)
+        assert found
+        reader, writer = await asyncio.open_connection(sock=found)
+        writer.write(b"GET / HTTP/1.0\r\n\r\n")
+        assert (await reader.read()).endswith(b"served\n")
+        writer.close()
+        assert await ports._open_elsewhere("a session", 8124) is None
+        assert await ports._open_elsewhere("another", 8123) is None
+    for server in ports._servers:
+        server.close()
 
 
 ATTACKS = """
