@@ -93,7 +93,7 @@ def test_pruned_outputs_name_the_call_that_gives_them_again(read_all: Any, monke
     read_all(prune_outputs=True)
     kept = [view for cut in cuts() for view in cut["views"].values()]
     assert kept
-    assert all(view.startswith("[pruned, read again by file read main.go, 1") for view in kept)
+    assert all(view.startswith("[pruned, read again by file read main.go, at most 1") for view in kept)
 
 
 def test_views_change_nothing_that_was_sent_between_two_moves(read_all: Any, http_provider: Any) -> None:
