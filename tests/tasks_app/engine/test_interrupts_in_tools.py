@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tasks_app import services
+from tasks_app.events import event_loop
 from tasks_app.models import ToolCallLog
 from tasks_app.worker import mcp_refresh
 from tasks_app.workspaces import workspace_of
@@ -24,6 +25,7 @@ from tests.tools_app import mcp_servers
 from tests.waiting import check_bound, until
 from tools_app.browser.program import chromium_path
 from tools_app.models import AllowedAddress, McpServer, McpTool, SearchEngine
+from tools_app.sandbox.session_sandboxes import sandboxes
 
 AT_ONCE = 5.0  # seconds: a tenth of one in the normal case; the rest is for a machine that has much else to do
 BARE = str(Path(mcp_servers.__file__).with_name("bare.py"))
@@ -39,6 +41,14 @@ class Stage:
 
     def starts_a_process(self) -> bool:
         return bool(below(os.getpid()) - self.before)
+
+    def sleeps(self) -> bool:
+        """Whether the commands of the calls still run."""
+        return any(_name(pid) == "sleep" for pid in below(os.getpid()) - self.before)
+
+    def end_sandbox(self) -> None:
+        """That of the session, which outlives its commands."""
+        event_loop.submit(sandboxes.end(str(self.session.pk))).result(30)
 
     def stop_in(self, calls: list[Call], stalled: list[Any], is_under_way: Callable[[], Any]) -> tuple[float, Run]:
         """Stops the task in the last of `calls` and says how long that took. `stalled` answers what a tool asks."""
@@ -56,6 +66,13 @@ class Stage:
         return took, run
 
 
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 @pytest.fixture
 def stage(ask_http: Any, http_provider: Any, http_session: Any, transactional_db: None) -> Iterator[Stage]:
     with pages.serving({}) as site:
@@ -64,11 +81,11 @@ def stage(ask_http: Any, http_provider: Any, http_session: Any, transactional_db
 
 
 def shell(stage: Stage) -> tuple[Any, ...]:
-    return [("shell", {"command": "setsid sleep 1000 & sleep 1000"})], [], stage.starts_a_process
+    return [("shell", {"command": "setsid sleep 1000 & sleep 1000"})], [], stage.sleeps
 
 
 def background(stage: Stage) -> tuple[Any, ...]:
-    return [("shell", {"command": "sleep 1000", "background": True})], [], stage.starts_a_process
+    return [("shell", {"command": "sleep 1000", "background": True})], [], stage.sleeps
 
 
 def fetch_url(stage: Stage) -> tuple[Any, ...]:
@@ -142,6 +159,8 @@ def test_a_stop_ends_it_at_once_and_leaves_no_process(stage: Stage, tool: Any) -
     print(f"{took:.3f} s")
     assert run.results()[-1][0] == "interrupted"
     check_bound(took, AT_ONCE)
+    until(lambda: not stage.sleeps())
+    stage.end_sandbox()
     until(lambda: below(os.getpid()) <= stage.before)
 
 
@@ -150,6 +169,8 @@ def test_a_stop_while_a_job_is_read_leaves_the_job_to_its_session(stage: Stage) 
     print(f"{took:.3f} s")
     assert run.results()[-1][0] == "interrupted"
     check_bound(took, AT_ONCE)
-    assert stage.starts_a_process()
+    assert stage.sleeps()
     end_all(str(run.task.session_id))
+    until(lambda: not stage.sleeps())
+    stage.end_sandbox()
     until(lambda: below(os.getpid()) <= stage.before)
