@@ -1,5 +1,6 @@
 """fetch_url reads PDF and Office files, and pages that need JavaScript."""
 
+import re
 import zipfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -13,7 +14,7 @@ from tests.tools_app.test_fetch_url_tool import fetched, serving
 from tools_app.browser.program import chromium_path
 from tools_app.contract import ReaderService, ToolContext, ToolResult
 from tools_app.documents.reader import UnreadableDocument
-from tools_app.errors import FetchFailed
+from tools_app.errors import FetchFailed, ToolError
 from tools_app.network import NetworkPolicy
 from tools_app.web.reader import read_by_service
 
@@ -30,7 +31,7 @@ def tool_context(tool_context: ToolContext) -> ToolContext:
     ("data", "expected"),
     [
         (documents.pdf("Bees fly", "They rest"), ["--- page 1 of 2 ---\nBees fly", "--- page 2 of 2 ---\nThey rest"]),
-        (documents.word(), ["Title: Bees", "# On bees\n\nThey fly.\n\n| Kind | Weight |\n\nThey rest."]),
+        (documents.word(), ["“Bees”", "# On bees\n\nThey fly.\n\n| Kind | Weight |\n\nThey rest."]),
         (
             documents.excel(),
             ["--- sheet Weights ---\n|  | A | B |\n| 1 | Kind | Grams |\n| 2 | Honey bee", "--- sheet Empty ---"],
@@ -53,11 +54,15 @@ async def test_a_document_is_text_with_marks(call: Call, data: bytes, expected: 
 
 
 async def test_a_document_is_known_by_what_it_is_and_read_on_by_offset(call: Call) -> None:
-    data = documents.pdf(*(f"Words of page {number}" for number in range(30)))
-    first = await fetched(call, data, "text/html", max_chars=200)
-    assert "--- page 1 of 30 ---" in first.content
-    assert ", offset=200)]" in first.content
-    assert "Words of page 10" in (await fetched(call, data, "text/html", offset=200)).content
+    data = documents.pdf(*(f"Words of page {number}\nand more" for number in range(1, 31)))
+    first = (await fetched(call, data, "text/html", max_chars=300)).content
+    assert "(PDF, 30 pages)\n--- page 1 of 30 ---\nWords of page 1\nand more\n--- page 2 of 30 ---" in first
+    closing = first.partition("</web_page>\n")[2]
+    assert re.fullmatch(r'\[pages 1 to \d of 30\. Next page: fetch_url\(url="[^"]+", offset=\d\)]', closing)
+    last = (await fetched(call, data, "text/html", offset=30, skip=1)).content
+    assert last.partition("\n")[2] == "and more\n</web_page>"
+    with pytest.raises(ToolError, match="There is no page 31: .* has 30"):
+        await fetched(call, data, "text/html", offset=31)
 
 
 def bomb() -> bytes:
@@ -147,9 +152,3 @@ async def test_mail_and_notebooks_are_documents_of_the_web_too(call: Call) -> No
     )
     book = b'{"cells": [{"cell_type": "markdown", "source": "# Bees"}]}'
     assert "--- cell 1 of 1 ---\n# Bees" in (await fetched(call, book, "application/x-ipynb+json")).content
-
-
-async def test_what_is_not_read_of_a_long_document_is_said(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tools_app.web.reader._MAX_DOCUMENT", 100)
-    result = await fetched(call, documents.pdf(*["words"] * 20), "application/pdf")
-    assert "[Only this much is read of its 20 pages: download it to read the rest.]" in result.content

@@ -1,6 +1,7 @@
 """A page of a tool's result that shows a document: whole lines of its parts, and the call that reads on."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from tools_app.documents.reader import Document, mark, read_document
 from tools_app.errors import ToolError
@@ -10,9 +11,21 @@ NextCall = Callable[[int, int | None, int | None], str]
 _WORDS = 200  # bytes of what is said beside the call that reads on
 
 
+@dataclass(frozen=True, kw_only=True)
+class DocumentPage:
+    """`lines` are the document's words, with a mark before each part; `closing` says how to read on, empty at its end."""
+
+    title: str
+    lines: Sequence[str]
+    closing: str
+
+    def __str__(self) -> str:
+        return "\n".join([*self.lines, *filter(None, [self.closing])])
+
+
 async def document_page(
     data: bytes, name: str, *, offset: int, skip: int, limit: int | None, room: int, next_call: NextCall
-) -> str:
+) -> DocumentPage:
     """Parts from number `offset` on, without its first `skip` lines, at most `limit` of them, in `room` bytes.
 
     `next_call` writes the call for an offset, skip and limit. Raises UnreadableDocument, ToolError beyond the end.
@@ -26,28 +39,27 @@ async def document_page(
     lines = [f"({about})"] if offset == 1 and not skip else []
     for part in parts:
         lines += [mark(part), *part.lines] if part.line == 1 else part.lines
-    return "\n".join([*lines, *_closing(document, limit, next_call)])
+    return DocumentPage(title=document.title, lines=lines, closing=_closing(document, limit, next_call))
 
 
 def _counted(document: Document) -> str:
     return f"{document.count:,} {document.unit}{'' if document.count == 1 else 's'}"
 
 
-def _closing(document: Document, limit: int | None, next_call: NextCall) -> Iterator[str]:
-    """Which parts are shown of how many, and how to read on; nothing at the end of the document."""
+def _closing(document: Document, limit: int | None, next_call: NextCall) -> str:
+    """Which parts are shown of how many, and how to read on; empty at the end of the document."""
     parts = document.parts[:limit]
     first, last = parts[0].number, parts[-1]
     if last.whole and last.number == document.count:
-        return
+        return ""
     unit = document.unit
     shown = f"{unit}s {first:,} to {last.number:,}" if last.number > first else f"{unit} {first:,}"
     shown += f" of {document.count:,}"
     if not last.whole:
         left = limit and limit - (last.number - first)
         goes_on = next_call(last.number, last.line - 1 + len(last.lines), left)
-        yield f"[{shown}; {unit} {last.number} goes on. Next page: {goes_on}]"
-    elif limit and limit == len(parts):
-        yield f"[{shown}; the next one is offset={last.number + 1}]"
-    else:
-        left = limit and limit - len(parts)
-        yield f"[{shown}. Next page: {next_call(last.number + 1, None, left)}]"
+        return f"[{shown}; {unit} {last.number} goes on. Next page: {goes_on}]"
+    if limit and limit == len(parts):
+        return f"[{shown}; the next one is offset={last.number + 1}]"
+    left = limit and limit - len(parts)
+    return f"[{shown}. Next page: {next_call(last.number + 1, None, left)}]"

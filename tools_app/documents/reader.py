@@ -55,11 +55,6 @@ async def read_document(data: bytes, name: str, *, part: int = 1, line: int = 1,
     return Document(**answer | {"parts": [Part(**each) for each in answer["parts"]]})
 
 
-def as_text(document: Document) -> str:
-    """Its parts, with a mark before each."""
-    return "\n\n".join("\n".join([mark(part), *part.lines]) for part in document.parts)
-
-
 def mark(part: Part) -> str:
     """The line that begins it."""
     return f"--- {part.title} ---"

@@ -114,7 +114,7 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
         path = f"{RESULTS}/{PurePosixPath(arguments.path).stem}-{offset}.png"
         await asyncio.to_thread(context.workspace.write_bytes, path, drawing)
         return ToolResult(content=f"{path} shows page {offset} of {arguments.path}.", images=[path])
-    content = await document_page(
+    page = await document_page(
         data,
         arguments.path,
         offset=offset,
@@ -125,7 +125,7 @@ async def _read(arguments: FileArguments, context: ToolContext) -> ToolResult:
             arguments, limit, text_page.Place(line=offset, skip=skip or 0)
         ),
     )
-    return ToolResult(content=content, cut="none")
+    return ToolResult(content=str(page), cut="none")
 
 
 def _read_plain(arguments: FileArguments, context: ToolContext) -> ToolResult | None:

@@ -1,4 +1,4 @@
-"""Turns a fetched body into text: HTML into Markdown, documents into text, JSON indented, other text unchanged."""
+"""Turns a fetched body into text: HTML into Markdown, JSON indented, other text unchanged; documents as they are."""
 
 import asyncio
 import codecs
@@ -11,7 +11,6 @@ from tools_app.child_process.parent import NoAnswer, answer_of
 from tools_app.contract import ReaderService
 from tools_app.documents.document import visible
 from tools_app.documents.formats import has_signature
-from tools_app.documents.reader import as_text, read_document
 from tools_app.errors import FetchFailed
 from tools_app.network import Fetched, NetworkPolicy, parse_url
 from tools_app.network.fetch import fetch
@@ -40,7 +39,6 @@ _NOT = ("text/", "application/java-archive", "application/vnd.android")
 
 # Text formats that are documents, and the end of a name by which the reader knows them.
 _BY_TYPE = {"message/rfc822": ".eml", "application/x-ipynb+json": ".ipynb"}
-_MAX_DOCUMENT = 2_000_000  # bytes of its text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,10 +50,17 @@ class Page:
     by: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class WebDocument:
+    """`url` is where the last redirect led. `name` tells formats apart that have no signature."""
+
+    url: str
+    name: str
+    data: bytes
+
+
 async def read_page(fetched: Fetched) -> Page:
-    """Raises FetchFailed, with the reason, for anything that is neither text nor a document, or cannot be read."""
-    if is_document(fetched.body, fetched.content_type):
-        return await _document(fetched)
+    """Raises FetchFailed, with the reason, for anything that is no text, or cannot be read."""
     kind = _kind(fetched)
     if kind not in _HTML and not _TEXT.fullmatch(kind):
         size = f"{'more than ' if fetched.truncated else ''}{len(fetched.body):,} bytes"
@@ -70,8 +75,8 @@ async def read_page(fetched: Fetched) -> Page:
 
 
 def within(fetched: Fetched, most: int) -> Fetched:
-    """A page is read up to `most` bytes; a document only as a whole."""
-    if is_document(fetched.body, fetched.content_type) or len(fetched.body) <= most:
+    """A page is read up to `most` bytes."""
+    if len(fetched.body) <= most:
         return fetched
     return replace(fetched, body=fetched.body[:most], truncated=True)
 
@@ -145,23 +150,21 @@ async def extract_page(html: str, url: str) -> dict[str, str]:
         raise FetchFailed(f"The page at {url} is too large or too complex to be read.") from error
 
 
-def is_document(body: bytes, content_type: str) -> bool:
+def web_document(fetched: Fetched) -> WebDocument | None:
+    """None for what is no document. Raises FetchFailed for one that is not there as a whole."""
+    if not _is_document(fetched.body, fetched.content_type):
+        return None
+    if fetched.truncated:
+        raise FetchFailed(f"The document {fetched.url} is larger than {len(fetched.body) // 1024**2} MB.")
+    name = f"{fetched.url}{_BY_TYPE.get(fetched.content_type, '')}"
+    return WebDocument(url=fetched.url, name=name, data=fetched.body)
+
+
+def _is_document(body: bytes, content_type: str) -> bool:
     """Whether it may be one: an archive that holds no document is found out when it is read."""
     if content_type in _BY_TYPE:
         return True
     return has_signature(body) and not (body.startswith(b"PK") and content_type.startswith(_NOT))
-
-
-async def _document(fetched: Fetched) -> Page:
-    """With a mark before each page, slide or sheet. Raises FetchFailed and UnreadableDocument."""
-    if fetched.truncated:
-        raise FetchFailed(f"The document {fetched.url} is larger than {len(fetched.body) // 1024**2} MB.")
-    name = f"{fetched.url}{_BY_TYPE.get(fetched.content_type, '')}"
-    document = await read_document(fetched.body, name, room=_MAX_DOCUMENT)
-    last, text = document.parts[-1], as_text(document)
-    if last.number < document.count or not last.whole:
-        text += f"\n[Only this much is read of its {document.count} {document.unit}s: download it to read the rest.]"
-    return Page(title=document.title, text=text)
 
 
 async def read_by_service(service: ReaderService, url: str, policy: NetworkPolicy) -> Page:

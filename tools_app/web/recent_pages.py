@@ -1,13 +1,15 @@
-"""Long pages that were read a moment ago: who reads on gets the rest of the same text, without another request."""
+"""Long pages and documents that were read a moment ago: who reads on gets the rest of the same one, without another
+request.
+"""
 
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from tools_app.web.reader import Page
+from tools_app.web.reader import Page, WebDocument
 
 KEPT_S = 600.0
-MOST = 8_000_000  # characters of all pages together
+MOST = 40_000_000  # characters of pages and bytes of documents, all together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,24 +19,33 @@ class ReadPage:
     page: Page
     url: str
     truncated: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept:
+    read: ReadPage | WebDocument
     read_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def size(self) -> int:
+        return len(self.read.page.text if isinstance(self.read, ReadPage) else self.read.data)
 
 
 class RecentPages:
     """By session and address, the newest last. All of it runs on one event loop."""
 
     def __init__(self) -> None:
-        self._pages: OrderedDict[tuple[str, str], ReadPage] = OrderedDict()
+        self._pages: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
-    def keep(self, session: str, address: str, page: ReadPage) -> None:
+    def keep(self, session: str, address: str, read: ReadPage | WebDocument) -> None:
         self._pages.pop((session, address), None)
-        self._pages[session, address] = page
-        while sum(len(kept.page.text) for kept in self._pages.values()) > MOST or self._is_old():
+        self._pages[session, address] = _Kept(read=read)
+        while sum(kept.size for kept in self._pages.values()) > MOST or self._is_old():
             self._pages.popitem(last=False)
 
-    def page(self, session: str, address: str) -> ReadPage | None:
+    def found(self, session: str, address: str) -> ReadPage | WebDocument | None:
         kept = self._pages.get((session, address))
-        return kept if kept and time.monotonic() - kept.read_at < KEPT_S else None
+        return kept.read if kept and time.monotonic() - kept.read_at < KEPT_S else None
 
     def _is_old(self) -> bool:
         return time.monotonic() - next(iter(self._pages.values())).read_at >= KEPT_S if self._pages else False
