@@ -13,7 +13,7 @@ _WORDS = 200  # bytes of what is said beside the call that reads on
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentPage:
-    """`lines` are the document's words, with a mark before each part; `closing` says how to read on, empty at its end."""
+    """`lines` are the document's words, with a mark before each part; `closing` how to read on, empty at its end."""
 
     title: str
     lines: Sequence[str]
