@@ -79,7 +79,7 @@ def test_words_beside_a_call_stream_and_then_stand_above_its_card(chat: Chat, sp
 
 
 def test_a_command_shows_its_output_while_it_runs(chat: Chat):
-    command = f"echo first line; {WAIT}; echo last line"
+    command = f"printf '\\033[1mfirst\\033[0m line\\n'; {WAIT}; echo last line"
     chat.start(script(call("shell", {"command": command}), result()))
     output = chat.page.locator("pre[data-live=tool_output]")
     expect(output).to_have_text("first line\n")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools_app.shell.terminal import shown_by_terminal
+from tools_app.shell.terminal import RunningOutput, shown_by_terminal
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,33 @@ def test_a_line_is_what_a_terminal_shows(output: str, shown: str) -> None:
 def test_a_long_line_that_is_drawn_again_and_again_costs_no_more_than_its_length() -> None:
     assert shown_by_terminal("x\b" * 200_000 + "y") == "y"
     assert shown_by_terminal("\r".join(f"{n:6}" for n in range(100_000))) == " 99999"
+
+
+@pytest.mark.parametrize(
+    ("chunks", "shown"),
+    [
+        (["first li", "ne\nsec", "ond"], "first line\nsecond"),
+        (["Continue? [y/n] ", "y\n"], "Continue? [y/n] y\n"),
+        (["\x1b[1;3", "1mred\x1b", "[0m and\x1b]0;ti", "tle\x07 more"], "red and more"),
+        (["Windows\r", "\nlines\r\n"], "Windows\nlines\n"),
+        (["10 %", "\r50 %", "\r100 %", "\ndone"], "10 %\n50 %\n100 %\ndone"),
+        (["10 %\r20 %\r30 %", "\r40 %\n"], "30 %\n40 %\n"),
+        (["Downloading", "\r\x1b[K", "OK\n"], "Downloading\nOK\n"),
+        (["x" * 5_000, "\x1b[", "1mmore\n", "end"], "x" * 5_000 + "more\nend"),
+        (["\r" + "." * 1_500, "\r" + "." * 1_500 + "!", "\r" + "." * 1_500 + "!?"], "." * 1_500 + "!?"),
+    ],
+)
+def test_running_output_has_no_codes_and_is_only_added_to(chunks: list[str], shown: str) -> None:
+    running = RunningOutput(every_s=0)
+    assert "".join(map(running.feed, chunks)) == shown
+
+
+def test_a_progress_bar_is_said_again_twice_a_second_and_as_it_ends() -> None:
+    now = 0.0
+    running = RunningOutput(clock=lambda: now)
+    said = ""
+    for percent in range(101):
+        said += running.feed(f"\r{percent:3} %")
+        now += 0.01
+    assert said.split("\n") == ["  0 %", "  1 %", " 51 %"]
+    assert running.feed("\n") == "\n100 %\n"

@@ -3,7 +3,10 @@
 The codes are those of ECMA-48: CSI (colours, the cursor), and strings such as OSC (window titles, links).
 """
 
+import math
 import re
+import time
+from collections.abc import Callable
 
 _STRING = r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC, DCS, SOS, PM, APC up to BEL or ST
 _CSI = r"\x1b\[[0-?]*[ -/]*[@-~]?"
@@ -12,6 +15,8 @@ _PARTS = re.compile(
     rf"|{_STRING}|{_CSI}|\x1b[ -/]*[0-~]?|[\x00-\x08\x0b-\x1f\x7f]"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)$")
+_LONGEST = 2_000  # characters of a line that goes on; what is longer is not drawn again
 
 
 def shown_by_terminal(output: str) -> str:
@@ -40,3 +45,46 @@ def _erase(cells: list[str], at: int, how: str) -> None:
         cells[:at] = " " * min(at, len(cells))
     if how != "1":
         del cells[at:]
+
+
+class RunningOutput:
+    """The same for output that still comes. What was said stays: a line that is drawn again (a progress bar) is said
+    again, on a line of its own, at most every `every_s` seconds and as it is at its end.
+    """
+
+    def __init__(self, every_s: float = 0.5, clock: Callable[[], float] = time.monotonic) -> None:
+        self._every_s, self._clock = every_s, clock
+        self._line = self._said = ""  # of the line that goes on: its output, and what was last said of it
+        self._drawn_at = -math.inf
+
+    def feed(self, output: str) -> str:
+        """What is to be said beside all that was said before."""
+        *ended, self._line = (self._line + output).replace("\r\n", "\n").split("\n")
+        said = ""
+        for line in ended:
+            said += self._more(line, has_ended=True) + "\n"
+            self._said = ""
+        unfinished = _UNFINISHED.search(self._line)
+        if unfinished is None:
+            said += self._more(self._line)
+        if len(self._line) > _LONGEST:
+            self._forget(unfinished[0] if unfinished else "")
+        return said
+
+    def _more(self, line: str, *, has_ended: bool = False) -> str:
+        drawn, before = shown_by_terminal(line), self._said
+        if before.startswith(drawn):  # erased, or about to be drawn again
+            return ""
+        if drawn.startswith(before):
+            self._said = drawn
+            return drawn[len(before) :]
+        if not has_ended and self._clock() - self._drawn_at < self._every_s:
+            return ""
+        self._said, self._drawn_at = drawn, self._clock()
+        return f"\n{drawn}"
+
+    def _forget(self, unfinished: str) -> None:
+        """What was before the newest drawing, and of a long line all but an escape code whose end is to come."""
+        self._line = self._line[self._line.rfind("\r") :] if "\r" in self._line else ""
+        if not 0 < len(self._line) <= _LONGEST:
+            self._line, self._said = unfinished[:_LONGEST], ""

@@ -14,7 +14,7 @@ from tools_app.sandbox import Command, Limits, Outcome, Outlet, outlet
 from tools_app.shell.background_jobs import Start, jobs
 from tools_app.shell.danger import judgement
 from tools_app.shell.secrets import as_variables
-from tools_app.shell.terminal import shown_by_terminal
+from tools_app.shell.terminal import RunningOutput, shown_by_terminal
 
 DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 600
@@ -90,7 +90,10 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
 
 async def _run(command: Command, context: ToolContext) -> ToolResult:
     began = time.monotonic()
-    outcome = await context.sandbox.run(command, on_output=context.report, on_start=context.started)
+    running = RunningOutput()
+    outcome = await context.sandbox.run(
+        command, on_output=lambda text: context.report(running.feed(text)), on_start=context.started
+    )
     seconds = time.monotonic() - began
     ended, output = _ending(outcome, command.limits, seconds), shown_by_terminal(outcome.output).rstrip("\n")
     return ToolResult(
