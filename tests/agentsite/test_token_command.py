@@ -23,10 +23,10 @@ def test_an_unknown_user_gets_none(db: None) -> None:
         call_command("token", "nobody")
 
 
-def test_a_switched_off_account_gets_none(alice: Any) -> None:
+def test_a_disabled_account_gets_none(alice: Any) -> None:
     alice.is_active = False
     alice.save()
-    with pytest.raises(CommandError, match="switched off"):
+    with pytest.raises(CommandError, match="disabled"):
         call_command("token", "alice")
 
 

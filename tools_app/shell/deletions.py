@@ -23,7 +23,7 @@ _GOES_ELSEWHERE = {"cd", "pushd", "popd", "ln", "mount", "chroot", "mv", "rsync"
 _ELSEWHERE = ("-C", "-D", "-R", "--ch")  # options of wrappers that do the same
 _FOLLOWS_OR_RUNS = {"-L", "-H", "-follow", "-exec", "-execdir", "-ok", "-okdir", "-files0-from"}  # find's
 _GLOB = re.compile(r"[*?\[]")
-_UNKNOWN = re.compile(r"[$`{]|^~|" + re.escape(SUBSTITUTION))
+_UNKNOWN = re.compile(r"[$`{]|^~|\[secret:|" + re.escape(SUBSTITUTION))
 _LONGEST = 150  # characters of a command in a reason
 _NAMED = 3  # paths in it
 
@@ -68,8 +68,8 @@ class Deletions:
     def _place(self, operand: str) -> str | None:
         """The file or folder that a word names; of a pattern, the folder that it looks in."""
         pattern = _GLOB.search(operand)
-        if _UNKNOWN.search(operand) or (pattern and ".." in operand):
-            return None
+        if _UNKNOWN.search(operand) or (pattern and (".." in operand or "/" in operand[pattern.start() :])):
+            return None  # what a pattern finds may be a link, and the rest of the path is in another folder then
         path = operand[: pattern.start()].rpartition("/")[0] if pattern else operand
         if pattern and not path:
             path = "/" if operand.startswith("/") else "."
