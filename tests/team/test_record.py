@@ -12,7 +12,7 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.team
 
-SMALL = "models: [{name: small, context_window: 24000, providers: [{provider: scripted, model: script}]}]"
+SMALL = "models: [{name: small, context_window: 16000, providers: [{provider: scripted, model: script}]}]"
 ODD = "a\0b, ö, \U0001f600, \\u0000 and \t so on"
 LONG = [call("shell", command=rf"printf 'ö\0\\u0000 '; seq {n} 2000") for n in range(10)]
 
