@@ -21,6 +21,7 @@ urlpatterns = [
     path("s/<uuid:session_id>/preview/<path:path>", files.preview, name="preview"),
     path("s/<uuid:session_id>/ports/<int:port>/", preview.show, name="port"),
     path("s/<uuid:session_id>/ports/<int:port>/<path:path>", preview.show, name="port"),
+    path("s/<uuid:session_id>/port-renewal/<int:port>/", preview.renew, name="port_renew"),
     re_path(r"^preview/(?P<token>[\w:-]+)/(?P<path>.*)$", preview.proxy, name="port_proxy"),
     path("s/<uuid:session_id>/versions/", files.show_versions, name="versions"),
     path("s/<uuid:session_id>/versions/<int:version_id>/", files.download_version, name="version"),

@@ -4,6 +4,7 @@ The page in the frame is an agent's work. Its address holds a short-lived token 
 of its own, and it may ask for nothing but what is below that address. The frame keeps it from leading elsewhere.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.core import signing
+from django.core.cache import cache
 from django.core.exceptions import PermissionDenied
 from django.http import (
     Http404,
@@ -25,15 +27,17 @@ from django.http import (
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
-from tasks_app.access import Request, may_write, signed_in, visible_session
+from tasks_app.access import Request, may_write, posted, signed_in, visible_session
 from tasks_app.models import Session
 from tasks_app.pages.preview_exchange import Answer, Question
 from tools_app.errors import ToolError
 from tools_app.sandbox.ports import connect
 
-SECONDS = 15 * 60  # that a token is valid
+SECONDS = 15 * 60  # that a token is valid, from when it was made or last renewed
+LONGEST_S = 24 * 3600  # in all
+RENEWED_EACH_S = 5 * 60
 MOST_AT_ONCE = 24  # requests of one session
 _SALT = "a preview of a port"
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -55,10 +59,25 @@ class Link:
         return signing.dumps([self.user, self.session, self.port], salt=_SALT)
 
     @classmethod
-    def of(cls, token: str) -> "Link":
+    def of(cls, token: str, max_age: int = SECONDS) -> "Link":
         """Raises SignatureExpired, and BadSignature for what this server has not signed."""
-        user, session, port = signing.loads(token, salt=_SALT, max_age=SECONDS)
+        user, session, port = signing.loads(token, salt=_SALT, max_age=max_age)
         return cls(user=user, session=session, port=port)
+
+    @classmethod
+    async def renewed_or_new(cls, token: str) -> "Link":
+        """Raises what `of` raises."""
+        try:
+            return cls.of(token)
+        except signing.SignatureExpired:
+            if not await cache.aget(_renewed(token)):
+                raise
+            return cls.of(token, LONGEST_S)
+
+
+def _renewed(token: str) -> str:
+    """The name of what the cache keeps while a renewal holds; it is no token."""
+    return f"preview:{hashlib.sha256(token.encode()).hexdigest()}"
 
 
 @signed_in
@@ -70,15 +89,34 @@ def show(request: Request, session_id: UUID, port: int, path: str = "") -> HttpR
         raise Http404()
     link = Link(user=request.user.pk, session=str(session.pk), port=port)
     query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
-    source = reverse("port_proxy", args=[link.token, ""]) + quote(path, safe=_SAFE_IN_PATHS) + query
-    return render(request, "port.html", {"session": session, "port": port, "path": path, "source": source})
+    token = link.token
+    source = reverse("port_proxy", args=[token, ""]) + quote(path, safe=_SAFE_IN_PATHS) + query
+    frame = {"source": source, "token": token, "renewed_each_s": RENEWED_EACH_S}
+    return render(request, "port.html", {"session": session, "port": port, "path": path, **frame})
+
+
+@signed_in
+@require_POST
+def renew(request: Request, session_id: UUID, port: int) -> HttpResponse:
+    """Keeps the frame's token valid while its page is open, for who may see the session. The frame stays as it is."""
+    session, token = visible_session(request.user, session_id), posted(request, "token")
+    try:
+        link = Link.of(token, LONGEST_S)
+    except signing.SignatureExpired:
+        return HttpResponse(status=204)  # the frame says it
+    except (signing.BadSignature, ValueError) as error:
+        raise Http404() from error
+    if link != Link(user=request.user.pk, session=str(session.pk), port=port):
+        raise Http404()
+    cache.set(_renewed(token), True, SECONDS)
+    return HttpResponse(status=204)
 
 
 @csrf_exempt  # nothing here is done in the person's name: the token is all that counts, and no cookie is read
 async def proxy(request: HttpRequest, token: str, path: str) -> HttpResponseBase:
     """Passes one request on. Access to the session is asked anew for each."""
     try:
-        link = Link.of(token)
+        link = await Link.renewed_or_new(token)
     except signing.SignatureExpired:
         return _said(request, 410, "This preview has expired. Reload it.")
     except (signing.BadSignature, ValueError) as error:

@@ -159,8 +159,13 @@ class Item:
 
     @property
     def ports(self) -> list[int]:
-        """Those that a command in the background names, in its own words or in what it has said so far."""
-        if self.result is None or "job" not in self.result.metadata:
+        """Those that listened when a command was started in the background, or read; where none did yet, those that it
+        names, in its own words or in what it has said so far.
+        """
+        about = self.result.metadata if self.result else {}
+        if found := about.get("ports"):
+            return [int(port) for port in found[:MOST_PORTS]]
+        if self.result is None or "job" not in about:
             return []
         words = f"{self.arguments.get('command', '')}\n{self.result.content}"
         return list(dict.fromkeys(port for port in map(int, _PORT.findall(words)) if 0 < port < 65536))[:MOST_PORTS]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from tasks_app.pages import preview
 from tests.e2e.conftest import Chat, call, result, script
 from tests.server import Server
 
@@ -50,21 +51,25 @@ def test_a_server_in_the_sandbox_is_seen_and_holds_no_right(open_page: Callable[
     expect(page.get_by_role("link", name=f"Open preview of port {PORT}")).to_be_visible()
     with page.expect_popup() as opened:
         page.get_by_role("link", name="the page").click()
-    preview = opened.value
-    expect(preview).to_have_url(re.compile(rf"/s/[0-9a-f-]+/ports/{PORT}/$"))
-    frame = preview.frame_locator("iframe.port")
+    shown = opened.value
+    expect(shown).to_have_url(re.compile(rf"/s/[0-9a-f-]+/ports/{PORT}/$"))
+    frame = shown.frame_locator("iframe.port")
     expect(frame.locator("#own")).to_have_text("from the sandbox")
     expect(frame.locator("#got")).to_contain_text("end: reached")
     expect(frame.locator("#got")).not_to_contain_text("GOT")
     assert frame.locator("#got li").count() == 13
-    assert preview.url.endswith(f"/ports/{PORT}/")
+    assert shown.url.endswith(f"/ports/{PORT}/")
 
 
 def test_a_page_in_a_preview_is_not_shown_outside_of_its_frame(open_page: Callable[..., Page], server: Server) -> None:
     page = open_page(server, may_complain=True)
     chat = Chat(page, server).start(script(result()))
     place = f"/s/{chat.session_id}/ports/{PORT}/"
+    page.clock.install()
     page.goto(place)
+    with page.expect_response(re.compile("/port-renewal/")) as renewed:
+        page.clock.run_for(preview.RENEWED_EACH_S * 1000 + 1000)
+    assert renewed.value.status == 204
     source = page.locator("iframe.port").get_attribute("src")
     expect(page.frame_locator("iframe.port").locator("body")).to_contain_text("sandbox")  # why there is nothing
     page.goto(str(source))

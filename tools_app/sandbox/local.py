@@ -17,6 +17,7 @@ from tools_app.sandbox.shell_command import check, environment, limited_shell
 from tools_app.sandbox.supervision import supervise
 
 _commands: dict[int, str] = {}  # the pids of those that run, and their sessions
+_MOST_OF_TABLE = 1_000_000  # characters of a table of sockets; programs can fill it
 
 
 class Local:
@@ -73,18 +74,26 @@ def _as_it_is_here(command: Command) -> Command:
 
 def listens(session: str, port: int) -> bool:
     """Whether a command of the session listens on `port` of this machine; no other port is its own."""
-    names = {f"socket:[{inode}]" for inode in _listeners(port)}
+    return port in listening(session)
+
+
+def listening(session: str) -> set[int]:
+    """Ports of this machine that commands of the session listen on."""
     pids = [each for pid, owner in list(_commands.items()) if owner == session for each in descendants(pid)]
-    return bool(names) and any(names & _descriptors(pid) for pid in pids)
+    own = {name for pid in pids for name in _descriptors(pid)}
+    return {port for port, inode in listeners(Path("/proc/net")) if f"socket:[{inode}]" in own} if own else set()
 
 
-def _listeners(port: int) -> Iterator[str]:
-    """Inodes of the sockets that listen there (proc(5), /proc/net/tcp; state 0A)."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in Path(table).read_text().splitlines()[1:]:
+def listeners(net: Path) -> Iterator[tuple[int, str]]:
+    """Port and inode of each TCP socket that listens, of the network whose tables are in `net` (proc(5); state 0A)."""
+    for name in ("tcp", "tcp6"):
+        text = ""
+        with suppress(OSError), (net / name).open() as table:  # a kernel without IPv6; a process that has just ended
+            text = table.read(_MOST_OF_TABLE)
+        for line in text.splitlines()[1:]:
             words = line.split()
-            if words[3] == "0A" and words[1].endswith(f":{port:04X}"):
-                yield words[9]
+            if len(words) > 9 and words[3] == "0A":
+                yield int(words[1].rpartition(":")[2], 16), words[9]
 
 
 def _descriptors(pid: int) -> set[str]:

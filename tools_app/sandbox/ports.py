@@ -11,7 +11,7 @@ from pathlib import Path
 from tools_app.errors import PortUnreachable, ToolError
 from tools_app.network.connections import Streams
 from tools_app.network.proxy.relay import either, pump
-from tools_app.sandbox import local
+from tools_app.sandbox import local, outlet
 from tools_app.sandbox.session_sandboxes import sandboxes
 
 _ANSWER_S = 5.0
@@ -38,6 +38,18 @@ async def open_socket(session: str, port: int) -> socket.socket:
     if (here := await _open_here(session, port)) or (here := await _open_elsewhere(session, port)):
         return here
     raise PortUnreachable("Nothing runs in this session's sandbox. Start a server with the shell, in the background.")
+
+
+async def listening(session: str) -> list[int]:
+    """The ports on which programs of the session's sandbox listen, if this process has one: where its commands run."""
+    return sorted(await asyncio.to_thread(_listening, session))
+
+
+def _listening(session: str) -> set[int]:
+    if (sandbox := sandboxes.found(session)) is None:
+        return local.listening(session)
+    tables = [Path(f"/proc/{pid}/net") for pid in list(sandbox.commands)[:1]]  # all of them are in one network
+    return {port for table in tables for port, _ in local.listeners(table)} - {outlet.PORT}
 
 
 @dataclass(frozen=True, kw_only=True)

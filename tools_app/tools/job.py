@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, tool
 from tools_app.files import Workspace
+from tools_app.sandbox import ports
 from tools_app.shell.background_jobs import jobs
 from tools_app.shell.secrets import with_values
 
@@ -54,4 +55,6 @@ async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
     text = await running.new_output(0 if arguments.action == "kill" else arguments.wait_s)
     if running.has_ended:
         jobs.forget(context.session, arguments.number)
-    return ToolResult(content="\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}]"])), cut="middle")
+    content = "\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}]"]))
+    served = [] if running.has_ended else await ports.listening(context.session)
+    return ToolResult(content=content, cut="middle", metadata={"ports": served})

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.files import in_units
-from tools_app.sandbox import Command, Limits, Outcome, Outlet, outlet
+from tools_app.sandbox import Command, Limits, Outcome, Outlet, outlet, ports
 from tools_app.shell.background_jobs import Start, jobs
 from tools_app.shell.danger import judgement
 from tools_app.shell.secrets import as_variables
@@ -77,15 +77,18 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
 async def _start(command: Command, context: ToolContext) -> ToolResult:
     """Leaves it running; what it says at once, above all why it does not start, is in the result."""
     start = Start(sandbox=context.sandbox, command=command, outlet=_outlet(context), started=context.started)
+    others = await ports.listening(context.session) if jobs.jobs_of(context.session) else []
     job = jobs.start(context.session, start)
     try:
         text = await job.new_output(FIRST_WORDS_S)
+        served = await ports.listening(context.session)
     except asyncio.CancelledError:  # the model would never learn its number
         await job.end()
         jobs.forget(context.session, job.number)
         raise
     said = [text.rstrip("\n"), f"[{job.ending}; read it, write to it or kill it with the tool job]"]
-    return ToolResult(content="\n".join(filter(None, said)), cut="middle", metadata={"job": job.number})
+    about = {"job": job.number, "ports": [port for port in served if port not in others]}
+    return ToolResult(content="\n".join(filter(None, said)), cut="middle", metadata=about)
 
 
 async def _run(command: Command, context: ToolContext) -> ToolResult:

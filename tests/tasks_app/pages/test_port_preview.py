@@ -97,6 +97,33 @@ class TestWhoSeesIt:
                 assert (await async_client.get(place)).status_code == 410
             assert (await async_client.get("/preview/abc:def:ghi/")).status_code == 404
 
+    async def test_a_token_is_renewed_by_the_page_around_its_frame_alone(
+        self, async_client: Any, session: Any, alice: Any, bob: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        renewal = reverse("port_renew", args=[session.pk, 5000])
+        async with serving(monkeypatch):
+            with time_machine.travel("2026-01-01T12:00Z", tick=False):
+                place = address(session, alice)
+            token = {"token": place.split("/")[2]}
+            with time_machine.travel("2026-01-01T12:16Z", tick=False):
+                assert (await async_client.post(renewal, token)).status_code == 302  # to sign in
+                await async_client.aforce_login(bob)
+                assert (await async_client.post(renewal, token)).status_code == 404
+                assert (await async_client.get(place)).status_code == 410
+                await async_client.aforce_login(alice)
+                other = reverse("port_renew", args=[session.pk, 5001])
+                assert (await async_client.post(other, token)).status_code == 404
+                assert (await async_client.post(renewal, {"token": "abc:def:ghi"})).status_code == 404
+                assert (await async_client.post(renewal, token)).status_code == 204
+            with time_machine.travel("2026-01-01T12:30Z", tick=False):
+                assert b"<title>x</title>" in await body_of(await async_client.get(place))
+            with time_machine.travel("2026-01-01T12:32Z", tick=False):
+                assert (await async_client.get(place)).status_code == 410
+            with time_machine.travel("2026-01-02T12:01Z", tick=False):
+                await async_client.aforce_login(alice)
+                assert (await async_client.post(renewal, token)).status_code == 204
+                assert (await async_client.get(place)).status_code == 410
+
     async def test_it_is_seen_in_its_frame_only(self, async_client: Any, session: Any, alice: Any) -> None:
         for path, args in (("a/b", ["a/b"]), ("", [])):
             found = await async_client.get(address(session, alice, path), headers={"Sec-Fetch-Dest": "document"})

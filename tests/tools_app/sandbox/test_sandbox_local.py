@@ -14,7 +14,7 @@ from tools_app.files import workspace_owner
 from tools_app.files.owner import UNPRIVILEGED
 from tools_app.sandbox import Command, Limits, Outcome
 from tools_app.sandbox.local import Local
-from tools_app.sandbox.ports import connect
+from tools_app.sandbox.ports import connect, listening
 
 
 @pytest.fixture
@@ -67,6 +67,7 @@ async def test_a_port_of_the_session_is_reached_and_no_other_of_the_machine(work
         for session, port in (("other", int(said[0])), ("ours", of_the_server.getsockname()[1])):
             with pytest.raises(PortUnreachable):
                 await connect(session, port)
+    assert (await listening("ours"), await listening("other")) == ([int(said[0])], [])
     _, writer = await connect("ours", int(said[0]))
     assert (await running).exit_code == 0
     writer.close()

@@ -68,6 +68,8 @@ async def test_a_server_in_the_background_is_reached_by_its_session_alone(
     begun = await call("shell", command=SERVER, background=True)
     while "Serving" not in begun.content:
         begun = await call("job", action="read", number=1, wait_s=20)
+    assert begun.metadata["ports"] == await ports.listening("a session") == [8123]
+    assert await ports.listening("another") == []
     assert (await run(tool_context, READ)).output == "served\n\n"
     fetched = await fetch(
         "http://sandbox:8123/", replace(tool_context.network, only=None), max_bytes=1000, timeout_s=10
