@@ -85,7 +85,7 @@ def _renewed(token: str) -> str:
 def show(request: Request, session_id: UUID, port: int, path: str = "") -> HttpResponse:
     """The frame, around a new token."""
     session = visible_session(request.user, session_id)
-    if not 0 < port < 65536:
+    if not 0 < port < 65536 or _climbs(path):
         raise Http404()
     link = Link(user=request.user.pk, session=str(session.pk), port=port)
     query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
@@ -121,6 +121,8 @@ async def proxy(request: HttpRequest, token: str, path: str) -> HttpResponseBase
         return _said(request, 410, "This preview has expired. Reload it.")
     except (signing.BadSignature, ValueError) as error:
         raise Http404() from error
+    if _climbs(path):
+        raise Http404()
     if request.headers.get("Sec-Fetch-Dest") == "document":  # only the frame keeps a page from leading elsewhere
         return HttpResponseRedirect(reverse("port", args=[link.session, link.port, *filter(None, [path])]))
     if request.method not in _METHODS:
@@ -129,6 +131,11 @@ async def proxy(request: HttpRequest, token: str, path: str) -> HttpResponseBase
     if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
         return _guarded(request, token, HttpResponse(status=204))
     return await _passed_on(request, link, token, path)
+
+
+def _climbs(path: str) -> bool:
+    """Whether a browser would take it for a place above the preview: `..%2f` comes through it, and is decoded here."""
+    return not {".", ".."}.isdisjoint(path.split("/"))
 
 
 def _authorize(link: Link, method: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import urljoin
 
 import h11
 
@@ -15,6 +16,7 @@ LONGEST_S = 600.0
 MOST_HEAD = 64 * 1024  # bytes
 MOST_BODY = 100 * 1000**2
 MOST_REWRITTEN = 4 * 1000**2  # a longer page goes through as it is
+LEAST_PART = 1000  # bytes that each part of a body counts for: parts of one byte would keep this server busy
 _CHUNK = 64 * 1024
 
 # Lists of what goes through, not of what does not: no cookie, credential or field of a proxy before this server.
@@ -26,10 +28,12 @@ _RETURNED = re.compile(
     r"content-(type|length|language|disposition|range|encoding)|accept-ranges|etag|last-modified|hx-[a-z-]+"
 )
 _VALUE = re.compile(r"[\x20-\x7e\t]*")
+_ROOT = "http://sandbox"
+_PLACE = re.compile(r"[\x21-\x5b\x5d-\x7e]*")  # browsers leave tabs out, and read \ as /
 _ABSOLUTE = re.compile(rb"""(\s(?:href|src|action|formaction|poster|data)\s*=\s*["']?)/(?![/>])""", re.IGNORECASE)
 _IN_STYLE = re.compile(rb"""(url\(\s*["']?|@import\s+["'])/(?!/)""", re.IGNORECASE)
 _BEGINNINGS = [
-    re.compile(it, re.IGNORECASE) for it in (rb"<head(\s[^>]*)?>", rb"<html(\s[^>]*)?>", rb"<!doctype[^>]*>")
+    re.compile(it, re.IGNORECASE) for it in (rb"<head(\s[^<>]*)?>", rb"<html(\s[^<>]*)?>", rb"<!doctype[^<>]*>")
 ]
 # Addresses that begin with / are the preview's for what the page's own scripts ask for, too.
 _SCRIPT = """<script>(()=>{const p=%s,f=u=>typeof u==="string"&&/^\\/(?!\\/)/.test(u)&&!u.startsWith(p+"/")?p+u:u,
@@ -51,7 +55,8 @@ class Question:
 
     def event(self) -> h11.Request:
         """Without anything of the browser that names the person or this site."""
-        kept = {name: value for name, value in self.headers.items() if _SENT.fullmatch(name.lower())}
+        fitting = ((name, value) for name, value in self.headers.items() if _VALUE.fullmatch(value))
+        kept = {name: value for name, value in fitting if _SENT.fullmatch(name.lower())}
         fields = {"Host": f"localhost:{self.port}", **kept, "Accept-Encoding": "identity", "Connection": "close"}
         if self.body or self.method not in ("GET", "HEAD"):
             fields["Content-Length"] = str(len(self.body))
@@ -89,15 +94,15 @@ class Answer:
                 async for part in self._body():
                     yield part
                 return
-            page, is_whole = b"", True
+            page, is_whole = bytearray(), True
             async for part in self._body():
                 page += part
                 if is_whole and len(page) <= MOST_REWRITTEN:
                     continue
                 is_whole = False
-                yield page
-                page = b""
-            yield rewrite(page) if is_whole else page
+                yield bytes(page)
+                page.clear()
+            yield rewrite(bytes(page)) if is_whole else bytes(page)
         except (h11.ProtocolError, OSError, TimeoutError):
             return  # the browser shows what came so far
         finally:
@@ -138,9 +143,11 @@ class Answer:
         """Below the prefix, where it leads to the same server. Raises ProtocolError for any other place."""
         own = re.match(rf"https?://(localhost|127\.0\.0\.1|0\.0\.0\.0|sandbox):{self._question.port}(?=/|$)", value)
         place = (value[own.end() :] or "/") if own else value
-        if not _VALUE.fullmatch(place) or re.match(r"[a-z][a-z0-9+.-]*:|[/\\]{2}|\\", place, re.IGNORECASE):
+        if not _PLACE.fullmatch(place) or re.match(r"[a-z][a-z0-9+.-]*:|//", place, re.IGNORECASE):
             raise h11.RemoteProtocolError("it leads elsewhere")
-        return self._question.prefix + place if place.startswith("/") else place
+        dotted = re.sub("%2e", ".", place, flags=re.IGNORECASE)  # which browsers read as dots, too
+        joined = urljoin(_ROOT + self._question.target, dotted)
+        return self._question.prefix + (joined.removeprefix(_ROOT) or "/")
 
     async def _body(self) -> AsyncIterator[bytes]:
         left = MOST_BODY
@@ -149,7 +156,7 @@ class Answer:
                 event = await self._next()
             if not isinstance(event, h11.Data):
                 return
-            if (left := left - len(event.data)) < 0:
+            if (left := left - max(len(event.data), LEAST_PART)) < 0:
                 return
             yield bytes(event.data)
 

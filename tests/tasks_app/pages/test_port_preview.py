@@ -1,6 +1,7 @@
 """What a server in the sandbox serves, through a preview: who may see it, and what goes through, in either direction."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,7 +10,8 @@ import pytest
 import time_machine
 from django.urls import reverse
 
-from tasks_app.pages import markdown, preview
+from tasks_app.pages import markdown, preview, preview_exchange
+from tasks_app.pages.preview_exchange import _Rewriter
 from tools_app.errors import PortUnreachable
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -195,7 +197,11 @@ class TestWhatGoesThrough:
             ("/login?next=/", "PLACE/login?next=/"),
             ("http://localhost:5000/a", "PLACE/a"),
             ("http://127.0.0.1:5000", "PLACE/"),
-            ("next", "next"),
+            ("next", "PLACE/next"),
+            ("../../../s/", "PLACE/s/"),
+            ("/%2e%2E/..//evil.example", "PLACE/evil.example"),
+            ("a\\..\\..\\..\\s", None),
+            ("ht\ttps://evil.example/", None),
             ("https://evil.example/", None),
             ("//evil.example/", None),
             ("/\\evil.example", None),
@@ -222,6 +228,36 @@ class TestWhatGoesThrough:
             assert response.status_code == 502
         else:
             assert response["Location"] == becomes.replace("PLACE", place.rstrip("/"))
+
+    async def test_a_path_never_climbs_out_of_the_preview(self, async_client: Any, session: Any, alice: Any) -> None:
+        await async_client.aforce_login(alice)
+        frame = reverse("port", args=[session.pk, 5000, "x"])
+        for place in (frame, address(session, alice, "x")):
+            assert (await async_client.get(f"{place[:-1]}..%2f..%2fsettings")).status_code == 404
+
+    async def test_what_is_no_ascii_is_not_passed_on(
+        self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with serving(monkeypatch) as served:
+            place = address(session, alice)
+            found = await async_client.get(place, headers={"Accept": "é", "HX-Prompt": "x"})
+            assert (found.status_code, b"hx-prompt" in served.heard.lower()) == (200, True)
+            await body_of(found)
+
+    @pytest.mark.parametrize("tag", [b"<head ", b"<html ", b"<!doctype "])
+    async def test_a_hostile_page_is_rewritten_in_no_time(self, tag: bytes) -> None:
+        began = time.process_time()
+        _Rewriter("/preview/x", is_page=True)(tag * 100_000)
+        assert time.process_time() - began < 1
+
+    async def test_parts_of_a_byte_are_bounded_in_number(
+        self, async_client: Any, session: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(preview_exchange, "MOST_BODY", 10_000)
+        async with serving(monkeypatch) as served:
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
+            served.answer = head + b"1\r\nx\r\n" * 100 + b"0\r\n\r\n"
+            assert await body_of(await async_client.get(address(session, alice))) == b"x" * 10
 
     @pytest.mark.parametrize(
         "answer",
