@@ -17,7 +17,7 @@ from llm_app.types import ToolCall
 from tasks_app.models import CallStatus, FileChange, Session, Task, ToolCallLog, WorkspaceChange
 from tools_app.files import Difference, FileHistory, FileState, LastLook, Snapshot, Workspace, differences, take
 
-_FORGETS_EACH = 8  # so many changes
+_FORGETS_EACH = 8  # so many changes of a session
 logger = logging.getLogger(__name__)
 _RAN = (CallStatus.SUCCEEDED, CallStatus.FAILED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
 
@@ -35,27 +35,33 @@ def record(
 
     `only` limits it to these files and folders. Reads the changed files: call it on no event loop, in no transaction.
     """
+    with history_of(workspace).locked():
+        return record_locked(session, workspace, only, tool=tool, task=task, told=told)
+
+
+def record_locked(
+    session: Session, workspace: Workspace, only: Collection[str] = (), **about: Any
+) -> WorkspaceChange | None:
+    """`record`, for who holds the history's lock. `about` are fields of the change."""
     history = history_of(workspace)
-    with history.locked():
-        last = last_look(session, history)
-        before = last.snapshot if last else Snapshot()
-        now = take(workspace.root, before, history.keep)
-        if only and last:
-            now = replace(before, files=_limited(before, now, only))
-        if last is None:
-            history.save(LastLook(snapshot=now, since=_first_entry(session)))
-            return None
-        change = None
-        if found := differences(before, now):
-            about = {"seq": newest_entry(session), "task": task, "tool": tool, "told": told}
-            change = _change_of(session, found, **about)
-            change.save()
-            last = replace(last, change=change.pk)
-        if change or now.files != before.files or now.left_out != before.left_out:
-            history.save(replace(last, snapshot=now))
-            if change or last.change % _FORGETS_EACH == 0:
-                _forget_oldest(session, history, replace(last, snapshot=now))
-        return change
+    last = last_look(session, history)
+    before = last.snapshot if last else Snapshot()
+    now = take(workspace.root, before, history.keep)
+    if only and last:
+        now = replace(before, files=_limited(before, now, only))
+    if last is None:
+        history.save(LastLook(snapshot=now, since=_first_entry(session)))
+        return None
+    change = None
+    if found := differences(before, now):
+        change = _change_of(session, found, seq=newest_entry(session), **about)
+        change.save()
+        last = replace(last, change=change.pk)
+    if change or now.files != before.files or now.left_out != before.left_out:
+        history.save(replace(last, snapshot=now))
+        if change or session.changes.count() % _FORGETS_EACH == 0:
+            _forget_oldest(session, history, replace(last, snapshot=now))
+    return change
 
 
 def record_before(task: Task, workspace: Workspace) -> LastLook | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from llm_app.redaction import Redactor
 from tasks_app.errors import Refusal, TaskRunning
-from tasks_app.file_history.look import history_of, last_look, newest_entry, record, row_of
+from tasks_app.file_history.look import history_of, last_look, newest_entry, record_locked, row_of
 from tasks_app.models import FileChange, Session, WorkspaceChange
 from tasks_app.workspaces import workspace_of
 from tools_app.editing import diff
@@ -35,13 +35,19 @@ class Undone:
 def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redactor | None = None) -> Undone:
     """Puts files back to what they were before the change: all that it or a later one changed, or only `paths`.
 
-    Paths may be written as `redactor` shows them. Raises TaskRunning, NotChanged, NothingToPutBack.
+    Paths may be written as `redactor` shows them. A task that starts meanwhile looks at the files before its first call
+    that may change them, and so waits for the lock. Raises TaskRunning, NotChanged, NothingToPutBack.
     """
+    workspace = workspace_of(change.session)
+    with history_of(workspace).locked():
+        if change.session.tasks.runnable().exists():
+            raise TaskRunning()
+        return _undo(change, workspace, paths, redactor)
+
+
+def _undo(change: WorkspaceChange, workspace: Workspace, paths: Collection[str], redactor: Redactor | None) -> Undone:
     session = change.session
-    if session.tasks.runnable().exists():
-        raise TaskRunning()
-    workspace = workspace_of(session)
-    record(session, workspace)  # what nobody has looked at yet must not be lost
+    record_locked(session, workspace)  # what nobody has looked at yet must not be lost
     wanted = first_changes(session, from_change=change.pk)
     if paths:
         shown = {redactor.redacted(path) if redactor else path: path for path in wanted}
@@ -52,7 +58,7 @@ def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redacto
     history = history_of(workspace)
     last = history.load()
     left = _put_back(wanted.values(), workspace, history, last.snapshot.files if last else {})
-    if (undone := record(session, workspace, tool=WorkspaceChange.UNDO, told=False)) is None:
+    if (undone := record_locked(session, workspace, tool=WorkspaceChange.UNDO, told=False)) is None:
         raise NothingToPutBack()
     return Undone(change=undone, left=left)
 

@@ -1,5 +1,6 @@
 """The files after each call that changed them, whichever tool did: put back, forked from, and gone with the session."""
 
+import fcntl
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -7,15 +8,17 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from llm_app.types import ToolCall
 from tasks_app import file_history, services
 from tasks_app.errors import TaskRunning
+from tasks_app.file_history import look
 from tasks_app.file_history.undo import NotChanged, NothingToPutBack
 from tasks_app.models import CallStatus, ContextEntry, FileChange, Session, ToolCallLog, WorkspaceChange
 from tasks_app.services import forks
 from tasks_app.worker import jobs
 from tasks_app.workspaces import workspace_of
 from tests.tasks_app.engine.conftest import Run, call, result, script
-from tools_app.files import LastLook
+from tools_app.files import LastLook, Workspace
 
 
 def write(path: str, content: str) -> dict[str, Any]:
@@ -74,6 +77,38 @@ def test_one_file_goes_back_and_the_others_stay(worked: Session) -> None:
     assert files(worked) == {"a.txt": b"one", "b.txt": b"b", "run.sh": b"#!"}
     with pytest.raises(NotChanged):
         file_history.undo(change(worked, 3), ["nowhere.txt"])
+
+
+def test_nothing_else_begins_while_files_are_put_back(worked: Session, monkeypatch: Any) -> None:
+    lock, put_back = worked.history_path / "lock", Workspace.put_back
+    seen = []
+
+    def watched(*given: Any) -> None:
+        with lock.open() as file, pytest.raises(BlockingIOError):  # which a task's first call waits for
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        seen.append(given)
+        put_back(*given)
+
+    monkeypatch.setattr(Workspace, "put_back", watched)
+    file_history.undo(change(worked, 2))
+    assert seen
+
+
+def test_contents_go_whichever_numbers_the_changes_have(worked: Session, monkeypatch: Any) -> None:
+    """Those of two sessions that work by turns are odd for one of them, and were never looked at."""
+    monkeypatch.setattr(look, "_FORGETS_EACH", 2)
+    monkeypatch.setattr(WorkspaceChange, "MOST_BYTES", 3)
+    workspace, task = workspace_of(worked), worked.tasks.get()
+    for number in range(4):
+        if WorkspaceChange.objects.latest("pk").pk % 2:
+            WorkspaceChange.objects.create(session=Session.objects.create(owner=worked.owner), seq=1)
+        before = file_history.record_before(task, workspace)
+        workspace.write_bytes("b.txt", f"{number}{number}".encode())
+        call = ToolCall(name="shell", arguments={}, id=f"c{number}")
+        for row in file_history.record_call(task, workspace, call, 10 + number, before):
+            row.save()
+    file_history.record_before(task, workspace)
+    assert WorkspaceChange.objects.filter(session=worked).count() <= 2
 
 
 def test_an_undo_can_be_undone(worked: Session) -> None:
