@@ -1,8 +1,9 @@
 """Monitors the memory of all processes of a session's commands together: rlimits count each process separately."""
 
 import asyncio
+import os
 import resource
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,8 +26,31 @@ def _is_the_largest(pid: int, limit: int, siblings: Collection[int]) -> bool:
 def bytes_held(pid: int, enough: int) -> int:
     """Bytes held by a process and its descendants. Shared pages are divided only if the rough sum is over `enough`."""
     family = list(descendants(pid))
-    rough = sum(_resident(member) for member in family)
-    return rough if rough <= enough else sum(_proportional(member) for member in family)
+    unnamed = _in_unnamed_files(family)
+    rough = unnamed + sum(_resident(member) for member in family)
+    return rough if rough <= enough else unnamed + sum(_proportional(member) for member in family)
+
+
+def _in_unnamed_files(family: Iterable[int]) -> int:
+    """What lies in files of memfd_create(2) beyond what the processes have mapped: their own count leaves it out."""
+    files: dict[int, int] = {}
+    for pid in family:
+        with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
+            for descriptor in descriptors:
+                with suppress(OSError):  # it has just been closed
+                    if os.readlink(descriptor.path).startswith("/memfd:"):
+                        status = os.stat(descriptor.path)
+                        files[status.st_ino] = status.st_blocks * 512
+    return max(0, sum(files.values()) - sum(_mapped(pid) for pid in family)) if files else 0
+
+
+def _mapped(pid: int) -> int:
+    """Bytes of memory files that the process has mapped."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("RssShmem:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 def descendants(pid: int) -> Iterator[int]:

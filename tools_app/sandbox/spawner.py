@@ -23,12 +23,13 @@ import sys
 from contextlib import suppress
 from typing import Any, NoReturn
 
-_NEW_NS, _NEW_USER, _NEW_PID = 0x0002_0000, 0x1000_0000, 0x2000_0000
+_NEW_NS, _NEW_IPC, _NEW_USER, _NEW_PID = 0x0002_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000
 _NO_DEVICES_OR_PROGRAMS = 2 | 4 | 8  # nosuid, nodev, noexec
 _READ_ONLY, _REMOUNT, _BIND, _PRIVATE = 1, 32, 4096, 1 << 18 | 16384
 _SET_DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _CAPABILITY_VERSION = 0x2008_0522
 _COVERED = ("sys", "sysrq-trigger", "irq", "bus")  # as bubblewrap does: some of it belongs to root of the namespace
+_SHARED_PAGES = 16384  # of System V memory, which no process need hold: 64 MiB, as in /dev/shm of Docker
 _CONNECT_S = 0.5
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -91,7 +92,7 @@ def _run_apart(descriptors: list[int], inner: int) -> None:
         os.waitpid(between, 0)
         return
     try:
-        _call("unshare", _NEW_PID | _NEW_NS)
+        _call("unshare", _NEW_PID | _NEW_NS | _NEW_IPC)
         if os.fork() == 0:
             _be_first(descriptors, inner)
     finally:
@@ -165,6 +166,8 @@ def _become(request: int, stdin: int, output: int, inner: int) -> NoReturn:
 def _mount_proc() -> None:
     _call("mount", None, b"/", None, _PRIVATE, None)
     _call("mount", b"proc", b"/proc", b"proc", _NO_DEVICES_OR_PROGRAMS, None)
+    with suppress(OSError), open("/proc/sys/kernel/shmall", "w") as file:  # older kernels leave it to root
+        file.write(str(_SHARED_PAGES))
     for name in _COVERED:
         path = f"/proc/{name}".encode()
         if os.path.exists(path):

@@ -149,6 +149,33 @@ async def test_processes_memory_and_disk_are_those_of_the_session(tool_context: 
     assert full.out_of_space
 
 
+# Memory that no process has mapped: a command must not leave it behind, or hold it beside its limit.
+SYSTEM_V = """python3 - <<'END'
+import ctypes
+libc = ctypes.CDLL(None)
+libc.shmat.restype = ctypes.c_void_p
+segment = libc.shmget(0, 8 << 20, 0o1600)
+address = ctypes.c_void_p(libc.shmat(segment, None, 0))
+ctypes.memset(address, 1, 8 << 20)
+bounded = open("/proc/sys/kernel/shmall").read() == "16384\\n"  # where the kernel allows it
+print(open("/proc/sysvipc/shm").read().count("\\n") - 1, libc.shmget(0, 65 << 20, 0o1600) if bounded else -1)
+END"""
+UNNAMED = """python3 - <<'END'
+import os, time
+files = [os.memfd_create("x") for _ in range(10)]
+for file in files:
+    os.truncate(file, 20 << 20)
+    os.posix_fallocate(file, 0, 20 << 20)
+time.sleep(30)
+END"""
+
+
+async def test_memory_outside_of_processes_goes_with_the_command_and_counts(tool_context: ToolContext) -> None:
+    assert (await run(tool_context, SYSTEM_V)).output == "1 -1\n"
+    assert (await run(tool_context, "wc -l < /proc/sysvipc/shm")).output == "1\n"  # the heading
+    assert (await run(tool_context, UNNAMED, memory=100 * MIB)).out_of_memory
+
+
 async def test_a_sandbox_that_died_is_replaced(tool_context: ToolContext) -> None:
     await run(tool_context, "true")
     sandbox = sandboxes.found("a session")
