@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import aiohttp
@@ -12,6 +13,7 @@ from aiohttp.test_utils import TestServer
 from tests.tools_app.test_network_guard import Names, allowing, redirect_to, serving
 from tools_app.network import NetworkPolicy
 from tools_app.network.proxy import passage as passages
+from tools_app.network.proxy import server as servers
 from tools_app.network.proxy.passage import Passage
 from tools_app.network.proxy.server import FilteringProxy
 
@@ -353,3 +355,17 @@ async def test_a_response_to_head_has_no_body_and_keeps_its_length(proxy: Filter
 async def test_an_interim_response_is_passed_on(proxy: FilteringProxy) -> None:
     answer = await answered(proxy, b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n")
+
+
+async def test_a_sandbox_has_only_so_many_connections_open(
+    proxy: FilteringProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(servers, "MOST_CONNECTIONS", 1)
+    bound = socket.create_server(("127.0.0.1", 0))
+    async with await proxy.listen(bound):
+        place = bound.getsockname()
+        _, first = await asyncio.open_connection(*place)
+        reader, second = await asyncio.open_connection(*place)
+        assert await reader.read() == b""
+        first.close()
+        second.close()

@@ -18,6 +18,7 @@ from tools_app.network.proxy.request import MalformedMessage, Request, read_requ
 
 logger = logging.getLogger(__name__)
 _HEAD_S = 30.0  # how long a client may take to say what it wants
+MOST_CONNECTIONS = 128  # of one sandbox: each takes two descriptors of the server
 _WHO = (
     b'HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm="agentsite"\r\n'
     b"Content-Length: 0\r\nConnection: close\r\n\r\n"
@@ -39,7 +40,17 @@ class FilteringProxy:
 
     async def listen(self, bound: socket) -> asyncio.Server:
         """Also serves those who connect to a socket of another network; whoever closes the server ends that."""
-        return await asyncio.start_server(self._accept, sock=bound, limit=MOST_HEAD)
+        open_here: set[asyncio.Task[None]] = set()
+
+        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if len(open_here) < MOST_CONNECTIONS:
+                connection = self._accept(reader, writer)
+                open_here.add(connection)
+                connection.add_done_callback(open_here.discard)
+            else:
+                writer.close()
+
+        return await asyncio.start_server(accept, sock=bound, limit=MOST_HEAD)
 
     async def stop(self) -> None:
         if self._server is not None:
@@ -63,10 +74,11 @@ class FilteringProxy:
         self._passages.pop(passage.user, None)
         passage.cut()
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> asyncio.Task[None]:
         connection = asyncio.create_task(self._serve(reader, writer))
         self._connections.add(connection)
         connection.add_done_callback(self._connections.discard)
+        return connection
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         client = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEAD)
