@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from django.utils import timezone
 
-from tasks_app import reminders
+from tasks_app import file_history, reminders
 from tasks_app.engine import step_settings, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.memory import search
@@ -47,7 +47,7 @@ def check(context: TaskContext) -> None:
             context.commit(*closing, state=TaskState.THINKING)
         context.take(messages, *reminders.interruption(context.history.entries, has_closed=bool(closing)))
         context.detector.forget()
-    _tell_what_was_undone(context)
+    _tell_what_a_person_changed(context)
     step_settings.refresh_all(context)
     _check_iterations(context)
     _recall(context)
@@ -112,14 +112,22 @@ def _recall(context: TaskContext) -> None:
         context.commit(reminders.recalled(remembered))
 
 
-def _tell_what_was_undone(context: TaskContext) -> None:
-    """Nobody puts files back while a task runs, so each worker that holds it looks once; not within a call."""
-    if context.knows_what_was_undone or context.history.open_call() is not None:
+def _tell_what_a_person_changed(context: TaskContext) -> None:
+    """Put back, or deleted on the page; not within a call. The database is asked only where there may be anything."""
+    mark = file_history.history_of(context.workspace).untold_mark()
+    if mark == context.untold_mark or context.history.open_call() is not None:
         return
-    context.knows_what_was_undone = True
+    context.untold_mark = mark
     changes = WorkspaceChange.objects.filter(session=context.session, told=False)
-    if paths := sorted({path for path in changes.values_list("files__path", flat=True) if path}):
-        context.commit(reminders.undone(paths), also=lambda: changes.update(told=True))
+    undone, deleted = set[str](), set[str]()
+    for path, tool in changes.values_list("files__path", "tool"):
+        if path:
+            (undone if tool == WorkspaceChange.UNDO else deleted).add(path)
+    drafts = [reminders.undone(sorted(undone))] if undone else []
+    drafts += [reminders.deleted(sorted(deleted))] if deleted else []
+    if drafts:
+        pks = [change.pk for change in changes]
+        context.commit(*drafts, also=lambda: changes.filter(pk__in=pks).update(told=True))
 
 
 def _check_iterations(context: TaskContext) -> None:

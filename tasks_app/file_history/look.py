@@ -50,12 +50,14 @@ def record_locked(
     if only and last:
         now = replace(before, files=_limited(before, now, only))
     if last is None:
-        history.save(LastLook(snapshot=now, since=_first_entry(session)))
+        history.save(LastLook(snapshot=now, since=first_entry(session)))
         return None
     change = None
     if found := differences(before, now):
         change = _change_of(session, found, seq=newest_entry(session), **about)
         change.save()
+        if not change.told:
+            history.mark_untold()
         last = replace(last, change=change.pk)
     if change or now.files != before.files or now.left_out != before.left_out:
         history.save(replace(last, snapshot=now))
@@ -148,7 +150,7 @@ def newest_entry(session: Session) -> int:
     return Session.objects.values_list("last_seq", flat=True).filter(pk=session.pk).first() or 0
 
 
-def _first_entry(session: Session) -> int:
+def first_entry(session: Session) -> int:
     """From which entry on the files are known: in a session whose calls ran before anybody looked, from now on."""
     ran = ToolCallLog.objects.filter(session_id=session.pk, status__in=_RAN).exclude(danger="safe")
     return newest_entry(session) if ran.exists() else 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from llm_app.redaction import Redactor
 from tasks_app.errors import Refusal, TaskRunning
-from tasks_app.file_history.look import history_of, last_look, newest_entry, record_locked, row_of
+from tasks_app.file_history.look import first_entry, history_of, last_look, newest_entry, record_locked, row_of
 from tasks_app.models import FileChange, Session, WorkspaceChange
 from tasks_app.workspaces import workspace_of
 from tools_app.editing import diff
@@ -94,19 +94,31 @@ def _put_back(
     return left
 
 
-def fork_files(origin: Session, seq: int, target: Workspace) -> list[str]:
-    """Makes a copy of today's files what the files were at the entry `seq`; returns what could not be.
+@dataclass(frozen=True, kw_only=True)
+class ForkedFiles:
+    """`newer` are paths whose content then was not kept; `begins_later` says so of all that has changed by a certain
+    entry: the history does not go back to then.
+    """
+
+    newer: Sequence[str] = ()
+    begins_later: bool = False
+
+
+def fork_files(origin: Session, seq: int, target: Workspace) -> ForkedFiles:
+    """Makes a copy of today's files what the files were at the entry `seq`, as far as that is known.
 
     At the newest entry that is what they are now.
     """
     workspace = workspace_of(origin)
     history = history_of(workspace)
-    if seq >= newest_entry(origin) or (last := last_look(origin, history)) is None:
-        return []
+    if seq >= newest_entry(origin):
+        return ForkedFiles()
+    if (last := last_look(origin, history)) is None:
+        return ForkedFiles(begins_later=seq < first_entry(origin))
     rows = first_changes(origin, from_seq=seq)
     for found in differences(last.snapshot, take(workspace.root, last.snapshot, history.keep)):  # by what runs just now
         rows.setdefault(found.path, row_of(None, *found))
-    return _put_back(rows.values(), target, history, {})
+    return ForkedFiles(newer=_put_back(rows.values(), target, history, {}), begins_later=seq < last.since)
 
 
 def diff_of(row: FileChange, redactor: Redactor) -> str:

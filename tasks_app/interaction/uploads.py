@@ -53,7 +53,8 @@ def delete(session: Session, path: str) -> None:
     workspace = workspace_of(session)
     file_history.look_first(session, workspace)
     workspace.delete(path)
-    file_history.record(session, workspace, tool="delete", only=["/".join(parts(path))])
+    is_known = session.last_seq > 0
+    file_history.record(session, workspace, tool="delete", only=["/".join(parts(path))], told=not is_known)
 
 
 def _names(given: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from tasks_app.reminders.before_step import (
 )
 from tasks_app.reminders.on_calls import cycle, deferred, loop, missing_call, unreadable_call
 from tasks_app.reminders.on_event import (
+    deleted,
     folder_instructions,
     forked,
     interruption,
@@ -27,6 +28,7 @@ __all__ = [
     "budget",
     "cycle",
     "deferred",
+    "deleted",
     "folder_instructions",
     "forked",
     "interruption",

@@ -83,14 +83,17 @@ def interruption(entries: Sequence[ContextEntry], *, has_closed: bool) -> list[D
     return [reminder(text, "interruption")]
 
 
-def forked(left_out: int, newer: Sequence[str] = ()) -> Draft:
+def forked(left_out: int, newer: Sequence[str] = (), *, begins_later: bool = False) -> Draft:
     """At the end of what a session has copied from another one: what the model cannot see from the copy.
 
-    `left_out` is how many files are missing in the copy; `newer` are those whose content then was not kept.
+    `left_out` is how many files are missing in the copy; `newer` are those whose content then was not kept. Where the
+    file history `begins_later`, the files are from its beginning.
     """
+    later = "as the file history first knows them, which is later than this point"
+    then = later if begins_later else "as they were at this point"
     text = (
         "Up to here, this conversation was copied from another one; from here on it is separate. The workspace has "
-        "a copy of the other one's files as they were at this point. Folders that programs make anew, such as .git "
+        f"a copy of the other one's files {then}. Folders that programs make anew, such as .git "
         "and node_modules, are as they are now. Browser pages and programs that were open there are not open here."
     )
     if newer:
@@ -107,6 +110,11 @@ def undone(paths: Sequence[str]) -> Draft:
         "before may no longer hold: look before you rely on it, and do not make the same change again unasked.",
         "undone",
     )
+
+
+def deleted(paths: Sequence[str]) -> Draft:
+    """Before the next step after a person has deleted files on the page."""
+    return reminder(f"The person has deleted: {_named(paths)}. Do not make it again unasked.", "deleted")
 
 
 def _named(paths: Sequence[str]) -> str:

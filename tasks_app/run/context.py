@@ -69,7 +69,7 @@ class TaskContext(UnitOfWork):
         self.workspace, self.sandbox = workspace, sandbox
         self.settings = StepSettings(limits=Limits.current())
         self.loaded_groups: frozenset[str] = frozenset()
-        self.knows_what_was_undone = False
+        self.untold_mark = -1  # of the file history, when it was last looked at
         self.interruption = Interruption(self.is_interrupted)
         self.streamed: LiveStream | None = None  # the newest reply's stream, to be withdrawn if its call is refused
         self.detector = self.settings.loop_detector()

@@ -23,6 +23,7 @@ from tasks_app.workspaces import workspace_of
 from tools_app.files import workspace_copy
 
 NOT_RUN = "Not run: forked here."
+_NOT_THEN = " The file history does not go back to this entry: the files are from the oldest state that it knows."
 # What belongs to one session only; all else, such as its model and what it is denied, goes along.
 _OWN = {"id", "owner_id", "parent_id", "parent_seq", "workdir", "summary", "next_steps", "last_seq", "chain_head"}
 _OF_ITS_CALL = ("llm_call", "stream")  # of an entry: the copy was not answered by any call
@@ -61,17 +62,19 @@ def prepared(origin: Session, seq: int, owner: Any, *, files_at: int | None = No
     copy = _session(origin, seq, owner)
     try:
         left_out = workspace_copy.copy(workspace_of(origin), workspace_of(copy))
-        newer = file_history.fork_files(origin, seq if files_at is None else files_at, workspace_of(copy))
-        yield partial(_store, origin, copy, entries, reminders.forked(left_out, newer))
+        files = file_history.fork_files(origin, seq if files_at is None else files_at, workspace_of(copy))
+        note = _NOT_THEN if files.begins_later else ""
+        forked = reminders.forked(left_out, files.newer, begins_later=files.begins_later)
+        yield partial(_store, origin, copy, entries, forked, note)
     finally:
         if not Session.objects.filter(pk=copy.pk).exists():
             shutil.rmtree(copy.workspace_path, ignore_errors=True)
 
 
-def _store(origin: Session, copy: Session, entries: Sequence[ContextEntry], forked: Draft) -> Session:
+def _store(origin: Session, copy: Session, entries: Sequence[ContextEntry], forked: Draft, note: str) -> Session:
     with transaction.atomic():
         copy.save(force_insert=True)
-        _copy_record(origin, copy, entries, forked)
+        _copy_record(origin, copy, entries, forked, note)
     return copy
 
 
@@ -102,7 +105,7 @@ def _session(origin: Session, seq: int, owner: Any) -> Session:
     return copy
 
 
-def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry], forked: Draft) -> None:
+def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry], forked: Draft, note: str) -> None:
     secrets, redactor = redactor_of(origin), redactor_of(copy)
     drafts: list[Draft] = []
     for original, members in groupby(entries, key=lambda entry: entry.task):
@@ -110,7 +113,7 @@ def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry]
         drafts = [_draft(entry).redacted(secrets) for entry in members]
         append_entries(copy, task, drafts, redactor=redactor)
     if entries:
-        append_entries(copy, task, [*_closing(drafts), forked, _said(origin, task)], redactor=redactor)
+        append_entries(copy, task, [*_closing(drafts), forked, _said(origin, task, note)], redactor=redactor)
 
 
 def _task(copy: Session, original: Task, seq: int) -> Task:
@@ -149,7 +152,7 @@ def _closing(drafts: Sequence[Draft]) -> list[Draft]:
     return [closed, *reminders.deferred(last.metadata.get("deferred", ()))]
 
 
-def _said(origin: Session, task: Task) -> Draft:
+def _said(origin: Session, task: Task, note: str) -> Draft:
     """For people; where the task was cut off or had been stopped, with the way to go on."""
-    text = f"Forked from “{origin}”."
+    text = f"Forked from “{origin}”.{note}"
     return notice(f"{text} Write a message to go on.", code=task.failure_code) if task.stopped else notice(text)

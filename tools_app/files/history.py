@@ -18,6 +18,7 @@ from tools_app.files import snapshot
 from tools_app.files.snapshot import FileState, Snapshot
 
 _NEWEST = "snapshot.json"
+_UNTOLD = "untold"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +77,17 @@ class FileHistory:
             self.folder / _NEWEST,
             json.dumps({**stored, "files": files}, ensure_ascii=False, separators=(",", ":")).encode(),
         )
+
+    def mark_untold(self) -> None:
+        """A person has changed files, and the agent does not know of it."""
+        (self.folder / _UNTOLD).touch()
+
+    def untold_mark(self) -> int:
+        """Another one after each `mark_untold`; costs one system call."""
+        try:
+            return (self.folder / _UNTOLD).stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
 
     def forget_all_but(self, needed: Collection[str]) -> None:
         """Deletes the contents that nothing refers to."""

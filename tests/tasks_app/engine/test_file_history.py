@@ -10,9 +10,11 @@ from django.utils import timezone
 
 from llm_app.types import ToolCall
 from tasks_app import file_history, services
+from tasks_app.engine import step_settings
 from tasks_app.errors import TaskRunning
 from tasks_app.file_history import look
 from tasks_app.file_history.undo import NotChanged, NothingToPutBack
+from tasks_app.interaction import uploads
 from tasks_app.models import CallStatus, ContextEntry, FileChange, Session, ToolCallLog, WorkspaceChange
 from tasks_app.services import forks
 from tasks_app.worker import jobs
@@ -155,6 +157,27 @@ def test_the_agent_is_told_once_with_the_next_task(worked: Session, owner: Any) 
     assert not WorkspaceChange.objects.filter(told=False).exists()
 
 
+def test_the_agent_is_told_at_its_next_step_of_what_a_person_deletes(
+    play: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps, refresh = 0, step_settings.refresh_all
+
+    def deleting(context: Any) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 2:
+            uploads.delete(Session.objects.get(pk=context.session.pk), "a.txt")
+        refresh(context)
+
+    monkeypatch.setattr(step_settings, "refresh_all", deleting)
+    run = play(write("a.txt", "one"), call("file", action="list", path="."), result())
+    assert run.advance().state == "done"
+    (found,) = [entry for entry in run.entries if entry.metadata.get("kind") == "deleted"]
+    assert "The person has deleted: a.txt." in found.content
+    assert found.seq == run.entries[-1].seq - 2  # before its last call
+    assert not WorkspaceChange.objects.filter(told=False).exists()
+
+
 def test_the_agent_that_waits_is_told_after_the_answer(play: Callable[..., Run], owner: Any) -> None:
     run = play(write("a.txt", "one"), call("message", type="ask", text="Good?"), result())
     run.advance()
@@ -217,6 +240,17 @@ def test_what_a_fork_cannot_have_as_it_was_is_named(worked: Session, owner: Any)
     fork = forks.fork(worked, 6, owner)
     reminder = next(entry for entry in ContextEntry.objects.in_session(fork) if entry.metadata.get("kind") == "forked")
     assert "may be newer than what was said above, as the file history has not kept them: a.txt" in reminder.content
+
+
+def test_a_fork_from_before_the_kept_history_says_so(worked: Session, owner: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(WorkspaceChange, "MOST", 1)
+    workspace_of(worked).write_bytes("c.txt", b"c")
+    file_history.record(worked, workspace_of(worked))
+    for seq, says_so in ((4, True), (ContextEntry.objects.in_session(worked).count(), False)):
+        entries = list(ContextEntry.objects.in_session(forks.fork(worked, seq, owner)))
+        reminder = next(entry for entry in entries if entry.metadata.get("kind") == "forked")
+        assert ("as the file history first knows them, which is later than this point" in reminder.content) is says_so
+        assert ("The file history does not go back to this entry" in entries[-1].content) is says_so
 
 
 def test_a_crash_leaves_its_changes_to_the_call_that_was_cut_short(play: Callable[..., Run]) -> None:

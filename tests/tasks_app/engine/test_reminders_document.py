@@ -126,7 +126,9 @@ def examples() -> list[Draft | None]:
         ),
         reminders.tool_limit(moment(calls_made=40, has_made_all_calls=True)),
         reminders.forked(2, ["data.bin"]),
+        reminders.forked(0, begins_later=True),
         reminders.undone(["notes.md", "src/app.py"]),
+        reminders.deleted(["draft.md"]),
         reminders.budget(moment(standings=[standing()])),
         reminders.summary(1, 120, "The tests of main.go fail since the clock was changed; the cause is in clock.go."),
     ]
