@@ -9,7 +9,8 @@ import pytest
 from tests.processes import living
 from tests.tools_app.conftest import Call
 from tools_app import held_resources
-from tools_app.contract import ToolContext
+from tools_app.contract import ToolContext, coerce, registry
+from tools_app.contract.registry import compact_line
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, workspace_owner
 from tools_app.sandbox import Started
@@ -57,26 +58,26 @@ async def test_it_runs_on_is_written_to_and_read(call: Call) -> None:
         "shell", command="echo ready; while read line; do echo got $line; done; echo bye", background=True
     )
     assert begun.content.startswith("ready\n[job 1 is running")
-    answered = await call("job", action="write", number=1, input="one\n", wait_s=20)
+    answered = await call("job", action="write", id=1, input="one\n", wait_s=20)
     assert answered.content == "got one\n[job 1 is running]"
     jobs.job("a session", 1).close_input()
-    ended = await call("job", action="read", number=1, wait_s=20)
+    ended = await call("job", action="read", id=1, wait_s=20)
     assert ended.content.startswith("bye")
 
 
 async def test_a_job_that_was_read_to_its_end_is_forgotten(call: Call) -> None:
     await call("shell", command="exit 3", background=True)
     await eventually(lambda: jobs.job("a session", 1).has_ended)
-    read = await call("job", action="read", number=1)
+    read = await call("job", action="read", id=1)
     assert read.content == "[job 1 ended with exit code 3]"
     assert not held_resources.held_for("a session")
     with pytest.raises(ToolError, match="There is no job 1. Jobs of this session: none"):
-        await call("job", action="read", number=1)
+        await call("job", action="read", id=1)
 
 
 async def test_killed_it_leaves_no_process(call: Call, started: list[Started]) -> None:
     await call("shell", command="sleep 1000 & sleep 1000", background=True)
-    killed = await call("job", action="kill", number=1)
+    killed = await call("job", action="kill", id=1)
     assert killed.content == "[job 1 was ended]"
     assert not runs(started)
 
@@ -84,10 +85,18 @@ async def test_killed_it_leaves_no_process(call: Call, started: list[Started]) -
 async def test_what_nobody_reads_is_kept_up_to_a_bound(call: Call) -> None:
     await call("shell", command="seq 300000; echo last; sleep 1000", background=True)
     await eventually(lambda: jobs.job("a session", 1)._unread.endswith("last\n"))
-    read = (await call("job", action="read", number=1)).content
+    read = (await call("job", action="read", id=1)).content
     assert read.startswith("[… ")
     assert read.endswith("300000\nlast\n[job 1 is running]")
     assert len(read) < 70_000
+
+
+def test_a_call_of_an_older_conversation_is_understood() -> None:
+    definition = registry.get("job")
+    assert coerce.read_arguments(definition, '{"action": "read", "number": 2}') == coerce.read_arguments(
+        definition, '{"action": "read", "id": 2}'
+    )
+    assert {compact_line("job", {"action": "read", name: 2}) for name in ("id", "number")} == {"job read 2"}
 
 
 async def test_there_are_not_more_than_four(call: Call) -> None:

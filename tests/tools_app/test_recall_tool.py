@@ -91,7 +91,7 @@ def test_braces_in_arguments_are_left_alone() -> None:
             "plan update: Look, Mend",
         ),
         ("plan", {"action": "advance"}, "plan advance"),
-        ("job", {"action": "write", "number": 2, "input": "yes"}, "job write 2: yes"),
+        ("job", {"action": "write", "id": 2, "input": "yes"}, "job write 2: yes"),
         ("fetch_url", {"url": "https://a.org", "offset": 500}, "fetch_url https://a.org from 500"),
         ("slides", {"path": "a.pptx", "title": "Plan"}, "slides a.pptx: Plan"),
     ],

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from tools_app.contract import Arguments, Danger, Judgement, Target, ToolContext, ToolResult, tool
 from tools_app.files import Workspace
@@ -15,7 +15,9 @@ class JobArguments(Arguments):
     action: Literal["read", "write", "kill"] = Field(
         description="read: what it printed since it was last read. write: text to its input. kill: end it."
     )
-    number: int = Field(ge=1, description="The number that shell gave it.")
+    id: int = Field(  # `number` is what older conversations call it
+        ge=1, validation_alias=AliasChoices("id", "number"), description="The number that shell gave it."
+    )
     input: str | None = Field(None, description="For write: the text, with its line end.")
     wait_s: float = Field(
         5, ge=0, le=60, description="For read and write: seconds to wait for output, if none is there."
@@ -41,20 +43,20 @@ def judge(arguments: JobArguments, workspace: Workspace) -> Judgement:
     danger=Danger.SAFE,
     judge=judge,
     target=Target.SANDBOX,
-    compact_template="job {action} {number}[: {input}]",
+    compact_template="job {action}[ {id}][ {number}][: {input}]",
     loop_exempt=True,  # reading again and again is how one waits
     takes_secrets=True,
     visible=lambda visibility: visibility.has_jobs,
 )
 async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
-    running = jobs.job(context.session, arguments.number)
+    running = jobs.job(context.session, arguments.id)
     if arguments.action == "kill":
         await running.end()
     elif arguments.input is not None:
         running.write(with_values(arguments.input, context.secrets))
     text = await running.new_output(0 if arguments.action == "kill" else arguments.wait_s)
     if running.has_ended:
-        jobs.forget(context.session, arguments.number)
+        jobs.forget(context.session, arguments.id)
     content = "\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}]"]))
     served = [] if running.has_ended else await ports.listening(context.session)
     return ToolResult(content=content, cut="middle", metadata={"ports": served})

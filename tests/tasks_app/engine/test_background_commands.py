@@ -29,7 +29,7 @@ def end_all(session):
 
 def test_a_later_step_reads_and_ends_it(play):
     start = call("shell", command="echo up; sleep 1000", background=True)
-    run = play(start, call("job", action="kill", number=1), result())
+    run = play(start, call("job", action="kill", id=1), result())
     assert run.advance().state == "done"
     assert [status for status, _ in run.results()[:2]] == ["succeeded", "succeeded"]
     assert "[job 1 was ended]" in run.results()[1][1]  # behind what it had written by then
@@ -37,7 +37,7 @@ def test_a_later_step_reads_and_ends_it(play):
 
 
 def test_the_tool_is_there_only_while_one_runs(play):
-    run = play(call("job", action="read", number=1), result())
+    run = play(call("job", action="read", id=1), result())
     run.advance()
     assert run.results()[0][0] == "blocked"
 

@@ -145,7 +145,7 @@ def arguments(stage: Stage) -> tuple[Any, ...]:
 def job(stage: Stage) -> tuple[Any, ...]:
     calls = [
         ("shell", {"command": "sleep 1000", "background": True}),
-        ("job", {"action": "read", "number": 1, "wait_s": 60}),
+        ("job", {"action": "read", "id": 1, "wait_s": 60}),
     ]
     return calls, [], ToolCallLog.objects.filter(name="job", status="started").exists
 

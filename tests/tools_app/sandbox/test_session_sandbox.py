@@ -67,7 +67,7 @@ async def test_a_server_in_the_background_is_reached_by_its_session_alone(
 ) -> None:
     begun = await call("shell", command=SERVER, background=True)
     while "Serving" not in begun.content:
-        begun = await call("job", action="read", number=1, wait_s=20)
+        begun = await call("job", action="read", id=1, wait_s=20)
     assert begun.metadata["ports"] == await ports.listening("a session") == [8123]
     assert await ports.listening("another") == []
     assert (await run(tool_context, READ)).output == "served\n\n"
