@@ -10,6 +10,7 @@ from rest_framework.generics import GenericAPIView, ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from llm_app.redaction import Redactor
 from tasks_app import file_history
 from tasks_app.access import visible_session, writable_session
 from tasks_app.api.formats import ByNumber, Text
@@ -38,7 +39,7 @@ class ChangeSerializer(serializers.ModelSerializer[WorkspaceChange]):
 
     @extend_schema_field(ChangedPathSerializer(many=True))
     def get_paths(self, change: WorkspaceChange) -> list[dict[str, Any]]:
-        return [_shown(row) for row in change.files.all()]
+        return [_shown(row, self.context["redactor"]) for row in change.files.all()]
 
 
 class FileDiffSerializer(ChangedPathSerializer):
@@ -78,6 +79,10 @@ class ChangeList(ListAPIView[WorkspaceChange]):
         session = visible_session(self.request.user, self.kwargs["session_id"])
         return WorkspaceChange.objects.filter(session=session).prefetch_related("files")
 
+    def get_serializer_context(self) -> dict[str, Any]:
+        session = visible_session(self.request.user, self.kwargs["session_id"])
+        return {**super().get_serializer_context(), "redactor": redactor_of(session)}
+
 
 class Diff(GenericAPIView[WorkspaceChange]):
     """A unified diff of each file, with secrets redacted as everywhere."""
@@ -87,7 +92,7 @@ class Diff(GenericAPIView[WorkspaceChange]):
         change = _visible(request.user, change_id)
         redactor = redactor_of(change.session)
         rows = change.files.select_related("change__session")[:MOST_DIFFS]
-        paths = [{**_shown(row), "diff": file_history.diff_of(row, redactor)} for row in rows]
+        paths = [{**_shown(row, redactor), "diff": file_history.diff_of(row, redactor)} for row in rows]
         return Response({"id": change.pk, "diff": "\n".join(filter(None, (p["diff"] for p in paths))), "paths": paths})
 
 
@@ -104,12 +109,14 @@ class Undo(GenericAPIView[WorkspaceChange]):
             return earlier
         given = UndoSerializer(data=request.data)
         given.is_valid(raise_exception=True)
-        undone = file_history.undo(change, given.validated_data.get("paths", ()), redactor_of(change.session))
-        return self._stored(request, undone)
+        redactor = redactor_of(change.session)
+        undone = file_history.undo(change, given.validated_data.get("paths", ()), redactor)
+        return self._stored(request, undone, redactor)
 
     @idempotent
-    def _stored(self, request: Request, undone: file_history.Undone) -> Response:
-        return Response({**ChangeSerializer(undone.change).data, "left": undone.left})
+    def _stored(self, request: Request, undone: file_history.Undone, redactor: Redactor) -> Response:
+        left = [redactor.redacted(path) for path in undone.left]
+        return Response({**ChangeSerializer(undone.change, context={"redactor": redactor}).data, "left": left})
 
 
 def _visible(user: Any, change_id: int) -> WorkspaceChange:
@@ -119,5 +126,5 @@ def _visible(user: Any, change_id: int) -> WorkspaceChange:
     return change
 
 
-def _shown(row: FileChange) -> dict[str, Any]:
-    return {"path": row.path, "action": row.action, "kept": row.is_kept}
+def _shown(row: FileChange, redactor: Redactor) -> dict[str, Any]:
+    return {"path": redactor.redacted(row.path), "action": row.action, "kept": row.is_kept}

@@ -42,13 +42,16 @@ def undo(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
     if request.method != "POST":
         return render(request, "put_back.html", {"session": session, "path": path})
     try:
-        undone = file_history.undo(change, [path] if path else ())
+        redactor = redactor_of(session)
+        undone = file_history.undo(change, [path] if path else (), redactor)
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
     count = undone.change.files.count()
     said = f"{count} file{'' if count == 1 else 's'} put back. The agent is told with its next step."
     if undone.left:
-        said += f" Not put back, because the history does not keep them: {', '.join(undone.left[:3])}."
+        said += (
+            f" Not put back, because the history does not keep them: {redactor.redacted(', '.join(undone.left[:3]))}."
+        )
     return done(request, session, said, also=fragments.files(session, request.user, oob=True))
 
 

@@ -15,6 +15,7 @@ from tasks_app.models import FileChange, Session
 from tasks_app.pages import fragments
 from tasks_app.pages.markdown import PICTURES
 from tasks_app.pages.responses import done, refused
+from tasks_app.record import redactor_of
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
 
@@ -76,17 +77,21 @@ def _open(request: Request, session_id: UUID, path: str) -> BinaryIO:
 @require_GET
 def show_versions(request: Request, session_id: UUID) -> HttpResponse:
     session = visible_session(request.user, session_id)
-    rows = FileChange.objects.versions_of(session)[:MOST]
+    redactor = redactor_of(session)
+    rows = [(row, redactor.redacted(row.path)) for row in FileChange.objects.versions_of(session)[:MOST]]
     look = file_history.history_of(workspace_of(session)).load()
+    left_out = [redactor.redacted(folder) for folder in look.snapshot.left_out] if look else []
     context = {"session": session, "versions": rows, "may_write": may_write(request.user, session)}
-    return render(request, "versions.html", {**context, "left_out": look.snapshot.left_out if look else ()})
+    return render(request, "versions.html", {**context, "left_out": left_out})
 
 
 @signed_in
 @require_GET
 def download_version(request: Request, session_id: UUID, version_id: int) -> HttpResponseBase:
-    version = _version(visible_session(request.user, session_id), version_id)
-    return downloads.download(version.content.open("rb"), version.path.rpartition("/")[2])
+    session = visible_session(request.user, session_id)
+    version = _version(session, version_id)
+    name = redactor_of(session).redacted(version.path).rpartition("/")[2]
+    return downloads.download(version.content.open("rb"), name)
 
 
 @signed_in
@@ -98,7 +103,7 @@ def restore_version(request: Request, session_id: UUID, version_id: int) -> Http
         file_history.undo(version.change, [version.path])
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
-    return done(request, session, f"{version.path} has been restored.")
+    return done(request, session, f"{redactor_of(session).redacted(version.path)} has been restored.")
 
 
 def _version(session: Session, version_id: int) -> FileChange:

@@ -30,7 +30,7 @@ _SET_DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _CAPABILITY_VERSION = 0x2008_0522
 _COVERED = ("sys", "sysrq-trigger", "irq", "bus")  # as bubblewrap does: some of it belongs to root of the namespace
 _SHARED_PAGES = 16384  # of System V memory, which no process need hold: 64 MiB, as in /dev/shm of Docker
-_CONNECT_S = 0.5
+_CONNECT_S = 0.1  # loopback answers at once, or not before a second: its queue is full, and others wait here
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

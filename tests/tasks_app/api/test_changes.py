@@ -56,6 +56,25 @@ def test_a_diff_has_no_secrets(workspace, alices, alice, session):
     assert found["paths"][0]["diff"] in found["diff"]
 
 
+def test_a_path_has_no_secrets_and_may_be_given_as_it_is_shown(workspace, alices, alice, session, client):
+    secret = Secret(owner=alice, name="KEY")
+    secret.value = SECRET
+    secret.save()
+    workspace.write_bytes(f"{SECRET}.txt", b"x")
+    file_history.record(session, workspace)
+    newest = changes(alices, session)[0]
+    assert newest["paths"][0]["path"] == "[secret:KEY].txt"
+    assert SECRET not in alices.call("GET", f"changes/{newest['id']}/diff/").content.decode()
+    client.force_login(alice)
+    undone = alices.call("POST", f"changes/{newest['id']}/undo/", {"paths": ["[secret:KEY].txt"]})
+    assert (undone.status_code, SECRET in undone.content.decode()) == (200, False)
+    assert not workspace.exists(f"{SECRET}.txt")
+    pages = [
+        client.get(f"/s/{session.pk}/{place}/").content.decode() for place in ("versions", f"changes/{newest['id']}")
+    ]
+    assert [("[secret:KEY].txt" in page, SECRET in page) for page in pages] == [(True, False)] * 2
+
+
 def test_all_or_one_file_is_put_back(workspace, alices, session):
     number = changes(alices, session)[0]["id"]
     undone = alices.call("POST", f"changes/{number}/undo/", {"paths": ["a.txt"]})
