@@ -163,9 +163,8 @@ class Spawned:
 
     async def exited(self) -> None:
         await readable(self._status.fileno())
-        with suppress(
-            OSError
-        ):  # read now: what we send and it does not read any more would come before it, as an error
+        # Read now: what we send and it no longer reads would come before it, as an error.
+        with suppress(OSError):
             self._said = self._status.recv(_MOST, socket.MSG_DONTWAIT)
 
     async def gone(self) -> None:
