@@ -109,7 +109,8 @@ async def test_there_are_not_more_than_four(call: Call) -> None:
 async def test_unused_they_end_with_the_idle_time(
     call: Call, started: list[Started], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "IDLE_S", 0.2)
     await call("shell", command="sleep 1000", background=True)
+    monkeypatch.setattr(room, "IDLE_S", 0.2)
+    await call("job", action="read", id=1)
     await eventually(lambda: not runs(started))
     assert not held_resources.held_for("a session")

@@ -24,6 +24,10 @@ def answer(request: dict[str, Any], body: bytes) -> dict[str, Any]:
         return _checked(request["schema"], request["value"], request["name"], coerce=request["coerce"])
     except RecursionError:  # also of a reference that leads to itself
         return {"faults": [_too_deep(request["name"])]}
+    except BaseException as error:  # the same, where it meets rpds: a panic of pyo3, which is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        return {"faults": [_too_deep(request["name"])]}
 
 
 def _checked(schema: Any, value: Any, name: str, *, coerce: bool) -> dict[str, Any]:
