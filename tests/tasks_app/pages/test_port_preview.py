@@ -10,8 +10,10 @@ import pytest
 import time_machine
 from django.urls import reverse
 
+from tasks_app.models import ContextEntry
 from tasks_app.pages import markdown, preview, preview_exchange
 from tasks_app.pages.preview_exchange import _Rewriter
+from tasks_app.transcript.item import Item
 from tools_app.errors import PortUnreachable
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -298,3 +300,19 @@ def test_a_link_to_the_sandbox_leads_to_its_preview() -> None:
     shown = markdown.markdown("[See it](http://sandbox:5000/a?b=1) [no](http://sandbox:5000/../../x)", "/s/1/files/")
     assert 'href="/s/1/ports/5000/a?b=1"' in shown
     assert "x" not in shown.replace("rel=", "").partition(">no<")[0].rpartition("<a")[2]
+
+
+@pytest.mark.parametrize(
+    ("about", "ports"),
+    [
+        ({"job": 1, "ports": [8000]}, [8000]),  # what listens counts, not what was said
+        ({"job": 1, "ports": []}, [5000]),
+        ({"ports": [8000, 8001]}, [8000, 8001]),  # the tool job
+        ({"ports": []}, []),
+        ({}, []),
+    ],
+)
+def test_the_ports_beside_a_call_are_those_that_listen(about: dict[str, Any], ports: list[int]) -> None:
+    call = ContextEntry(tool_call='{"id": "1", "name": "shell", "arguments": {"command": "serve"}}')
+    said = ContextEntry(content="Running on http://localhost:5000", metadata=about)
+    assert Item(entry=call, result=said).ports == ports
