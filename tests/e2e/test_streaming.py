@@ -4,6 +4,8 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import WAIT, Chat, call, result, script
 from tests.e2e.speaker import WORDS
+from tests.pictures import picture
+from tests.waiting import until
 
 
 def test_a_message_grows_while_it_comes_and_becomes_an_entry(chat: Chat, speaker):
@@ -98,6 +100,18 @@ def test_a_card_that_was_opened_stays_open_when_its_result_comes(chat: Chat):
     chat.let_go()
     expect(card.get_by_text("Result")).to_be_visible()
     expect(card.locator("pre.output")).to_contain_text("finished")
+
+
+def test_a_chart_that_comes_can_be_read_and_the_page_stays_at_its_end(chat: Chat):
+    show = {"type": "result", "text": "A chart.", "attachments": ["chart.png"]}
+    chat.start(script(call("shell", {"command": f"seq 100; {WAIT}"}), call("message", show)))
+    chart = {"name": "chart.png", "mimeType": "image/png", "buffer": picture(800, 600)}
+    chat.page.locator("#files input[type=file]").set_input_files(chart)
+    expect(chat.page.locator("#files")).to_contain_text("chart.png")
+    chat.let_go()
+    shown = chat.page.get_by_role("img", name="chart.png")
+    until(lambda: shown.evaluate("it => it.complete && it.naturalWidth > 0 && it.height > 300"))
+    until(lambda: chat.page.evaluate("document.documentElement.scrollHeight - innerHeight - scrollY") < 120)
 
 
 def test_text_whose_call_is_refused_is_withdrawn(chat: Chat, speaker):
