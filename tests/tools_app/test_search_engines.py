@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestServer
 from tools_app.contract import Engine
 from tools_app.errors import FetchFailed
 from tools_app.network import NetworkPolicy
+from tools_app.search_engines import adapters, query
 from tools_app.search_engines.asking import ADAPTERS
 from tools_app.search_engines.base import SearchFailed
 from tools_app.search_engines.query import Query, SearchResult, today
@@ -109,22 +110,23 @@ async def test_the_key_goes_in_a_header_and_never_in_the_address(service: Servic
     assert "key" not in str(service.asked[0].url)
 
 
-AGO = today() - timedelta(days=5)
+TODAY = date(2026, 11, 20)
+AGO = TODAY - timedelta(days=5)
 ASKED = [
     ("tavily", "info", "/search", {"query": "bees", "topic": "general", "start_date": str(AGO), "include_domains": ["a.org"]}),
     ("tavily", "news", "/search", {"query": "bees", "topic": "news"}),
     ("tavily", "data", "/search", {"query": "bees dataset"}),
-    ("brave", "info", "/res/v1/web/search", {"q": "bees site:a.org", "count": "8", "freshness": f"{AGO}to{today()}"}),
+    ("brave", "info", "/res/v1/web/search", {"q": "bees site:a.org", "count": "8", "freshness": f"{AGO}to{TODAY}"}),
     ("brave", "news", "/res/v1/news/search", {"q": "bees site:a.org"}),
     ("brave", "image", "/res/v1/images/search", {"q": "bees site:a.org", "count": "8"}),
     ("brave", "api", "/res/v1/web/search", {"q": "bees API documentation site:a.org"}),
     ("exa", "research", "/search", {"query": "bees", "category": "research paper", "includeDomains": ["a.org"]}),
     ("exa", "tool", "/search", {"query": "bees software tool", "startPublishedDate": f"{AGO}T00:00:00.000Z"}),
     ("serper", "info", "/search", {"q": "bees site:a.org", "num": 8}),
-    ("serper", "news", "/news", {"tbs": f"cdr:1,cd_min:{AGO:%m/%d/%Y},cd_max:{today():%m/%d/%Y}"}),
+    ("serper", "news", "/news", {"tbs": f"cdr:1,cd_min:{AGO:%m/%d/%Y},cd_max:{TODAY:%m/%d/%Y}"}),
     ("serper", "research", "/scholar", {"q": "bees site:a.org"}),
     ("serper", "image", "/images", {"q": "bees site:a.org"}),
-    ("bocha", "info", "/v1/web-search", {"query": "bees", "include": "a.org", "freshness": f"{AGO}..{today()}"}),
+    ("bocha", "info", "/v1/web-search", {"query": "bees", "include": "a.org", "freshness": f"{AGO}..{TODAY}"}),
     ("searxng", "research", "/search", {"q": "bees site:a.org", "categories": "science", "time_range": "week"}),
     ("searxng", "info", "/search", {"categories": "general", "format": "json"}),
     ("searxng", "data", "/search", {"q": "bees dataset site:a.org"}),
@@ -133,8 +135,10 @@ ASKED = [
 
 @pytest.mark.parametrize(("kind", "type", "path", "expected"), ASKED)
 async def test_the_type_the_site_and_the_time_shape_what_is_asked(
-    service: Service, kind: str, type: str, path: str, expected: dict[str, Any]
+    service: Service, monkeypatch: pytest.MonkeyPatch, kind: str, type: str, path: str, expected: dict[str, Any]
 ) -> None:
+    for module in (adapters, query):
+        monkeypatch.setattr(module, "today", lambda: TODAY)
     service.body = recorded(kind)
     await service.search(kind, type, site="a.org", since=AGO)
     assert service.asked[0].path == path
