@@ -30,6 +30,7 @@ from tools_app.sandbox.supervision import supervise
 
 HOME = f"{TEMPORARY}/home"
 
+_SHARED = 64 * 1024**2  # bytes in /dev/shm, as in a container of Docker
 _PROJECT = Path(__file__).resolve().parents[2]
 _SYSTEM = Path("/usr")
 _SYSTEM_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -197,9 +198,13 @@ def _accounts(uid: int, gid: int) -> Mapping[str, str]:
 
 def _devices_and_temporary(limits: Limits) -> list[str]:
     """Options for /proc, /dev and /tmp. File systems in memory are limited in size."""
-    in_memory = ("--size", str(limits.temporary), "--perms", "1777", "--tmpfs")
-    devices = ["--proc", "/proc", "--dev", "/dev", *in_memory, "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108
-    return [*devices, *in_memory, TEMPORARY, "--dir", HOME]
+    shared = _in_memory(min(limits.temporary, _SHARED), "/dev/shm")  # noqa: S108
+    devices = ["--proc", "/proc", "--dev", "/dev", *shared, "--remount-ro", "/dev"]
+    return [*devices, *_in_memory(limits.temporary, TEMPORARY), "--dir", HOME]
+
+
+def _in_memory(size: int, place: str) -> list[str]:
+    return ["--size", str(size), "--perms", "1777", "--tmpfs", place]
 
 
 def python_prefix(system_python: Path = Path("/usr/bin/python3")) -> Path | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tools_app.sandbox.session_sandbox import SessionSandbox
 
 IDLE_S = 1800.0
-MOST_IDLE = 32  # each takes about 15 MB; those with commands are bounded by what may run
+MOST_IDLE = 8  # each keeps its /tmp in memory, up to 576 MB; those with commands are bounded by what may run
 
 Start = Callable[[], Awaitable[SessionSandbox]]
 
