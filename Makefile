@@ -18,7 +18,7 @@ FAULTS := tests/team tests/acceptance/test_kill_and_restart.py tests/acceptance/
   $(wildcard tests/llm_app/test_*storm.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test test-fast contracts faults test-all e2e lint bench real keys recorded lock clean
+.PHONY: help run dev test test-fast contracts faults e2e lint bench real keys recorded lock clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -29,17 +29,14 @@ run: $(VENV)/base.stamp  ## Install, migrate and start everything; prints the ad
 dev: $(VENV)/base.stamp  ## Run for development: reload, Django's debug page, demo data in var/dev; on 127.0.0.1 only
 	@exec env -u REDIS_URL -u DATABASE_URL DEBUG=1 AGENTSITE_VAR=$${AGENTSITE_VAR:-var/dev} $(PY) manage.py dev
 
-test: $(VENV)/dev.stamp  ## Run the tests of what the product does; `contracts` and `faults` have the others
-	$(PY) -m pytest -n auto $(addprefix --ignore=,$(CONTRACTS) $(FAULTS)) $(ARGS)
+test: $(VENV)/dev.stamp  ## Run all tests
+	$(PY) -m pytest -n auto $(ARGS)
 
 contracts: $(VENV)/dev.stamp  ## Run whole tasks with strict fakes of the providers, in each protocol
 	$(PY) -m pytest -n auto $(CONTRACTS) $(ARGS)
 
 faults: $(VENV)/dev.stamp  ## Run the tests that kill and storm servers, and those of a team's PostgreSQL and Redis
 	$(PY) -m pytest -n auto $(FAULTS) $(ARGS)
-
-test-all: $(VENV)/dev.stamp  ## Run all of these at once, as .ci/run does
-	$(PY) -m pytest -n auto $(ARGS)
 
 test-fast: $(VENV)/dev.stamp  ## Run the unit tests: no servers, browsers or sandboxes; under a minute on two cores
 	$(PY) -m pytest -n auto --dist worksteal $(UNIT_TESTS)
