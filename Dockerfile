@@ -12,7 +12,8 @@ RUN /venv/bin/uv venv --quiet --no-project --system-site-packages --python /usr/
     --require-hashes -r requirements/workshop.txt
 COPY . .
 RUN SECRET_KEY=build FIELD_ENCRYPTION_KEY=MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA= REDIS_URL=redis://build \
-    /venv/bin/python manage.py collectstatic --noinput --verbosity 0
+    /venv/bin/python manage.py collectstatic --noinput --verbosity 0 \
+ && /venv/bin/python -m compileall -q /app /venv/lib
 
 FROM python:3.12-slim
 RUN apt-get update -qq \
@@ -23,7 +24,7 @@ COPY --from=build /venv /venv
 COPY --from=build /opt/workshop /opt/workshop
 COPY --from=build --chown=root:root /app /app
 WORKDIR /app
-ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 AGENTSITE_VAR=/var/agentsite AGENTSITE_WORKSHOP=/opt/workshop HOST=0.0.0.0
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 AGENTSITE_VAR=/var/agentsite AGENTSITE_WORKSHOP=/opt/workshop HOST=0.0.0.0
 USER agentsite
 VOLUME /var/agentsite
 EXPOSE 8000

@@ -14,11 +14,13 @@ UNIT_TESTS := tests/llm_app tests/extending $(wildcard tests/test_*.py tests/age
 
 # Slow because of what they are: whole tasks with a fake of each provider, and servers that are killed or stormed.
 CONTRACTS := tests/contracts
-FAULTS := tests/team tests/acceptance/test_kill_and_restart.py tests/acceptance/test_canary.py tests/e2e/test_reconnect.py \
-  $(wildcard tests/llm_app/test_*storm.py)
+FAULTS := $(wildcard tests/faults) tests/team tests/acceptance/test_kill_and_restart.py tests/acceptance/test_canary.py \
+  tests/e2e/test_reconnect.py $(wildcard tests/llm_app/test_*storm.py)
+LEFT_OUT = make contracts ($(call functions,$(CONTRACTS))) and make faults ($(call functions,$(FAULTS)))
+functions = $(shell grep -rhE "^(async )?def test_" --include="test_*.py" $(1) | wc -l) test functions
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test test-fast contracts faults e2e lint bench real keys recorded lock clean
+.PHONY: help run dev team test test-fast contracts faults soak e2e lint bench real keys recorded schema lock clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -29,14 +31,23 @@ run: $(VENV)/base.stamp  ## Install, migrate and start everything; prints the ad
 dev: $(VENV)/base.stamp  ## Run for development: reload, Django's debug page, demo data in var/dev; on 127.0.0.1 only
 	@exec env -u REDIS_URL -u DATABASE_URL DEBUG=1 AGENTSITE_VAR=$${AGENTSITE_VAR:-var/dev} $(PY) manage.py dev
 
-test: $(VENV)/dev.stamp  ## Run all tests
-	$(PY) -m pytest -n auto $(ARGS)
+team: $(VENV)/base.stamp  ## Run a team on this machine: 2 webs, 2 workers (WEBS=, WORKERS=) and beat, on a local PostgreSQL and Redis
+	@exec env AGENTSITE_VAR=$${AGENTSITE_VAR:-var/team} $(PY) -m agentsite.team
+
+test: $(VENV)/dev.stamp  ## Run the tests, but for those of the next two
+	AGENTSITE_TESTS_LEFT_OUT="$(LEFT_OUT)" $(PY) -m pytest -n auto $(addprefix --ignore=,$(CONTRACTS) $(FAULTS)) $(ARGS)
 
 contracts: $(VENV)/dev.stamp  ## Run whole tasks with strict fakes of the providers, in each protocol
 	$(PY) -m pytest -n auto $(CONTRACTS) $(ARGS)
 
 faults: $(VENV)/dev.stamp  ## Run the tests that kill and storm servers, and those of a team's PostgreSQL and Redis
 	$(PY) -m pytest -n auto $(FAULTS) $(ARGS)
+
+soak: $(VENV)/dev.stamp  ## Run the long form of the faults: over 1,000 faulted tasks, then random ones for SOAK_MINUTES=30 (FAULTS_SEED=)
+	FAULTS_LONG=1 $(PY) -m pytest tests/faults $(ARGS)
+
+test-all: $(VENV)/dev.stamp  ## Run all tests
+	$(PY) -m pytest -n auto $(ARGS)
 
 test-fast: $(VENV)/dev.stamp  ## Run the unit tests: no servers, browsers or sandboxes; under a minute on two cores
 	$(PY) -m pytest -n auto --dist worksteal $(UNIT_TESTS)
@@ -57,11 +68,14 @@ bench: $(VENV)/dev.stamp  ## Measure the engine's cost per iteration and compare
 real: $(VENV)/dev.stamp .venv-real/stamp  ## Run the main job against a real (small) model server
 	$(PY) -m pytest tests/real -m real -s
 
-keys: $(VENV)/base.stamp  ## Print fresh keys and passwords for a team deployment, for the file .env
-	@$(PY) -c 'import secrets; from cryptography.fernet import Fernet; print("SECRET_KEY=" + secrets.token_urlsafe(50)); print("FIELD_ENCRYPTION_KEY=" + Fernet.generate_key().decode()); [print(name + "=" + secrets.token_hex(24)) for name in ("POSTGRES_PASSWORD", "REDIS_PASSWORD")]'
+keys: $(VENV)/base.stamp  ## Write the keys and passwords of docker-compose.yml into secrets/; what is there stays
+	@$(PY) -m agentsite.secret_files
 
 recorded: $(VENV)/dev.stamp  ## Record the database of tests/recorded anew
 	$(PY) -m tests.recorded.make
+
+schema: $(VENV)/dev.stamp  ## Write anew what a new SQLite database begins with; after each new migration
+	$(PY) -m tests.recorded.prepare
 
 lock: $(VENV)/bin/python  ## Resolve the dependencies anew
 	cd requirements && for name in uv base dev proxy workshop; do \

@@ -1,12 +1,15 @@
 #!/usr/bin/env python
 """Runs a management command."""
 
+import gc
 import os
 import sys
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
+    gc.disable()  # what is imported is not garbage: to look through it again and again is a quarter of the start
+    import django
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
@@ -16,6 +19,9 @@ def main() -> None:
 
             sys.stdout.write(f"{VERSION}\n")
         else:
+            django.setup()
+            gc.freeze()
+            gc.enable()
             execute_from_command_line(sys.argv)
     except ImproperlyConfigured as mistake:
         sys.exit(f"{mistake}")

@@ -1,6 +1,9 @@
-"""What counts as one address, where something is bounded for each."""
+"""What counts as one address, where something is bounded for each; and which addresses are trusted."""
 
-from ipaddress import IPv6Address, IPv6Network, ip_address
+from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+Network = IPv4Network | IPv6Network
 
 
 def network(address: str) -> str:
@@ -12,3 +15,34 @@ def network(address: str) -> str:
     if not isinstance(parsed, IPv6Address):
         return address
     return str(parsed.ipv4_mapped or IPv6Network((parsed, 64), strict=False))
+
+
+def read_networks(texts: Sequence[str]) -> list[Network]:
+    """Addresses and networks as they are written in TRUSTED_PROXIES. Raises ValueError with a sentence."""
+    try:
+        return [ip_network(text.strip()) for text in texts if text.strip()]
+    except ValueError as error:
+        raise ValueError(f"{error}. Name addresses, such as 10.0.0.5, or networks, such as 10.0.0.0/24.") from error
+
+
+def is_in(address: str, networks: Sequence[Network]) -> bool:
+    """What is no address is in none."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
+    return any((mapped or parsed) in network for network in networks)
+
+
+def without_port(text: str) -> str:
+    """The address in an entry of X-Forwarded-For; empty if there is none."""
+    text = text.strip().strip('"')
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return ""

@@ -1,4 +1,9 @@
+import importlib
+
 from django.apps import AppConfig
+from django.db import connection
+
+from agentsite.optional_imports import WITH_APPS, without
 
 
 class AgentsiteConfig(AppConfig):
@@ -6,4 +11,9 @@ class AgentsiteConfig(AppConfig):
     verbose_name = "Operation"
 
     def ready(self) -> None:
-        from agentsite.checks import registry  # noqa: F401  registers them
+        """Before the admin looks for its pages: they import what is imported here."""
+        driver = () if connection.vendor == "postgresql" else ("psycopg", "psycopg2")
+        with without(*WITH_APPS, *driver):
+            for module in ("rest_framework.compat", "unfold.overrides", "drf_spectacular.plumbing"):
+                importlib.import_module(module)
+        importlib.import_module("agentsite.checks.registry")  # registers them

@@ -1,22 +1,117 @@
-"""The ASGI application: pages and REST by Django, the session's live view by Channels."""
+"""The ASGI application: pages and REST by Django, the session's live view by Channels.
+
+Django would give each request a thread and database connections of its own, and a hop to that thread for every
+middleware. Here threads stay, with their connections, and a request takes one hop.
+"""
 
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 
-from django.core.asgi import get_asgi_application
+import django
 
-http_application = get_asgi_application()
+django.setup(set_prefix=False)
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import IO, Any
+
+from asgiref.sync import SyncToAsync, iscoroutinefunction
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
+from django.conf import settings
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.handlers.base import BaseHandler
+from django.core.signals import request_started
+from django.db import close_old_connections
+from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
+from django.urls import resolve, set_script_prefix
 
+from agentsite.edge import BehindProxies, Limited
+from tasks_app.api.metrics import WEBSOCKETS
 from tasks_app.live.consumer import websocket_urlpatterns
 
-application = ProtocolTypeRouter(
-    {
-        "http": http_application,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
-    }
-)
+MOST_THREADS = 32  # requests at once; as many as a pool of PostgreSQL has connections
+
+
+class Handler(ASGIHandler):
+    """Django's for static files and coroutine views; all other requests run in a thread, middleware and all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._in_thread = BaseHandler()
+        self._in_thread.load_middleware()
+        self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="request")
+
+    async def handle(self, scope: Any, receive: Any, send: Any) -> None:
+        if _belongs_on_the_loop(scope["path"]):
+            await super().handle(scope, receive, send)
+            return
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        with closing(body):
+            set_script_prefix(get_script_prefix(scope))
+            response = await self._hop(self._respond, scope, body)
+            if response.streaming:
+                await self._stream(response, receive, send)
+            else:
+                await self.send_response(response, send)
+
+    def _respond(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
+        """The whole request, from its signal to the other; a stream is closed by whoever has read it."""
+        request_started.send(sender=self.__class__, scope=scope)
+        request: HttpRequest | None
+        request, response = self.create_request(scope, body)
+        if request is not None:
+            response = self._in_thread.get_response(request)
+        assert response is not None
+        response._handler_class = self.__class__  # type: ignore[attr-defined]  # sends the other signal
+        if isinstance(response, FileResponse):
+            response.block_size = self.chunk_size
+        if response.streaming:
+            close_old_connections()
+        else:
+            response.close()
+        return response
+
+    async def _stream(self, response: HttpResponseBase, receive: Any, send: Any) -> None:
+        """Until its end, or until the client is gone."""
+        sending = asyncio.ensure_future(self.send_response(response, send))
+        leaving = asyncio.ensure_future(receive())
+        try:
+            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sending.cancel()
+            leaving.cancel()
+            results = await asyncio.gather(sending, leaving, return_exceptions=True)
+            await self._hop(response.close)
+        if isinstance(results[0], Exception):
+            raise results[0]
+
+    async def _hop(self, work: Any, *arguments: Any) -> Any:
+        return await SyncToAsync(work, thread_sensitive=False, executor=self._threads)(*arguments)
+
+
+def _belongs_on_the_loop(path: str) -> bool:
+    """Static files, and views that are coroutines."""
+    try:
+        return path.startswith(settings.STATIC_URL) or iscoroutinefunction(resolve(path).func)
+    except Http404:
+        return False
+
+
+http_application = Handler()
+_websocket_application = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
+
+
+async def _counted(scope: Any, receive: Any, send: Any) -> None:
+    with WEBSOCKETS.track_inprogress():
+        await _websocket_application(scope, receive, send)
+
+
+application = BehindProxies(Limited(ProtocolTypeRouter({"http": http_application, "websocket": _counted})))

@@ -2,11 +2,16 @@
 
 import logging
 import os
+import time
+from functools import partial
 
 from celery import Celery
-from celery.signals import setup_logging, worker_ready, worker_shutdown, worker_shutting_down
+from celery.signals import setup_logging, worker_init, worker_ready, worker_shutdown, worker_shutting_down
+from celery.worker.consumer import Consumer
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
+
+_WAIT_SECONDS = 1.0
 
 app = Celery("agentsite")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -18,29 +23,54 @@ def _leave_logging(**kwargs: object) -> None:
     """Celery sets up no handlers of its own where somebody listens to this: ours redact what is secret."""
 
 
+@worker_init.connect
+def _wait_for_the_tables(**kwargs: object) -> None:
+    """A worker may start before the web that migrates, or before the database. Until then it takes nothing."""
+    from django.db import DatabaseError, connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    said = ""
+    while True:
+        try:
+            executor = MigrationExecutor(connection)
+            if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+                return
+            reason = "the web to migrate the database"
+        except DatabaseError as error:
+            reason = f"the database: {error}"
+        if reason != said:
+            logging.getLogger(__name__).warning("waiting for %s", said := reason)
+        connection.close()
+        time.sleep(_WAIT_SECONDS)
+
+
 @worker_ready.connect
-def _begin(**kwargs: object) -> None:
+def _begin(sender: Consumer, **kwargs: object) -> None:
     """What every process that runs tasks needs: recovery at its start, and the supervisor beside its tasks."""
     from agentsite import workshop
     from agentsite.environment import EMBEDDED
     from tasks_app.worker import supervisor
 
-    supervisor.begin()
+    supervisor.begin(partial(sender.call_soon, sender.cancel_task_queue, app.conf.task_default_queue))
     if not EMBEDDED:
         workshop.begin(logging.getLogger(__name__).warning)
 
 
 @worker_shutting_down.connect
-def _end(**kwargs: object) -> None:
-    from tasks_app.worker import supervisor
+def _drain(**kwargs: object) -> None:
+    """Steps that run are finished, under leases that are renewed until then; other workers go on from there."""
+    from tasks_app.runtime import process
 
-    supervisor.end()
+    process.drain()
 
 
 @worker_shutdown.connect
 def _close(**kwargs: object) -> None:
     from agentsite.environment import EMBEDDED
+    from tasks_app.runtime import process
     from tasks_app.worker import supervisor
 
+    supervisor.end()
     if not EMBEDDED:  # there the process is cut off
         supervisor.close_connections()
+        process.end()

@@ -3,14 +3,35 @@
 import os
 import secrets
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import environ
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
+from environ.fileaware_mapping import FileAwareMapping
+
+from agentsite.addresses import Network, read_networks
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env = environ.Env()
+
+
+class _Variables(FileAwareMapping):
+    """Of the environment. `NAME_FILE` names a file that holds the value of `NAME`, as Docker's secrets do."""
+
+    def __getitem__(self, key: str) -> str:
+        try:
+            value: str = super().__getitem__(key)
+        except (OSError, UnicodeDecodeError) as error:
+            raise ImproperlyConfigured(f"{key}_FILE names a file that cannot be read: {error}") from error
+        return value.strip() if key in self.files_cache else value  # an editor's line end is no part of a key
+
+
+class _Env(environ.Env):
+    ENVIRON = _Variables()
+
+
+env = _Env()
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]  # written there only
 
 REDIS_URL: str = env.str("REDIS_URL", default="")
@@ -19,7 +40,7 @@ VAR_DIR = Path(env.str("AGENTSITE_VAR", default=str(BASE_DIR / "var"))).resolve(
 
 
 def database_url() -> str:
-    return str(env.str("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'agentsite.sqlite3'}"))
+    return str(env.str("DATABASE_URL", default="") or f"sqlite:///{VAR_DIR / 'agentsite.sqlite3'}")
 
 
 def key(name: str) -> str:
@@ -29,15 +50,16 @@ def key(name: str) -> str:
     process would make a key of its own.
     """
     if EMBEDDED:
-        _make_var()
+        make_var()
     if value := env.str(name, default=""):
         return str(value)
     if not EMBEDDED:
         raise ImproperlyConfigured(f"{name} is not set. A team deployment needs it in every process.")
-    return _kept_key(name)
+    return kept_key(name)
 
 
-def _kept_key(name: str) -> str:
+def kept_key(name: str) -> str:
+    """The key that is kept in `var/`, which is made if there is none."""
     path = VAR_DIR / "keys" / name.lower()
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -47,7 +69,7 @@ def _kept_key(name: str) -> str:
         raise _unwritable(error) from error
 
 
-def _make_var() -> None:
+def make_var() -> None:
     """Whichever command is the first, all that is in it is nobody else's business."""
     try:
         VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -74,3 +96,11 @@ def _write_once(path: Path, value: str) -> None:
         pass  # another process was first: its key holds
     finally:
         draft.unlink()
+
+
+def trusted_proxies(texts: Sequence[str]) -> list[Network]:
+    """Raises ImproperlyConfigured for what is no address."""
+    try:
+        return read_networks(texts)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"TRUSTED_PROXIES: {error}") from error

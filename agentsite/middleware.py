@@ -1,19 +1,24 @@
 """What the site adds to each response and to the log of requests.
 
-The Content Security Policy: strict everywhere, looser under /admin/, whose theme evaluates expressions. And an answer
-that says when to try again, where a page cannot be served now.
+Static files, on the event loop. The Content Security Policy: strict everywhere, looser under /admin/, whose theme
+evaluates expressions. And an answer that says when to try again, where a page cannot be served now.
 """
 
 import logging
+from typing import Any
 
+from asgiref.sync import iscoroutinefunction
 from csp.middleware import CSPMiddleware, PolicyParts
-from django.db import OperationalError
+from django.core.exceptions import MiddlewareNotUsed
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
+from servestatic.middleware import ServeStaticMiddleware
 
 from agentsite.accounts.tries import TooManyTries
 from tasks_app.api.problems import BUSY, BUSY_SECONDS
+from tasks_app.runtime.outage import drop_broken_connections
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +32,17 @@ ADMIN_POLICY = {
 }
 
 
+class StaticFiles(ServeStaticMiddleware):
+    """Of requests that are answered in a thread, none is for a file: it would only hop to the loop and back."""
+
+    sync_capable = True
+
+    def __init__(self, get_response: Any) -> None:
+        if not iscoroutinefunction(get_response):
+            raise MiddlewareNotUsed
+        super().__init__(get_response)
+
+
 class ContentSecurityPolicy(CSPMiddleware):
     def get_policy_parts(
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
@@ -37,13 +53,24 @@ class ContentSecurityPolicy(CSPMiddleware):
         return parts
 
 
+class SecureCookies(MiddlewareMixin):
+    """What was set over https goes back over https only. Behind a proxy, the request says which it was."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if request.is_secure():
+            for cookie in response.cookies.values():
+                cookie["secure"] = True
+        return response
+
+
 class TryAgainLater(MiddlewareMixin):
     """Where a page cannot be served now: a sentence, and how long to wait, as REST says it."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         match exception:
-            case OperationalError():
+            case OperationalError() | InterfaceError():
                 logger.warning("a page was not served: %s", exception)
+                drop_broken_connections()
                 return _later(request, 503, BUSY, BUSY_SECONDS)
             case TooManyTries():
                 return _later(request, 429, str(exception), exception.seconds)

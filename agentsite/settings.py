@@ -1,16 +1,18 @@
 """Django's settings: one file for the embedded and the team mode, told apart by `REDIS_URL`."""
 
-from logging import LogRecord
 from typing import Any
 
 from agentsite.admin_site import UNFOLD  # noqa: F401
-from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, database_url, env, key
+from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, database_url, env, key, trusted_proxies
+from agentsite.log_settings import LOGGING  # noqa: F401
 
 DEBUG = EMBEDDED and env.bool("DEBUG", default=False)  # `make dev`; `serve` refuses it beyond loopback
 SECRET_KEY = key("SECRET_KEY")
 FIELD_ENCRYPTION_KEY = key("FIELD_ENCRYPTION_KEY")
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), "127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+TRUSTED_PROXIES = trusted_proxies(env.list("TRUSTED_PROXIES", default=[]))
+SECURE_HSTS_SECONDS = env.int("AGENTSITE_HSTS_SECONDS", default=2_592_000)  # 30 days; sent over https alone
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = any(origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS)
 
 INSTALLED_APPS = [
@@ -37,8 +39,10 @@ INSTALLED_APPS = [
     "allauth.account",
 ]
 MIDDLEWARE = [
+    "tasks_app.runtime.log_ids.RequestIds",
     "django.middleware.security.SecurityMiddleware",
-    "servestatic.middleware.ServeStaticMiddleware",
+    "agentsite.middleware.StaticFiles",
+    "agentsite.middleware.SecureCookies",
     "agentsite.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -83,7 +87,15 @@ if "sqlite" in DATABASES["default"]["ENGINE"]:
     }
 else:
     # A pool, given back before every wait; the pool requires CONN_MAX_AGE 0.
-    DATABASES["default"] |= {"CONN_MAX_AGE": 0, "OPTIONS": {"pool": {"min_size": 1, "max_size": 32, "timeout": 20}}}
+    DATABASES["default"] |= {
+        "CONN_MAX_AGE": 0,
+        "OPTIONS": {
+            # A process that was suspended inside a transaction holds locks that all others wait for: not for longer.
+            "options": "-c idle_in_transaction_session_timeout=10s",
+            **DATABASES["default"].get("OPTIONS", {}),  # of DATABASE_URL, such as sslmode
+            "pool": {"min_size": 1, "max_size": 32, "timeout": 20, "reconnect_timeout": 10},
+        },
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 WORKSPACES_DIR = VAR_DIR / "workspaces"
 HOMES_DIR = VAR_DIR / "homes"  # of the programs that agents run, one a session
@@ -97,7 +109,13 @@ CACHES: dict[str, dict[str, Any]] = {
     else {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
 }
 CACHES["tries"] = CACHES["default"] | (  # of passwords: at most 20 MB; the oldest are forgotten first
-    {"LOCATION": "tries", "OPTIONS": {"MAX_ENTRIES": 30_000}} if EMBEDDED else {"KEY_PREFIX": "tries"}
+    {"LOCATION": "tries", "OPTIONS": {"MAX_ENTRIES": 30_000}}
+    if EMBEDDED
+    else {
+        "BACKEND": "agentsite.team_cache.RedisOrLocal",
+        "KEY_PREFIX": "tries",
+        "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
+    }
 )
 
 # --- the two seams between the embedded and the team mode ---------------------------------------------------------
@@ -117,6 +135,8 @@ CELERY_TASK_ACKS_LATE = False  # a message only says "look": the row is the trut
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = env.int("AGENTSITE_THREADS", default=128)  # a stalled call holds a thread
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # keeps nothing: what it starts may come late after a restart
+CELERY_BEAT_SCHEDULE = {"clean up": {"task": "tasks_app.clean_up", "schedule": 600.0, "options": {"expires": 600}}}
 
 # --- people -----------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "accounts.User"
@@ -200,34 +220,16 @@ READER_SERVICE: dict[str, str] = {  # reads pages that need JavaScript; empty: t
 if not READER_SERVICE["base_url"]:
     READER_SERVICE = {}
 HOOKS: list[str] = env.list("AGENTSITE_HOOKS", default=[])  # "package.module.Class", beside those of entry points
-LEASE_SECONDS = env.int("AGENTSITE_LEASE_SECONDS", default=30)
-LOG_LEVEL = env.str("LOG_LEVEL", default="WARNING")
-
-
-def _drop_traceback(record: LogRecord) -> bool:
-    """For messages that say it all: the traceback of a wrong Host header is that of our own middleware."""
-    record.exc_info = None
-    return True
-
-
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {  # both redact secrets, so loggers need not
-        "line": {
-            "()": "llm_app.redaction.logs.RedactingFormatter",
-            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
-        },
-        "json": {"()": "llm_app.redaction.logs.JSONFormatter"},
-    },
-    "filters": {"one line": {"()": "django.utils.log.CallbackFilter", "callback": _drop_traceback}},
-    "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": env.str("LOG_FORMAT", default="line")},
-    },
-    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    # Django would give them handlers of their own, which do not redact.
-    "loggers": {
-        **{name: {"handlers": [], "propagate": True, "level": LOG_LEVEL} for name in ("django", "django.server")},
-        "django.security.DisallowedHost": {"filters": ["one line"]},
-    },
+LEASE_SECONDS = env.int("AGENTSITE_LEASE_SECONDS", default=15)
+MAX_RUNNING = env.int("AGENTSITE_MAX_RUNNING", default=200)  # tasks; beyond it they are queued, ten times as many
+MAX_RUNNING_PER_USER = env.int("AGENTSITE_MAX_RUNNING_PER_USER", default=20)
+LEAST_FREE_DISK = env.int("AGENTSITE_FREE_DISK", default=200_000_000)  # bytes; below it nothing new is taken
+# Of whoever presents the same token or the same session, and of an address; 0: no limit.
+REQUESTS_PER_MINUTE = {
+    "token": env.int("AGENTSITE_REQUESTS_PER_TOKEN", default=30_000),
+    "address": env.int("AGENTSITE_REQUESTS_PER_ADDRESS", default=60_000),
+}
+STREAMS = {
+    "token": env.int("AGENTSITE_STREAMS_PER_TOKEN", default=2_000),
+    "address": env.int("AGENTSITE_STREAMS_PER_ADDRESS", default=4_000),
 }

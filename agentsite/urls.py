@@ -6,6 +6,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from agentsite import health
 from agentsite.accounts.sign_in import sign_in_with_link
+from tasks_app.api.metrics import Metrics
 from tasks_app.api.urls import Unknown
 
 urlpatterns = [
@@ -18,5 +19,6 @@ urlpatterns = [
     re_path("^api/", Unknown.as_view()),
     path("healthz", health.alive),
     path("readyz", health.ready),
+    path("metrics", Metrics.as_view()),
     path("admin/", admin.site.urls),
 ]

@@ -14,11 +14,13 @@ def main() -> None:
         import django
 
         django.setup()
-        from benchmarks import llm_layer, overhead
+        from benchmarks import iteration, llm_layer, overhead, pages
 
+        iteration.report()
         with fake_provider() as provider:
             overhead.report(provider, Path(folder))
         llm_layer.report()
+    pages.report()
 
 
 if __name__ == "__main__":

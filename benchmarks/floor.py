@@ -20,7 +20,8 @@ def run(provider: Provider, steps: int, folder: Path) -> Gaps:
 
 async def _converse(provider: Provider, steps: int, path: Path) -> None:
     database = sqlite3.connect(path, isolation_level=None)
-    database.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; CREATE TABLE entry (body TEXT)")
+    database.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL")
+    database.execute("CREATE TABLE IF NOT EXISTS entry (body TEXT)")
     messages: list[dict[str, object]] = [{"role": "user", "content": "go"}]
     async with aiohttp.ClientSession() as session:
         while True:

@@ -5,13 +5,11 @@ Beside it, on the same stream and the same messages: the barest loop on aiohttp,
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 
-from benchmarks import peers
+from benchmarks import peers, token_server
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.protocols import adapter_for
 from llm_app.redaction import Redactor, StreamRedactor
@@ -30,7 +28,7 @@ def report() -> None:
     """Prints a table. Bars: 80 µs a token, 5 ms a call."""
     redactor = Redactor([(f"secret{number}", f"s3cr3t-{number:04}-{number * 7919:012}") for number in range(50)])
     print(f"LLM layer, CPU            µs a token  ms a call ({TURNS} turns)")
-    with _server() as address:
+    with token_server.running() as address:
         _print("aiohttp alone", peers.floor, address)
         for protocol, kind in PROTOCOLS.items():
             _print(protocol, _ours(protocol, kind, None), address)
@@ -58,6 +56,7 @@ async def _measure(ask: Ask, address: str, tokens: int, calls: int) -> float:
         messages += _turns(TURNS + number, 1)
     used = time.process_time() - began
     await wire.close()
+    await peers.close()
     return used
 
 
@@ -86,14 +85,3 @@ def _ours(protocol: str, kind: str, redactor: Redactor | None) -> Ask:
         assert parser.result().tool_calls
 
     return ask
-
-
-@contextmanager
-def _server() -> Iterator[str]:
-    command = [sys.executable, "-m", "benchmarks.token_server"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-        finally:
-            process.terminate()

@@ -2,11 +2,13 @@
 
 import os
 import sqlite3
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks import floor
 from benchmarks.provider import Gaps, Provider
 
+Run = Callable[[int], None]  # so many iterations
 LENGTHS = (50, 200, 400)
 LONG = "loop-200x3000"  # 1,000 tokens in each iteration: in a window of 128,000 the cut moves
 _HEAD = "engine overhead per iteration, ms        p50    p95  first tenth  last tenth  sent before"
@@ -17,16 +19,16 @@ def report(provider: Provider, folder: Path) -> None:
     """Prints a table: ours and the floor, in milliseconds per iteration. Bars: 10 ms at the median and no growth; in
     200 iterations 95 % of the bytes were sent before; 5 MiB in the store for 400.
     """
-    owner = _set_up(provider)
-    _engine(provider, owner, "loop-5", 5)  # imports and first connections are not an iteration's cost
+    owner = set_up(provider, (5, *LENGTHS))
+    engine(provider, owner, "loop-5", 5)  # imports and first connections are not an iteration's cost
     floor.run(provider, 5, folder)
     print(_HEAD + _BESIDE)
     for steps in LENGTHS:
         before = _store_size()
-        ours, bare = _engine(provider, owner, f"loop-{steps}", steps), floor.run(provider, steps, folder)
+        ours, bare = engine(provider, owner, f"loop-{steps}", steps), floor.run(provider, steps, folder)
         compared = f"{bare.p50:10.2f} {ours.p50 / bare.p50:6.1f} {_store_size() - before:10.0f}"
         print(f"{steps:6} iterations                 {_row(ours)} {compared}")
-    long = _engine(provider, owner, LONG, 200)
+    long = engine(provider, owner, LONG, 200)
     print(f"   200 iterations, 200,000 tokens  {_row(long)}  with {_moves()} moves of the cut")
 
 
@@ -35,7 +37,8 @@ def _row(ours: Gaps) -> str:
     return f"{times} {ours.known_percent:10.1f} %"
 
 
-def _set_up(provider: Provider) -> object:
+def set_up(provider: Provider, lengths: Iterable[int]) -> object:
+    """A model for each number of iterations; who owns the sessions."""
     from agentsite.serving import first_start
     from llm_app.models import LogicalModel
     from llm_app.models import Provider as ProviderRow
@@ -43,14 +46,15 @@ def _set_up(provider: Provider) -> object:
     first_start.migrate()
     row = ProviderRow.objects.create(name="fake", protocol="openai_native", base_url=f"{provider.base_url}/v1")
     LogicalModel.objects.create(name="default", is_default=True)
-    windows = {f"loop-{steps}": 10_000_000 for steps in (5, *LENGTHS)} | {LONG: 128_000}
+    windows = {f"loop-{steps}": 10_000_000 for steps in lengths} | {LONG: 128_000}
     for name, window in windows.items():
         model = LogicalModel.objects.create(name=name, context_window=window)
         model.routes.create(provider=row, provider_model=name)
     return first_start.ensure_admin().user
 
 
-def _engine(provider: Provider, owner: object, model: str, steps: int) -> Gaps:
+def engine(provider: Provider, owner: object, model: str, steps: int) -> Gaps:
+    """One task with so many iterations."""
     from llm_app.models import LogicalModel
     from tasks_app import services
     from tasks_app.models import Task

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from typing import Any
 
 import aiohttp
@@ -44,6 +45,12 @@ async def litellm(address: str, tokens: int, messages: list[Message]) -> None:
         **_body(messages) | {"model": "openai/m", "base_url": _url(address, tokens), "api_key": "none"}
     )
     assert json.loads(await _arguments(stream))
+
+
+async def close() -> None:
+    """litellm's clients, which belong to the event loop: left open, each complains at the end of the process."""
+    if library := sys.modules.get("litellm"):
+        await library.close_litellm_async_clients()
 
 
 async def _arguments(stream: Any) -> str:

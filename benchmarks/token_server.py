@@ -2,19 +2,36 @@
 
     python -m benchmarks.token_server
 
-Prints its port. `POST …/N/v1/…` is answered by N tokens of a `message` call (in the text, for a path with `text`).
+Prints its port. `POST …/N/v1/…` is answered by N tokens of a `message` call (in the text, for a path with `text`); for
+a path with `stamped`, each is the moment at which it is sent, and they come more slowly.
 """
 
 import asyncio
 import json
 import re
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
-PACE = 0.0005  # seconds between two tokens
+PACE, SLOW_PACE = 0.0005, 0.02  # seconds between two tokens
 _TOKEN = "word "
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 _XML = '<function_calls><invoke name="message"><parameter name="text">', "</parameter></invoke></function_calls>"
 _JSON = '{"tool": "message", "arguments": {"text": "', '"}}'
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """Its address, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.token_server"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.terminate()
 
 
 def openai(count: int, *, is_text: bool) -> Iterator[object]:
@@ -41,6 +58,22 @@ def anthropic(count: int, *, is_text: bool) -> Iterator[object]:
     yield {"type": "message_stop"}
 
 
+def stamped(count: int) -> Iterator[object]:
+    """The moments, of the clock that all processes of a machine share; the words of a result."""
+    call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "message", "arguments": ""}}
+    yield _chunk({"role": "assistant", "tool_calls": [call]})
+    for number in range(count + 2):
+        token = (
+            f"@{time.monotonic():.4f} "
+            if 0 < number <= count
+            else '{"type": "result", "text": "'
+            if not number
+            else '"}'
+        )
+        yield _chunk({"tool_calls": [{"index": 0, "function": {"arguments": token}}]})
+    yield _chunk({}, "tool_calls")
+
+
 def _chunk(delta: dict[str, object], finish: str | None = None) -> object:
     choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
     return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
@@ -51,11 +84,12 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     length = re.search(rb"(?i)content-length: *(\d+)", head)
     await reader.readexactly(int(length[1]) if length else 0)
     path = head.split(b" ")[1].decode()
+    count, is_stamped = int(path.split("/")[2]), path.startswith("/stamped/")
     events = anthropic if path.endswith("/messages") else openai
     writer.write(_HEAD)
-    for event in events(int(path.split("/")[2]), is_text=path.startswith("/text/")):
+    for event in stamped(count) if is_stamped else events(count, is_text=path.startswith("/text/")):
         writer.write(b"data: " + json.dumps(event).encode() + b"\n\n")
-        await asyncio.sleep(PACE)
+        await asyncio.sleep(SLOW_PACE if is_stamped else PACE)
     writer.close()
 
 

@@ -31,6 +31,7 @@ for (const select of all("[data-theme-choice]")) {
 // --- toasts and questions -------------------------------------------------------------------------------------------
 
 function toast(text) {
+  if (all("#toasts .toast > span").some((shown) => shown.textContent === text)) return;
   const note = one("#toast").content.cloneNode(true);
   one("span", note).textContent = text;
   one("#toasts").append(note);
@@ -132,6 +133,7 @@ function emptyComposer() {
   composer.reset();
   listFiles();
   one("#sending").hidden = true;
+  one("[name=key]", composer).value = Math.random().toString(36).slice(2) + Date.now(); // of the next message
 }
 
 if (composer) {

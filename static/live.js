@@ -16,6 +16,7 @@ htmx.config.wsReconnectDelay = (retries) => Math.min(10_000, 300 * 2 ** retries)
 
 const CLOSED = {
   4401: "You are signed out. Reload the page to sign in.",
+  4429: "Too many pages of yours are open. Close some, then reload this one.",
   4404: "This session was deleted, or is no longer shared with you.",
 };
 
@@ -160,3 +161,13 @@ on("scroll", () => {
   if (isAtEnd()) one("#to-end").hidden = true;
 }, window);
 if (!location.hash.startsWith("#e") || location.hash === "#end") toEnd();
+
+// A link to an entry that is not on the page: earlier ones are fetched until it is.
+function reach() {
+  if (!/^#e\d/.test(location.hash) || one(location.hash)) return;
+  one("#entries").addEventListener("htmx:afterSettle", () => (one(location.hash) ? one(location.hash).scrollIntoView() : reach()), { once: true });
+  one(".earlier a")?.click();
+}
+
+on("hashchange", reach, window);
+on("load", reach, window); // htmx is ready by then

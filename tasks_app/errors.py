@@ -5,10 +5,25 @@ class Refusal(Exception):
     """This cannot be done now."""
 
     status = 409  # what REST answers
+    retry_after: int | None = None  # seconds, where the same may be granted later
 
     def __init__(self, detail: str = "", *, field: str = "") -> None:
         super().__init__(detail or " ".join((self.__doc__ or "").split()))
         self.field = field
+
+
+class DiskFull(Refusal):
+    """The server's disk is nearly full, so nothing new is taken. Delete files or sessions, or ask an administrator."""
+
+    status, retry_after = 503, 60
+
+
+class FilesQuotaFull(Refusal):
+    """Your sessions' files take up all the space that you may use. Delete files or sessions that you no longer need."""
+
+
+class SessionsQuotaFull(Refusal):
+    """You have as many sessions as you may have. Delete some that you no longer need."""
 
 
 class NothingToAnswer(Refusal):

@@ -1,19 +1,18 @@
-"""One number that every change of a setting increases, however it is made: triggers in the database do it.
+"""One number that every change of a setting or a secret increases, however it is made: triggers in the database do it.
 
-So a running task learns from one row whether anything that an administrator may change is still as it was. The table
+So a running task learns from one row whether anything that people may change beside it is still as it was. The table
 and the triggers are made after each `migrate`, where they are missing.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
-from django.db import connection, connections, models
+from django.db import connections, models
 
-from llm_app.models import Budget, LearnedQuirk, LogicalModel, Provider, Route
-from tasks_app.models import Agent, Limits, PromptSection, Session
+from llm_app.models import Budget, LearnedQuirk, LogicalModel, Provider, Route, Secret, ServiceKey
+from tasks_app.models import Agent, Limits, PromptSection
 from tools_app.models import McpServer, McpTool, RolePolicy, Skill, ToolSetting, UserPolicy
 
 WATCHED: tuple[type[models.Model], ...] = (
@@ -23,6 +22,7 @@ WATCHED: tuple[type[models.Model], ...] = (
     *(ToolSetting, ToolSetting.roles.through, RolePolicy, UserPolicy),
     *(McpServer, McpServer.roles.through, McpTool),
     *(Skill, Skill.roles.through),
+    *(Secret, ServiceKey),  # with the keys of providers: all that is redacted
 )
 _TABLE = "CREATE TABLE IF NOT EXISTS settings_version (version bigint NOT NULL)"
 _FIRST = "INSERT INTO settings_version SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM settings_version)"
@@ -33,26 +33,10 @@ _ON_POSTGRES = """CREATE TRIGGER {table}_version AFTER INSERT OR UPDATE OR DELET
     FOR EACH STATEMENT EXECUTE FUNCTION raise_settings_version()"""
 _ON_SQLITE = f"""CREATE TRIGGER IF NOT EXISTS {{table}}_{{event}}_version AFTER {{event}} ON {{table}}
     BEGIN {_RAISE}; END"""
-_OF_SESSION = "SELECT (SELECT version FROM settings_version), agent_id, denied_tools FROM sessions WHERE id = %s"
 _TRIGGERS = {
     "postgresql": r"SELECT tgrelid::regclass::text FROM pg_trigger WHERE tgname LIKE '%\_version'",
     "sqlite": r"SELECT tbl_name FROM sqlite_master WHERE type = 'trigger' AND name LIKE '%\_version' ESCAPE '\'",
 }
-
-
-def of_session(session: Session) -> tuple[int, object, list[str]]:
-    """The version, the session's agent and the tools that it denies, as they are now. Raises Session.DoesNotExist.
-
-    Who reads it before the settings themselves never holds an old setting for a new one. Raw SQL, for it runs twice a
-    step. The agent is as the database has it: to be compared, not to be looked up.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(_OF_SESSION, [Session._meta.pk.get_db_prep_value(session.pk, connection)])
-        row = cursor.fetchone()
-    if row is None:
-        raise Session.DoesNotExist
-    version, agent, denied = row
-    return version, agent, json.loads(denied)
 
 
 def install(using: str, **kwargs: Any) -> None:

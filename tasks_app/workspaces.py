@@ -5,9 +5,12 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.db.models import QuerySet, Sum
 
+from tasks_app.errors import DiskFull, FilesQuotaFull
 from tasks_app.models import Agent, Limits, Session
 from tools_app.files import FileHistory, Workspace, workspace_owner
+from tools_app.files.quota import bytes_held
 from tools_app.sandbox import Layer, Sandbox, workshop
 from tools_app.sandbox.choice import strongest
 from tools_app.sandbox.docker import Docker
@@ -17,12 +20,37 @@ _TAKEN = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MO
 
 def workspace_of(session: Session) -> Workspace:
     """Its programs run as the owner of the folder, also of a folder that `run_agent` was given."""
-    path, history = session.workspace_path, FileHistory(session.history_path)
+    path, limits = session.workspace_path, Limits.current()
+    history = FileHistory(session.history_path, limits.history_bounds)
     if session.workdir and workspace_owner():
         owner = (path.stat().st_uid, path.stat().st_gid)
         return Workspace(path, owner=owner, home=session.home_path, history=history)
-    most = None if session.workdir else Limits.current().workspace_bytes  # a folder that a user chose has no quota
+    left = limits.user_bytes - _files_bytes(Session.objects.exclude(pk=session.pk), session.owner_id)
+    most = None if session.workdir else min(limits.workspace_bytes, max(0, left))  # a folder of their own has no quota
     return Workspace(path, owner=workspace_owner(), most=most, home=session.home_path, history=history)
+
+
+def require_disk(session: Session) -> None:
+    """Raises DiskFull where less than the floor is free, which what runs needs to end well; and FilesQuotaFull."""
+    free = os.statvfs(settings.VAR_DIR)
+    if free.f_bavail * free.f_frsize < settings.LEAST_FREE_DISK:
+        raise DiskFull()
+    if _files_bytes(Session.objects.all(), session.owner_id) >= Limits.current().user_bytes:
+        raise FilesQuotaFull()
+
+
+def _files_bytes(sessions: QuerySet[Session], owner_id: int) -> int:
+    return sessions.filter(owner=owner_id).aggregate(all=Sum("files_bytes"))["all"] or 0
+
+
+def measure(session: Session) -> None:
+    """Counts what its files take up towards its owner's quota."""
+    if session.workdir:
+        return
+    used = sum(bytes_held(folder) for folder in (session.workspace_path, session.home_path) if folder.exists())
+    if used != session.files_bytes:
+        Session.objects.filter(pk=session.pk).update(files_bytes=used)
+        session.files_bytes = used
 
 
 def sandbox() -> Sandbox:

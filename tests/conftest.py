@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from tests.server import KEYS
+from tests.server import KEYS, POSTGRES
 
 assert not settings.configured, "unset DJANGO_SETTINGS_MODULE: with it, the tests would write into the data of a server"
 _FOLDER = tempfile.mkdtemp(prefix=f"agentsite-tests-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-")
@@ -30,6 +30,8 @@ _PROVIDERS = [
 ]
 for _variable in ("DATABASE_URL", "REDIS_URL", "AGENTSITE_CONFIG", "AGENTSITE_ADMIN_TOKEN", *_PROVIDERS):
     os.environ.pop(_variable, None)
+if os.environ.get("TEST_DATABASE") == "postgresql":  # `make test-postgres`: what runs in this process, too
+    os.environ["DATABASE_URL"] = f"{POSTGRES}/agentsite_suite"
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 
 import django

@@ -28,3 +28,11 @@ def _read(stat: Path) -> tuple[int, int, str] | None:
     except (FileNotFoundError, ProcessLookupError):
         return None
     return int(stat.parent.name), int(parent), state
+
+
+def command_line(pid: int) -> str:
+    """What a process was started as, its arguments separated by spaces; empty if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

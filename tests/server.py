@@ -18,6 +18,8 @@ from typing import Any
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parent.parent
+POSTGRES = os.environ.get("TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432")
+REDIS = os.environ.get("TEST_REDIS", "redis://127.0.0.1:6379")
 TOKEN = "a-token-for-tests"
 PASSWORD = "a password for tests"
 # Always the same: a stream holds back what could be the beginning of a key, and that shall not be left to chance.

@@ -7,17 +7,24 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from django.db import connection
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.waiting import slowness_at_start
 
 # They share servers and browsers that are slow to start: all of a folder go to one worker. They also begin first.
 SHARING = ("tests/team/", "tests/e2e/", "tests/acceptance/")
-LONG = (*SHARING, "tests/tasks_app/engine/")
+LONG = (*SHARING, "tests/faults/", "tests/tasks_app/engine/")
+_OF_A_TEAM = tuple(f"tests/faults/test_{name}.py" for name in ("browser", "database", "kill_team", "redis", "soak"))
 NEEDS = {
-    "PostgreSQL": ("tests/team/",),
-    "Redis": ("tests/team/", "tests/agentsite/test_compose.py"),
-    "Chromium": ("tests/e2e/", "tests/tools_app/test_browser_tool.py", "tests/tasks_app/engine/test_browser.py"),
+    "PostgreSQL": ("tests/team/", *_OF_A_TEAM),
+    "Redis": ("tests/team/", *_OF_A_TEAM, "tests/agentsite/test_compose.py"),
+    "Chromium": (
+        "tests/e2e/",
+        "tests/faults/test_browser.py",
+        "tests/tools_app/test_browser_tool.py",
+        "tests/tasks_app/engine/test_browser.py",
+    ),
     "bubblewrap": ("tests/tools_app/sandbox/",),
 }
 
@@ -68,6 +75,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     ran = [report for name in ("passed", "failed") for report in terminalreporter.stats.get(name, ())]
     skipped = terminalreporter.stats.get("skipped", ())
+    terminalreporter.write_line(_where(_in(ran, NEEDS["PostgreSQL"]), len(ran)))
     for need, places in NEEDS.items():
         if said := _told(_in(ran, places), _in(skipped, places)):
             terminalreporter.write_line(f"{need}: {said}")
@@ -75,6 +83,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         for name, value in report.user_properties:
             if name == "closing line":
                 terminalreporter.write_line(value)
+    if left_out := os.environ.get("AGENTSITE_TESTS_LEFT_OUT"):
+        terminalreporter.write_line(f"Not run here, as they are slow by nature: {left_out}.")
+
+
+def _where(of_team: list[Any], count: int) -> str:
+    """Which database and broker the tests had."""
+    team = f"{len(of_team)} of them a team's on PostgreSQL and Redis" if of_team else "none on PostgreSQL and Redis"
+    return f"{count} tests ran on {connection.vendor} and the embedded broker, {team}."
 
 
 def _in(reports: Iterable[Any], places: tuple[str, ...]) -> list[Any]:

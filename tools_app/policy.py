@@ -51,6 +51,7 @@ class Policy:
     extra: Mapping[str, ToolDefinition] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
     has_small_window: bool = False
+    _visible: dict[ToolVisibility, list[ToolDefinition]] = field(default_factory=dict, init=False, compare=False)
 
     def find(self, name: str) -> ToolDefinition:
         """The tool of that name, shown or not. Raises UnknownTool."""
@@ -83,7 +84,10 @@ class Policy:
         return self.allows(definition.name)
 
     def visible(self, visibility: ToolVisibility) -> list[ToolDefinition]:
-        return [definition for definition in self.every_tool() if self.shows(definition, visibility)]
+        """Asked several times a step: the answer to a situation stays the same as long as the policy."""
+        if visibility not in self._visible:
+            self._visible[visibility] = [each for each in self.every_tool() if self.shows(each, visibility)]
+        return self._visible[visibility]
 
     def every_tool(self) -> list[ToolDefinition]:
         """Those of this server, and those of the MCP servers that are open to the user."""

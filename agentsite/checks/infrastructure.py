@@ -3,32 +3,39 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 
 from celery import current_app
 from channels.layers import get_channel_layer
 from django.core.checks import CheckMessage
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from agentsite.checks.messages import broken, note, ok
 from agentsite.environment import EMBEDDED
 from agentsite.serving import server_lock
 from tasks_app.events import event_loop
-from tasks_app.models import ALIVE_SECONDS, EngineProcess
+from tasks_app.models import ALIVE_SECONDS, EngineProcess, Task
 from tasks_app.runtime import process
+from tools_app.files import in_units
 
 _CONNECT_SECONDS = 2
 _ROUND_TRIP_SECONDS = 3
+_MANY_PEOPLE, _LARGE = 5, 50 * 1000**3  # from here on, PostgreSQL serves a team better
 _REDIS = "Check REDIS_URL and Redis."
 
 
 def database_is_ready() -> Iterator[CheckMessage]:
     reachable = database_answers()
     yield reachable
-    if not reachable.is_serious():
-        yield migrations_are_applied()
-        yield from journal_is_wal()
+    if reachable.is_serious():
+        return
+    migrated = migrations_are_applied()
+    yield migrated
+    if not migrated.is_serious():
+        yield from sqlite_suffices()
 
 
 def database_answers() -> CheckMessage:
@@ -55,13 +62,20 @@ def migrations_are_applied() -> CheckMessage:
     return ok(2, "migrations", "All migrations are applied.")
 
 
-def journal_is_wal() -> Iterator[CheckMessage]:
-    """On SQLite, readers and writers block each other without a write-ahead log."""
+def sqlite_suffices() -> Iterator[CheckMessage]:
+    """Without a write-ahead log, readers and writers block each other; with one, still one writes at a time."""
     if connection.vendor != "sqlite":
         return
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA journal_mode")
         mode = cursor.fetchone()[0]
+        cursor.execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
+        size = cursor.fetchone()[0]
+    week = timezone.now() - timedelta(days=7)
+    people = Task.objects.filter(created_at__gt=week).order_by().values("started_by").distinct().count()
+    if people >= _MANY_PEOPLE or size > _LARGE:
+        sentence = f"SQLite holds {in_units(size)}, and {people} people have worked with it in the last week."
+        yield note(6, "size", sentence, "Move to PostgreSQL: docs/operations.md says how.")
     if mode == "wal":
         yield ok(3, "journal", "SQLite writes ahead (WAL).")
     else:

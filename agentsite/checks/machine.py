@@ -15,7 +15,6 @@ from tools_app.sandbox import workshop
 from tools_app.sandbox.choice import NoSandbox
 
 _LITTLE = 2 * 1000**3  # bytes
-_ALMOST_NOTHING = 200 * 1000**2
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
 _SHORTEST_KEY = 50  # characters; as in Django's own check security.W009
@@ -58,8 +57,13 @@ def disk_has_space() -> CheckMessage:
     """Of the disk that `var/` is on."""
     free = shutil.disk_usage(VAR_DIR).free
     sentence = f"{free / 1000**3:.1f} GB are free in {VAR_DIR}."
-    if free < _ALMOST_NOTHING:
-        return broken(80, "disk", sentence, "Free some space: soon the database and the workspaces cannot be written.")
+    if free < settings.LEAST_FREE_DISK:
+        return broken(
+            80,
+            "disk",
+            sentence,
+            "Free some space: no new task or file is taken, and soon the database cannot be written.",
+        )
     if free < _LITTLE:
         return note(81, "disk", sentence, "Free some space soon.")
     return ok(80, "disk", sentence)
@@ -112,13 +116,13 @@ def _of_every_site() -> Iterator[CheckMessage]:
 
 
 def _of_a_team() -> Iterator[CheckMessage]:
-    if not any(origin.startswith("https://") for origin in settings.CSRF_TRUSTED_ORIGINS):
+    if not (settings.TRUSTED_PROXIES or any(o.startswith("https://") for o in settings.CSRF_TRUSTED_ORIGINS)):
         yield note(
             113,
             "settings",
-            "CSRF_TRUSTED_ORIGINS names no https:// address.",
-            "Put a proxy with TLS before the server, and set CSRF_TRUSTED_ORIGINS=https://your.site",
+            "Neither TRUSTED_PROXIES nor an https:// address in CSRF_TRUSTED_ORIGINS says that there is TLS.",
+            "Put a proxy with TLS before the server, and name its address in TRUSTED_PROXIES.",
         )
-    if not settings.SESSION_COOKIE_SECURE:
+    if not (settings.SESSION_COOKIE_SECURE or settings.TRUSTED_PROXIES):
         sentence = "The session cookie is sent over plain http too."
         yield note(114, "settings", sentence, "Serve the site over https.")

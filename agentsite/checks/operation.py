@@ -12,6 +12,7 @@ from agentsite.checks.messages import broken, note, ok
 from llm_app import protocols
 from llm_app.connection_test import try_models
 from llm_app.models import BreakerState, CircuitBreaker, ModelKind, Protocol, Provider, Route
+from tasks_app import diagnosis
 from tools_app.contract import plugins as tool_plugins
 from tools_app.hooks.loading import Broken, plugins
 from tools_app.models import McpServer, McpTool, Skill
@@ -31,6 +32,18 @@ def default_model_has_a_route() -> CheckMessage:
         sentence = f"{route} did not work at its last test. {route.verdict}"
         return broken(36, "model", sentence, "Correct it in the admin, or enter another key on the first page.")
     return ok(30, "model", f"The first route of the default model is {route}.")
+
+
+def tasks_go_on() -> Iterator[CheckMessage]:
+    """One message for each task in which too little happens, with the reason."""
+    stuck = diagnosis.stuck_tasks()
+    for task in stuck:
+        reason = diagnosis.reasons(task)[0]
+        hint = reason.hint or "Its session's page “What the task is doing” says more."
+        process = f" ({reason.process})" if reason.process else ""
+        yield broken(16, f"task {task.pk}", f"{reason.sentence}{process}", hint)
+    if not stuck:
+        yield ok(15, "tasks", "No task is stuck.")
 
 
 def providers_answer() -> Iterator[CheckMessage]:

@@ -58,6 +58,7 @@ def check_database(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
     return [
         *tables,
         infrastructure.worker_is_alive(),
+        *operation.tasks_go_on(),
         machine.sandbox_works(),
         *operation.providers_answer(),  # stores what _stored() then reports
         *_stored(),
@@ -92,6 +93,7 @@ def quick_findings() -> list[Finding]:
     """What the admin's first page shows: nothing that waits for another machine."""
     messages = [
         infrastructure.worker_is_alive(),
+        *operation.tasks_go_on(),
         *([machine.sandbox_works()] if EMBEDDED else []),  # in a team, commands run where the workers are
         *_stored(),
         machine.disk_has_space(),

@@ -7,7 +7,18 @@ from django.contrib.auth.models import AbstractBaseUser, Group
 from pydantic import AfterValidator, Field, StringConstraints
 
 from agentsite.accounts.models import ApiToken, User
-from agentsite.configuration.section import Count, CountOrNone, Dollars, Name, Secret, Section, Tokens, default_of, put
+from agentsite.configuration.section import (
+    Bytes,
+    Count,
+    CountOrNone,
+    Dollars,
+    Name,
+    Secret,
+    Section,
+    Tokens,
+    default_of,
+    put,
+)
 from agentsite.models import AppliedValue
 from llm_app.models import Budget
 from tasks_app.models import Limits
@@ -75,7 +86,12 @@ class LimitsSection(Section):
     compact_at_percent: Annotated[Count, Field(ge=10, le=90)] = default_of(Limits, "compact_at_percent")
     tail_percent: Annotated[Count, Field(ge=1, le=40)] = default_of(Limits, "tail_percent")
     approval_hours: Count = default_of(Limits, "approval_hours")
-    workspace_bytes: Count = default_of(Limits, "workspace_bytes")
+    workspace_bytes: Bytes = default_of(Limits, "workspace_bytes")
+    user_bytes: Bytes = default_of(Limits, "user_bytes")
+    user_sessions: Count = default_of(Limits, "user_sessions")
+    history_bytes: Bytes = default_of(Limits, "history_bytes")
+    history_changes: Count = default_of(Limits, "history_changes")
+    history_days: Count = default_of(Limits, "history_days")
     budget: BudgetSection = BudgetSection()
 
 

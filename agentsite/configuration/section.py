@@ -52,6 +52,7 @@ _number = BeforeValidator(_no_bool)
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 Count = Annotated[int, _number, Field(ge=1, le=_LARGEST)]
 CountOrNone = Annotated[int, _number, Field(ge=0, le=_LARGEST)]
+Bytes = Annotated[int, _number, Field(ge=1, le=2**63 - 1)]
 Number = Annotated[float, _number]
 Seconds = Annotated[float, _number, Field(gt=0)]
 Amount = Annotated[float, _number, Field(ge=0)]

@@ -145,7 +145,7 @@ class Channel(http.HTTPChannel):
         self._is_asking, self._is_known = False, is_known
         if not is_known and not self._handlingRequest:
             limit = f"{limits.ANONYMOUS // 1024} KiB"
-            self._refuse(413, f"Whoever is not signed in sends at most {limit}. Sign in, or send a valid token.")
+            self._refuse(413, f"At most {limit} while you are not signed in. Sign in, or send a valid token.")
         elif self._owes_continue:
             super()._send100Continue()
         self._owes_continue = False

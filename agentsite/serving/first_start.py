@@ -1,18 +1,40 @@
 """What a fresh installation needs before anybody can use it: tables, an administrator, a model that answers."""
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.management import call_command
-from django.db import transaction
+from django.db import connection, transaction
 
 from agentsite.accounts.models import ApiToken, User
 from agentsite.environment import env
 from llm_app.models import LogicalModel, Protocol, Provider, Route
 from llm_app.setup import connect
 from llm_app.setup.known import KNOWN, Known
+
+_LOCK = 0x6167656E7473  # "agents": of PostgreSQL's advisory locks
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Webs of a team that start together prepare the database one after the other. On SQLite there is but one."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    holder = connection.copy()  # a session of its own, which nothing below closes
+    try:
+        with holder.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+            try:
+                yield
+            finally:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+    finally:
+        holder.close()
 
 
 @dataclass(frozen=True, kw_only=True)

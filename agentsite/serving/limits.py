@@ -21,7 +21,7 @@ from django.http import HttpRequest, parse_cookie
 from rest_framework.exceptions import AuthenticationFailed
 from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
 
-from agentsite.addresses import network
+from agentsite.addresses import is_in, network
 from tasks_app.api.authentication import BearerToken
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,8 @@ def raise_limit_of_files() -> int:
 
 
 class Connections(WrappingFactory):
-    """Accepts connections for `factory`: at most half of `files`, and half of that from one address.
+    """Accepts connections for `factory`: at most half of `files`, and half of that from one address that is no
+    trusted proxy.
 
     At a bound, a new connection replaces the oldest one that only waits for a request; if all are busy it is closed.
     """
@@ -72,7 +73,7 @@ class Connections(WrappingFactory):
         self._by_address: defaultdict[str, dict[ProtocolWrapper, None]] = defaultdict(dict)
 
     def buildProtocol(self, address: Any) -> Any:
-        if self._has_room(network(address.host)):
+        if self._has_room(address.host):
             return super().buildProtocol(address)
         logger.warning("a connection of %s is closed: too many are open", address.host)
         return None
@@ -88,8 +89,10 @@ class Connections(WrappingFactory):
         if not self._by_address[address]:
             del self._by_address[address]
 
-    def _has_room(self, address: str) -> bool:
-        if len(self._by_address.get(address, ())) >= self._most // 2:
+    def _has_room(self, host: str) -> bool:
+        address = network(host)
+        is_proxy = is_in(host, settings.TRUSTED_PROXIES)  # it brings everybody's
+        if not is_proxy and len(self._by_address.get(address, ())) >= self._most // 2:
             return self._drop_one_of(self._by_address[address])
         if len(self.protocols) >= self._most:
             return self._drop_one_of(max(self._by_address.values(), key=len))

@@ -1,8 +1,12 @@
 """The server process, from its first check to its end; in the embedded mode with a worker inside."""
 
 # Daphne installs the reactor's event loop when it is imported: before anything else of Twisted.
-import daphne.server  # isort: skip
+from agentsite.optional_imports import WITH_TWISTED, without  # isort: skip
 
+with without(*WITH_TWISTED):
+    import daphne.server  # isort: skip
+
+import gc
 import logging
 import os
 import socket
@@ -11,14 +15,15 @@ from collections.abc import Callable
 
 import celery.worker.state
 from celery import Celery
+from celery.beat import EmbeddedService
 from celery.app.trace import setup_worker_optimizations
 from celery.signals import worker_ready
 from celery.worker import WorkController
 from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
-from django.core.signals import request_finished
 from django.db import connections
 from twisted.internet import reactor
+from twisted.logger import STDLibLogObserver, globalLogPublisher
 
 from agentsite.celery import app
 from agentsite.configuration import ConfigurationError, apply_at_start
@@ -53,18 +58,21 @@ def serve(host: str, port: int, say: Say) -> None:
     lock = _lock(base) if EMBEDDED else None
     _check_port(host, port)
     os.umask(0o077)  # what the server writes is nobody else's business
-    first_start.migrate()
-    admin = first_start.ensure_admin()
-    for change in _configure():
-        say(change)
-    first_start.ensure_model()
+    with first_start.one_at_a_time():
+        first_start.migrate()
+        admin = first_start.ensure_admin()
+        for change in _configure():
+            say(change)
+        first_start.ensure_model()
     test = ConnectionTest()
     event_loop.adopt(daphne.server.twisted_loop)
-    request_finished.connect(_close_connections)
+    globalLogPublisher.addObserver(STDLibLogObserver())  # Daphne drops what Twisted says of faults
     if EMBEDDED:
         EmbeddedWorker(app, settings.CELERY_WORKER_CONCURRENCY, test).start()
     reactor.callWhenRunning(lambda: _greet(say, base, admin, test))
-    _web(host, port).run()
+    server = _web(host, port)
+    gc.freeze()  # what a start has made stays: no collection looks through it
+    server.run()
     _end(lock)
 
 
@@ -73,11 +81,6 @@ def _configure() -> list[str]:
         return apply_at_start()
     except ConfigurationError as error:
         raise CannotServe(str(error)) from error
-
-
-def _close_connections(**_: object) -> None:
-    """Each request has a thread of its own, which ends with it: a connection that stays open would be lost there."""
-    connections.close_all()
 
 
 def _web(host: str, port: int) -> daphne.server.Server:
@@ -224,4 +227,5 @@ class EmbeddedWorker(threading.Thread):
 
     def _announce(self, consumer: object) -> None:
         worker_ready.send(sender=consumer)
+        EmbeddedService(self._app, thread=True, scheduler_cls=self._app.conf.beat_scheduler).start()  # beat
         self.ready.set()

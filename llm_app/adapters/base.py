@@ -1,7 +1,7 @@
 """What a protocol must bring: two pure halves (bytes of a request, turn out of events) over one wire."""
 
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -26,12 +26,13 @@ class RouteParameters:
 
     def as_json(self) -> dict[str, Any]:
         """Only what was set: a parameter that a later version adds must not change an old log."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, {})}
+        values = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {name: value for name, value in values if value not in (None, {})}
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "RouteParameters":
+    def from_json(cls, values: Mapping[str, Any]) -> "RouteParameters":
         """Names in the order of the alphabet: not every database keeps theirs, and they are part of the bytes."""
-        return cls(**orjson.loads(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)))
+        return cls(**orjson.loads(orjson.dumps(values, option=orjson.OPT_SORT_KEYS)))
 
     @property
     def thinking_effort(self) -> str:

@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from llm_app.breaker.rules import Thresholds
 from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, Provider
+from llm_app.models.provider import probe_is_due
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ def open_(seen: CircuitBreaker, reason: str, *, key_refused: bool = False) -> bo
 def take_probe(seen: CircuitBreaker) -> bool:
     """Whether this call is the one that probes. If it dies, another may probe once its attempt would have timed out."""
     reason = "The cooldown is over." if seen.state == BreakerState.OPEN else "The last probe never came back."
-    is_due, end = Q(probe_at__lte=Now()), _in(seen.provider.total_timeout_s)
+    is_due, end = probe_is_due(), _in(seen.provider.total_timeout_s)
     return _change(seen, BreakerState.HALF_OPEN, reason, is_due, probe_at=end, key_refused=seen.key_refused)
 
 

@@ -17,6 +17,7 @@ from llm_app.call.lessons import UNSUPPORTED, Lesson, lessons_of
 from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
 from llm_app.call.route_settings import endpoint_of, parameters_of, recipient_of
 from llm_app.errors import BadRequest, LLMError, ProviderTimeout
+from llm_app.metrics import count_call
 from llm_app.models import CallStatus, LearnedQuirk, LLMLog, Route
 from llm_app.pricing import prices
 from llm_app.protocols import adapter_for
@@ -175,6 +176,7 @@ class Attempt:
         log.finish_reason = result.finish_reason[:50]
         log.usage_estimated = not usage.input_tokens  # no request is empty, so its provider does not count
         self._count(self._meter.usage(usage) if log.usage_estimated else usage)
+        count_call(log)
         return log
 
     def _settle_without_answer(self, *, was_read: bool) -> None:
@@ -189,6 +191,7 @@ class Attempt:
         with transaction.atomic():
             self._log.save()
             self._allowance.settle(self._log)
+        count_call(self._log)
         self._observer.used(self._log)
 
     def _count(self, usage: Usage) -> None:

@@ -3,8 +3,7 @@
 from copy import copy
 from uuid import UUID
 
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.utils import timezone
 
 from llm_app.models import CircuitBreaker, Route
 
@@ -12,20 +11,32 @@ from llm_app.models import CircuitBreaker, Route
 class KnownRoutes:
     """The routes that a task may use, as `usable_for` reads them: 5 ms of CPU, which a step need not spend.
 
-    Who keeps them reads them anew after a change of settings. What moves between two calls, the breakers, is read for
-    each. Whether the task has tried a real model cannot change meanwhile: the routes are all real, or all of the demo.
+    Who keeps them reads them anew after a change of settings, and calls `refresh` before each step. Whether the task
+    has tried a real model cannot change meanwhile: the routes are all real, or all of the demo.
     """
 
     def __init__(self, model: str, user_id: int | None, task_id: UUID | None) -> None:
         self._routes = list(Route.objects.usable_for(model, user_id, task_id))
+        self._changes = -1
 
-    def now(self) -> list[Route]:
-        """Each with its provider's breaker."""
-        providers = [route.provider_id for route in self._routes]
-        rows = CircuitBreaker.objects.filter(provider__in=providers)
-        breakers = rows.annotate(is_due=Q(probe_at__lte=Now())).in_bulk()
+    def refresh(self, changes: int) -> None:
+        """Reads the breakers again, if any has changed: `changes` counts those of all, as of now."""
+        if changes == self._changes:
+            return
+        breakers = CircuitBreaker.objects.in_bulk([route.provider_id for route in self._routes])
         for route in self._routes:
             breaker = copy(breakers.get(route.provider_id)) or CircuitBreaker()
             breaker.provider = route.provider
-            route.probe_is_due = getattr(breaker, "is_due", False)  # type: ignore[attr-defined]  # as `usable_for` has it
+        self._changes = changes
+
+    def now(self) -> list[Route]:
+        """`probe_is_due` goes by this host's clock. The update that takes a probe asks the database's."""
+        for route in self._routes:
+            route.probe_is_due = _is_due(route.provider.circuit_breaker)  # type: ignore[attr-defined]
         return self._routes
+
+
+def _is_due(breaker: CircuitBreaker) -> bool:
+    """As the query `probe_is_due` says it."""
+    now, probe_at, changed_at = timezone.now(), breaker.probe_at, breaker.changed_at
+    return probe_at is not None and (probe_at <= now or (changed_at is not None and changed_at > now))

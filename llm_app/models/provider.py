@@ -127,6 +127,12 @@ class LogicalModel(models.Model):
 _SAME_TARGET = {"provider": OuterRef("provider"), "provider_model": OuterRef("provider_model")}
 
 
+def probe_is_due(path: str = "") -> Q:
+    """Whether a call may probe the provider of a breaker, by the database's clock; also when that was set back."""
+    change_is_to_come = Q(**{f"{path}probe_at__isnull": False, f"{path}changed_at__gt": Now()})
+    return Q(**{f"{path}probe_at__lte": Now()}) | change_is_to_come
+
+
 class RouteQuerySet(models.QuerySet["Route"]):
     def usable_for(self, model: str, user_id: int | None = None, task_id: UUID | None = None) -> "RouteQuerySet":
         """The enabled routes of a logical model, first priority first; an empty name means the default model.
@@ -138,7 +144,7 @@ class RouteQuerySet(models.QuerySet["Route"]):
         routes = routes._less_the_demo(task_id)
         if user_id is not None:
             routes = routes.filter(model__in=LogicalModel.objects.open_to(user_id))
-        due = Q(provider__circuit_breaker__probe_at__lte=Now())
+        due = probe_is_due("provider__circuit_breaker__")
         return (
             routes.select_related("provider__circuit_breaker", "model")
             .annotate(probe_is_due=due, has_learned=Exists(LearnedQuirk.objects.filter(**_SAME_TARGET)))

@@ -29,10 +29,11 @@ class RedactingFormatter(logging.Formatter):
 
 
 class JSONFormatter(RedactingFormatter):
-    """One JSON object a line: time (ISO 8601), level, logger, message and, if there is one, the traceback."""
+    """One JSON object a line: time (ISO 8601), level, logger, message, ids, and the traceback if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
         row = {"time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"), "level": record.levelname, "logger": record.name}
+        row |= getattr(record, "ids", {})
         try:
             row["message"] = self.redacted(record.getMessage())
             if record.exc_info:

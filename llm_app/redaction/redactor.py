@@ -77,7 +77,9 @@ class Needles:
         Most texts have none, so the first question is cheap: 450 needles in 200 KB take 5 ms as `in` tests, and ten
         times as long as one regular expression.
         """
-        if len(text) <= _SHORT:
+        if len(text) < self._shortest:
+            return []
+        if len(self._labels) > len(text) and len(text) <= _SHORT:
             return list(self._hits_by_place(text))
         return [hit for needle in self._labels if needle in text for hit in self._hits_of(needle, text)]
 

@@ -72,8 +72,8 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
     denied_tools = ToolNamesField(help_text="Tools that it may never use.")
     restricted_paths = LinesField(
         required=False,
-        help_text="Files and folders of the workspace that its calls may not name, one pattern per line. A pattern "
-        "without a slash is a name in any folder: .env, *.pem, private/*.",
+        help_text="Files and folders of the workspace that its calls may not name and, under bubblewrap, its commands "
+        "cannot open; one pattern per line. A pattern without a slash is a name in any folder: .env, *.pem, private/*.",
     )
     blocked_commands = LinesField(
         required=False,

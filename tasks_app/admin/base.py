@@ -1,9 +1,12 @@
 """What the admin's pages share: rows that are only looked at, and links from one page to the next."""
 
+import re
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Model
+from django.http import HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -11,11 +14,29 @@ from unfold.admin import ModelAdmin, TabularInline
 
 from llm_app.admin.read_only import RedactedPages, Untouched
 
+ROWS = 25  # a page of the large tables
 
-class ReadOnlyAdmin(RedactedPages, Untouched, ModelAdmin):
-    """Lists and pages; no total is counted for a search, for these tables are the large ones."""
 
+class LargeTable(ModelAdmin):
+    """Its list is short, and sent without its indentation, a quarter of it; no total is counted for a search."""
+
+    list_per_page = ROWS
     show_full_result_count = False
+
+    def changelist_view(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        response: HttpResponse = super().changelist_view(*args, **kwargs)
+        if isinstance(response, TemplateResponse):
+            response.add_post_render_callback(_without_indentation)
+        return response
+
+
+def _without_indentation(response: TemplateResponse) -> None:
+    response.content = re.sub(rb"\s*\n\s*", b"\n", response.content)
+
+
+class ReadOnlyAdmin(RedactedPages, Untouched, LargeTable):
+    """Lists and pages of what is only looked at."""
+
     ordering = ["-pk"]
 
 

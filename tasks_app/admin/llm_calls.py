@@ -75,7 +75,6 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
     ]
     list_filter = ["status", "error_type", "purpose", "provider", "model", "adapter"]
     search_fields = ["provider", "provider_model", "error", "=task_id", "=session_id"]
-    date_hierarchy = "created_at"
     ordering = ["-created_at"]
     fieldsets = (
         (None, {"fields": ["created_at", "purpose", "for_user", "in_session", "of_task", "iteration", "attempt"]}),
@@ -184,7 +183,6 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
 class BlobAdmin(ReadOnlyAdmin):
     list_display = ["__str__", "created_at"]
     search_fields = ["sha256"]
-    date_hierarchy = "created_at"
     ordering = ["-created_at"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Blob]:

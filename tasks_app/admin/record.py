@@ -59,7 +59,6 @@ class EntryAdmin(ReadOnlyAdmin):
     list_display = ["seq", "context_type", "in_context", "begins", "in_session", "of_task", "created_at"]
     list_filter = ["context_type", "in_context"]
     search_fields = ["content"]
-    date_hierarchy = "created_at"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ContextEntry]:
         return _shortened(super().get_queryset(request)).select_related("session")
@@ -89,7 +88,6 @@ class ToolCallAdmin(ReadOnlyAdmin):
     list_display = ["name", "status", "danger", "looped", "in_session", "of_task", "started_at", "duration_ms"]
     list_filter = ["status", "danger", "looped"]
     search_fields = ["name", "call_id", "arguments"]
-    date_hierarchy = "started_at"
 
     @display(description="session")
     def in_session(self, call: ToolCallLog) -> SafeString:
@@ -116,7 +114,6 @@ class ApprovalAdmin(ReadOnlyAdmin):
     list_filter = ["decision", "scope", "tool_call__danger"]
     list_select_related = ["tool_call", "decided_by"]
     search_fields = ["reason", "tool_call__name", "decided_by__username"]
-    date_hierarchy = "created_at"
 
     @display(
         description="decision", ordering="decision", label={Decision.APPROVED: "success", Decision.REJECTED: "danger"}
@@ -139,7 +136,6 @@ class InboxMessageAdmin(ReadOnlyAdmin):
     list_filter = ["mode", ("delivered_seq", admin.EmptyFieldListFilter)]
     list_select_related = ["author", "session"]
     search_fields = ["content", "author__username"]
-    date_hierarchy = "created_at"
 
     @display(description="session")
     def in_session(self, message: InboxMessage) -> SafeString:
@@ -158,7 +154,6 @@ class WorkspaceChangeAdmin(ReadOnlyAdmin):
     list_filter = ["tool"]
     list_select_related = ["session"]
     search_fields = ["files__path"]
-    date_hierarchy = "created_at"
     inlines = [FileChangeInline]
 
 

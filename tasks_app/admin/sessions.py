@@ -8,12 +8,12 @@ from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import TabularInline
 from unfold.decorators import action, display
 
 from llm_app.models import LLMLog
 from tasks_app import services
-from tasks_app.admin.base import ReadOnlyAdmin, link_to_row, link_to_rows
+from tasks_app.admin.base import LargeTable, ReadOnlyAdmin, link_to_row, link_to_rows
 from tasks_app.admin.record import EntryInline, ToolCallInline
 from tasks_app.models import ContextEntry, Session, SessionMember, Task, TaskState
 from tasks_app.replay import verification
@@ -31,14 +31,13 @@ class MemberInline(TabularInline):
 
 
 @admin.register(Session)
-class SessionAdmin(ModelAdmin):
+class SessionAdmin(LargeTable):
     """Sessions are begun by people; here they are looked at, shared, and deleted with all that belongs to them."""
 
     list_display = ["title_or_none", "owner", "model", "tasks", "entries", "updated_at"]
     list_filter = ["model"]
     list_select_related = ["owner", "model"]
     search_fields = ["id", "title", "owner__username"]
-    date_hierarchy = "created_at"
     form = SessionForm
     fields = ["title", "model", "denied_tools", "owner", "tasks", "entries", "llm_calls", "summary", "chain_head"]
     readonly_fields = ["owner", "tasks", "entries", "llm_calls", "summary", "chain_head"]
@@ -118,7 +117,6 @@ class TaskAdmin(ReadOnlyAdmin):
     list_filter = ["state", "waiting_for", "failure_code"]
     list_select_related = ["session", "started_by"]
     search_fields = ["id", "session__title", "started_by__username"]
-    date_hierarchy = "created_at"
     ordering = ["-created_at"]
     fieldsets = (
         (None, {"fields": ["in_session", "started_by", "llm_calls", "created_at", "ended_at"]}),

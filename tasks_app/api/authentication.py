@@ -1,6 +1,7 @@
 """Bearer tokens, and whether a client that was let in is still allowed."""
 
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from drf_spectacular.contrib.knox_auth_token import KnoxTokenScheme
 from knox.auth import TokenAuthentication
@@ -11,6 +12,7 @@ from rest_framework.request import Request
 
 from llm_app.models import Secret
 from tasks_app.access import require_signed_in
+from tasks_app.live.watch import Admission
 
 
 class BearerToken(TokenAuthentication):
@@ -19,7 +21,7 @@ class BearerToken(TokenAuthentication):
     def authenticate_credentials(self, token: bytes) -> Any:
         digest = hash_token(token.decode(errors="replace"))
         found = get_token_model().objects.select_related("user").filter(digest=digest).first()
-        if found is None or self._cleanup_token(found):
+        if found is None or (found.expiry and self._cleanup_token(found)):
             raise AuthenticationFailed("Invalid token.")
         return self.validate_user(found)
 
@@ -46,3 +48,11 @@ def require_admitted(request: Request) -> None:
         require_signed_in({"session": request.session, "user": request.user})
     else:
         BearerToken().authenticate(request)
+
+
+def admission_of(request: Request) -> Admission:
+    """What let a client in that stays."""
+    check, token, user = partial(require_admitted, request), request.auth, cast(Any, request.user)
+    if token is None:
+        return Admission(user_id=user.pk, login=request.session.session_key or "", check=check)
+    return Admission(user_id=user.pk, token=cast(Any, token).digest, check=check)

@@ -1,15 +1,10 @@
 """The entries of a session's record: in pages, and as server-sent events while they are appended (WHATWG HTML)."""
 
-import asyncio
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
-from functools import partial
 from typing import Any
 from uuid import UUID
 
-import orjson
-from channels.db import database_sync_to_async
 from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -22,15 +17,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from tasks_app.access import SignedOut, visible_session
-from tasks_app.api.authentication import require_admitted
+from tasks_app.api.authentication import admission_of
 from tasks_app.api.formats import AsItIs, BySeq, Seq
-from tasks_app.live.subscription import Event, Follower, SessionGone
+from tasks_app.live.look import SessionGone
+from tasks_app.live.subscription import EventStream
 from tasks_app.models import ContextEntry, ContextType
 from tasks_app.record import redact_entries
-from tasks_app.record.entry_json import entry_json, plan_event
+from tasks_app.record.entry_json import entry_json
 
 QUIET_SECONDS = 15.0  # then a comment: proxies end connections that say nothing
-CHECK_SECONDS = 5.0  # how long a revoked token still hears; that the session is visible, the follower checks
 COMMENT = b":\n\n"
 RESUME = "Last-Event-ID"
 
@@ -119,45 +114,16 @@ class Events(APIView):
         session = visible_session(request.user, session_id)
         query = EventQuery(data={"after": request.headers.get(RESUME) or request.query_params.get("after", 0)})
         query.is_valid(raise_exception=True)
-        follower = Follower(request.user, session.pk, after=query.validated_data["after"])
+        admission = admission_of(request)
+        follower = EventStream(request.user, session.pk, query.validated_data["after"], admission)
         headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-        body = stream(follower, database_sync_to_async(partial(require_admitted, request)))
-        return StreamingHttpResponse(body, content_type="text/event-stream", headers=headers)
+        return StreamingHttpResponse(stream(follower), content_type="text/event-stream", headers=headers)
 
 
-async def stream(follower: Follower, check: Callable[[], Awaitable[None]]) -> AsyncIterator[bytes]:
-    """The follower's events on the wire, until the client goes, the session is gone, or `check` raises."""
+async def stream(follower: EventStream) -> AsyncIterator[bytes]:
+    """The follower's events on the wire, until the client goes, the session is gone, or what let it in is revoked."""
     yield COMMENT  # the headers go out with the first bytes
-    checked = time.monotonic()
-    async with aclosing(follower.events()) as events, aclosing(_with_silences(events)) as paced:
+    async with aclosing(follower.messages(QUIET_SECONDS)) as batches:
         with suppress(SessionGone, SignedOut, AuthenticationFailed):
-            async for event in paced:
-                if time.monotonic() - checked > CHECK_SECONDS:
-                    await check()
-                    checked = time.monotonic()
-                yield COMMENT if event is None else _message(event)
-
-
-async def _with_silences(events: AsyncGenerator[Event]) -> AsyncGenerator[Event | None]:
-    """The events, and None after each QUIET_SECONDS without one."""
-    while True:
-        coming = asyncio.ensure_future(anext(events))
-        try:
-            while not coming.done():
-                await asyncio.wait({coming}, timeout=QUIET_SECONDS)
-                if not coming.done():
-                    yield None
-            yield coming.result()
-        finally:
-            coming.cancel()
-            with suppress(asyncio.CancelledError, SessionGone):
-                await coming
-
-
-def _message(event: Event) -> bytes:
-    if isinstance(event, ContextEntry):
-        appended = b"id: %d\nevent: entry\ndata: %s\n\n" % (event.seq, orjson.dumps(entry_json(event)))
-        plan = plan_event(event)
-        return appended + b"event: plan\ndata: %s\n\n" % orjson.dumps(plan) if plan else appended
-    data = {name: value for name, value in event.items() if name != "type"}
-    return b"event: %s\ndata: %s\n\n" % (event["type"].encode(), orjson.dumps(data))
+            async for batch in batches:
+                yield b"".join(batch) or COMMENT

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from django.http import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -89,28 +90,28 @@ class File(GenericAPIView[Any]):
     )
     def post(self, request: Request, session_id: UUID, path: str) -> Response:
         session = writable_session(request.user, session_id)
-        data = _uploaded(request)
+        file = _uploaded(request)
         try:
-            uploads.replace(session, path, data)
+            uploads.replace(session, path, file)
         except ToolError as error:
             raise ValidationError({"path": [str(error)]}) from error
-        return Response({"path": path, "size": len(data)}, 201)
+        return Response({"path": path, "size": file.size}, 201)
 
 
-def _uploaded(request: Request) -> bytes:
+def _uploaded(request: Request) -> UploadedFile:
     """The one file of a form, or the whole body. Raises TooLarge and ValidationError."""
     length = int(request.META.get("CONTENT_LENGTH") or 0)
     if length > LARGEST + AROUND:
         raise _too_large()
     if length == 0:
-        return b""
+        return SimpleUploadedFile("body", b"")
     files = list(request.FILES.values())
     if len(files) != 1:
         raise ValidationError({"file": ["Send one file."]})
-    data: bytes = files[0].read(LARGEST + 1)
-    if len(data) > LARGEST:
+    file: UploadedFile = files[0]
+    if file.size is None or file.size > LARGEST:
         raise _too_large()
-    return data
+    return file
 
 
 def _too_large() -> TooLarge:

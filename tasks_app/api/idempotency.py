@@ -3,14 +3,12 @@
 import functools
 import hashlib
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import orjson
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import Http404
-from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.renderers import JSONRenderer
@@ -24,7 +22,6 @@ from tasks_app.models import IdempotencyKey
 
 Handler = Callable[..., Response]
 HEADER = "Idempotency-Key"
-KEPT = timedelta(hours=24)
 LONGEST = 255
 
 
@@ -57,7 +54,7 @@ def earlier_answer(request: Request) -> Response | None:
     Raises ValidationError for a key of another request.
     """
     user: Any = request.user
-    kept = IdempotencyKey.objects.filter(user=user, created_at__gte=timezone.now() - KEPT)
+    kept = IdempotencyKey.objects.filter(user=user).kept()
     fingerprint = _fingerprint(request)  # before its body is parsed
     row = kept.filter(key=request.headers.get(HEADER)).first()
     return _again(_same(row, fingerprint)) if row else None
@@ -72,7 +69,7 @@ def _valid(key: str) -> str:
 def _row(request: Request, key: str) -> tuple[IdempotencyKey, bool]:
     """The row of the key, and whether this request made it. Raises ValidationError for a key of another request."""
     user: Any = request.user
-    IdempotencyKey.objects.filter(user=user, created_at__lt=timezone.now() - KEPT).delete()
+    IdempotencyKey.objects.filter(user=user).expired().delete()
     fingerprint = _fingerprint(request)
     try:
         with transaction.atomic():
@@ -92,11 +89,13 @@ def _fingerprint(request: Request) -> str:
 
 
 def _answer(view: APIView, handler: Handler, request: Request, *args: Any, **kwargs: Any) -> Response:
-    """A refusal is an answer, too; a fault is none, and undoes all."""
+    """A refusal is an answer, too; a fault is none, and undoes all, as does what may be granted later."""
     try:
         with transaction.atomic():
             return handler(view, request, *args, **kwargs)
     except (Refusal, APIException, Http404, PermissionDenied) as error:
+        if getattr(error, "retry_after", None):
+            raise
         return view.handle_exception(error)
 
 

@@ -7,13 +7,14 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core import exceptions as django
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
 from rest_framework.exceptions import APIException, MethodNotAllowed, ValidationError
 from rest_framework.response import Response
 
 from tasks_app.errors import Refusal
 from tasks_app.models import Session, Task
+from tasks_app.runtime.outage import drop_broken_connections
 
 logger = logging.getLogger(__name__)
 NOTHING_HERE = "This does not exist, or it is not shared with you."
@@ -79,6 +80,8 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
     problem = problem_of(error)
     if problem.status == 503:
         logger.warning("a request was not served: %s", error)
+        if isinstance(error, (OperationalError, InterfaceError)):
+            drop_broken_connections()
     elif problem.status >= 500:
         logger.error("a request failed by a fault of the server", exc_info=error)
     return Response(problem.body, problem.status, headers=dict(problem.headers), content_type=CONTENT_TYPE)
@@ -87,14 +90,15 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
 def problem_of(error: Exception) -> Problem:
     match error:
         case Refusal():
-            return Problem(status=error.status, detail=str(error), errors=_by_field(error))
+            headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
+            return Problem(status=error.status, detail=str(error), errors=_by_field(error), headers=headers)
         case ValidationError():
             return _invalid(error)
         case APIException():
             return Problem(status=error.status_code, detail=_sentence(error), headers=_headers(error))
         case django.PermissionDenied():
             return Problem(status=403, detail=str(error) or "You may not do this.")
-        case OperationalError():
+        case OperationalError() | InterfaceError():
             return Problem(status=503, detail=BUSY, headers={"Retry-After": str(BUSY_SECONDS)})
     status, detail = next((said for kinds, said in _SAID if isinstance(error, kinds)), _FAULT)
     return Problem(status=status, detail=detail)

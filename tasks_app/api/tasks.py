@@ -18,6 +18,7 @@ from tasks_app.api.formats import Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.interaction.open_call import pending_json
 from tasks_app.models import FailureCode, Mode, Session, Task, TaskState, WaitingFor, Workflow
+from tasks_app.runtime import admission
 from tasks_app.workspaces import workspace_of
 
 
@@ -63,6 +64,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     """`cost_usd` is null where no price is known."""
 
     session = serializers.UUIDField(source="session_id")
+    queue_position = serializers.SerializerMethodField(help_text="1 for the next; null for a task that is not queued.")
     failure = serializers.SerializerMethodField()
     pending = serializers.SerializerMethodField()
     workflow = serializers.CharField(source="workflow.name", default=None, allow_null=True)
@@ -75,10 +77,13 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     class Meta:
         model = Task
         fields = [
-            *("id", "session", "state", "waiting_for", "failure", "stopped", "iteration", "pending"),
+            *("id", "session", "state", "waiting_for", "queue_position", "failure", "stopped", "iteration", "pending"),
             *("workflow", "plan", "usage", "cost_usd", "output_schema", "final_result", "created_at", "ended_at"),
         ]
         read_only_fields = fields
+
+    def get_queue_position(self, task: Task) -> int | None:
+        return admission.position_of(task)
 
     @extend_schema_field(FailureSerializer(allow_null=True))
     def get_failure(self, task: Task) -> dict[str, str] | None:

@@ -54,7 +54,7 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
         context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq))
         raise _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
     call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
-    step_settings.refresh(context)  # the model took its time
+    step_settings.refresh(context, context.look())  # the model took its time
     try:
         definition, arguments = _definition_and_arguments(context, call)
     except ToolError as error:
@@ -67,7 +67,7 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
         raise _refusal(context, call, CallStatus.BLOCKED, why)
     opinion = _opinion(context, call, _described(call, definition, arguments))
     if context.settings.hooks:  # they took theirs
-        step_settings.refresh(context)
+        step_settings.refresh(context, context.look())
         judgement = _judgement(context, call, definition, arguments)
     reasons = [judgement.rule] if context.settings.policy.needs_approval(definition.name, judgement) else []
     reasons += [opinion.ask] if opinion.ask else []

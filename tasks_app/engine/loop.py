@@ -4,6 +4,7 @@
 6 before execution · 7 run the tool, let hooks see its result · 8 record it and its effects · 9 a result ends the task
 """
 
+import logging
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -13,16 +14,20 @@ from tasks_app.engine import preflight, run_tool, think
 from tasks_app.engine.check_call import before_execution
 from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState
 from tasks_app.run import Interrupt, TaskContext, UnitOfWork
+from tasks_app.runtime import process
+from tasks_app.runtime.metrics import ITERATIONS
 
+logger = logging.getLogger(__name__)
 TIME_SLICE = 30.0  # seconds; then another task of this worker has its turn
 LONGEST_LINE = 120  # characters
 
 
 def run(context: TaskContext) -> None:
-    """Advances a claimed task until it waits, ends, or its time slice is over."""
+    """Advances a claimed task until it waits, ends, or its time slice is over, or its worker shall end."""
     end = time.monotonic() + TIME_SLICE
-    while is_runnable(context.task) and time.monotonic() < end:
+    while is_runnable(context.task) and time.monotonic() < end and not process.is_draining():
         advance(context)
+        logger.info("iteration %d, state %s", context.task.iteration, context.task.state)
 
 
 def is_runnable(task: Task) -> bool:
@@ -42,6 +47,7 @@ def step(context: TaskContext) -> None:
     if context.task.state == TaskState.FINALIZING:
         finalize(context)
         return
+    ITERATIONS.inc()
     preflight.check(context)
     call = context.history.open_call() or think.think(context)
     cleared = before_execution(context, call)

@@ -17,7 +17,6 @@ from tasks_app.models import (
     InboxMessage,
     Mode,
     Session,
-    Task,
     TaskState,
     WorkspaceChange,
 )
@@ -25,6 +24,7 @@ from tasks_app.record import Draft, tokens
 from tasks_app.reminders.before_step import Moment, due
 from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS, ROOT_INSTRUCTIONS
 from tasks_app.run import LimitExceeded, Stopped, TaskContext
+from tasks_app.run.look import Look
 from tasks_app.runtime import process
 from tools_app.errors import ToolError
 from tools_app.files import paths
@@ -38,34 +38,30 @@ TERMINAL_GONE = "The terminal that ran this task has ended."
 
 def check(context: TaskContext) -> None:
     """Raises Stopped or LimitExceeded; appends what people wrote; reads limits, budgets and the policy anew."""
-    is_wanted = _is_wanted(context)
+    look = _look(context)
     if context.task.state == TaskState.INITIALIZING:
-        _begin(context)
-        is_wanted = _is_wanted(context)  # to begin may have asked a model, which a person ended
-    if is_wanted and (messages := _interjections(context.session)):
+        _begin(context, look)
+        look = _look(context)  # to begin may have asked a model, which a person ended
+    if look.has_messages and (messages := _interjections(context.session)):
         if closing := close_open_call(context, "Not run: the user wrote a message instead."):
             context.commit(*closing, state=TaskState.THINKING)
         context.take(messages, *reminders.interruption(context.history.entries, has_closed=bool(closing)))
         context.detector.forget()
     _tell_what_a_person_changed(context)
-    step_settings.refresh_all(context)
+    step_settings.refresh_all(context, look)
     _check_iterations(context)
     _recall(context)
     _remind(context)
 
 
-def _is_wanted(context: TaskContext) -> bool:
-    """Whether a person has written. Raises Stopped."""
-    is_wanted = context.is_interrupted()
-    if is_wanted and _stop_requested(context.task):
+def _look(context: TaskContext) -> Look:
+    """Raises Stopped where a person wants that."""
+    look = context.look_after_commit()
+    if look.stop_requested:
         if process.is_dead(context.task.terminal):
             raise Stopped(TERMINAL_GONE, *close_open_call(context, TERMINAL_GONE))
         raise Stopped("Stopped.", *close_open_call(context, "Stopped by the user."))
-    return is_wanted
-
-
-def _stop_requested(task: Task) -> bool:
-    return Task.objects.filter(pk=task.pk, stop_requested_at__isnull=False).exists()
+    return look
 
 
 def _interjections(session: Session) -> list[InboxMessage]:
@@ -73,9 +69,9 @@ def _interjections(session: Session) -> list[InboxMessage]:
     return list(waiting.select_related("author"))
 
 
-def _begin(context: TaskContext) -> None:
+def _begin(context: TaskContext, look: Look) -> None:
     """Appends the date and the listing of the workspace, right after the message that starts the task."""
-    step_settings.refresh(context)
+    step_settings.refresh(context, look)
     instructions = search.text_file(context.workspace, ROOT_INSTRUCTIONS, context.secrets.redactor)
     remembered = _remembered(context, instructions)
     start = reminders.task_start(

@@ -88,7 +88,8 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     call = cleared.open
     call.log.status = CallStatus(result.status)
     context.stage(rows=[call.log])
-    redactor = context.secrets.refresh().redactor  # before anything is cut: a half of a secret is not found any more
+    # Before anything is cut: a half of a secret is not found any more.
+    redactor = context.secrets.refresh(context.look().version).redactor
     changes = effects.apply(result.effects, effects.Changes(task=context.task, call=call, redactor=redactor))
     if "plan" in changes.fields:
         plan = plan_change(context.task.plan, changes.fields["plan"])

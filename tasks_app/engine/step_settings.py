@@ -1,37 +1,39 @@
 """Reads what administrators and owners may change while a task runs, so that it holds from the next step on."""
 
+import orjson
 from django.utils import timezone
 
 from llm_app import abilities
 from llm_app.call import KnownRoutes
 from llm_app.models import LogicalModel
-from tasks_app import settings_version
 from tasks_app.engine.capabilities import skills
 from tasks_app.engine.hooks import hooks_of
 from tasks_app.models import Agent, Limits, Loaded, LoadedKind, PromptSection, Session, Task
 from tasks_app.run import StepSettings, TaskContext
 from tasks_app.run.context import model_name
+from tasks_app.run.look import Look
 from tools_app.policy import Policy, policy_for
 from tools_app.shell.restrictions import UNRESTRICTED
 
 SMALL_WINDOW = 12_000  # tokens: with fewer, tools that few tasks need are loaded by group
 
 
-def refresh_all(context: TaskContext) -> None:
-    """The settings, and the secrets and the groups of tools that the session has by now."""
-    context.secrets.refresh()
-    refresh(context)
+def refresh_all(context: TaskContext, look: Look) -> None:
+    """The same, and the groups of tools that the session has loaded by now."""
+    refresh(context, look)
     if context.settings.policy.on_demand:
         context.loaded_groups = _loaded_groups(context.session)
 
 
-def refresh(context: TaskContext) -> None:
-    """Reads the settings where anything has changed. One query tells, so this may be called after anything slow."""
-    version, agent, denied = settings_version.of_session(context.session)
-    known = (version, timezone.now().date(), agent, denied, skills.in_folders())
+def refresh(context: TaskContext, look: Look) -> None:
+    """Reads settings and secrets where the look, which the caller has just taken, says that anything has changed."""
+    context.secrets.refresh(look.version)
+    known = (look.version, timezone.now().date(), look.agent, look.denied_tools, skills.state_of_folders())
     if context.settings.version != known:
         context.allowance.refresh()
-        context.settings = read_settings(context.task, denied, known)
+        context.settings = read_settings(context.task, orjson.loads(look.denied_tools), known)
+    if context.settings.routes is not None:
+        context.settings.routes.refresh(look.breakers)
 
 
 def read_settings(task: Task, denied: list[str], version: tuple[object, ...]) -> StepSettings:

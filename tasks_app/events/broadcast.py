@@ -25,6 +25,11 @@ def inbox_changed(session: Session) -> None:
     _send(session, {"type": "inbox"})
 
 
+def files_changed(session: Session) -> None:
+    """By a person; what a call changes is looked at with its result."""
+    _send(session, {"type": "files"})
+
+
 def state_of(task: Task) -> dict[str, Any]:
     return {"task": str(task.id), "state": task.state, "waiting_for": task.waiting_for}
 

@@ -5,12 +5,15 @@ The engine is synchronous and hands it coroutines. In `serve` it is the web serv
 
 import asyncio
 import threading
-from collections.abc import Coroutine
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
+
+from django.db import close_old_connections
 
 T = TypeVar("T")
 _lock = threading.Lock()
+_threads = ThreadPoolExecutor(3, thread_name_prefix="live")  # each keeps a connection where there is no pool
 _loop: asyncio.AbstractEventLoop | None = None
 
 
@@ -34,3 +37,15 @@ def get() -> asyncio.AbstractEventLoop:
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
     """Schedules `work` from any thread."""
     return asyncio.run_coroutine_threadsafe(work, get())
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """What asks the database, off the event loop; on PostgreSQL its connection goes back to the pool."""
+    return await asyncio.get_running_loop().run_in_executor(_threads, _with_connection, work)
+
+
+def _with_connection(work: Callable[[], T]) -> T:
+    try:
+        return work()
+    finally:
+        close_old_connections()

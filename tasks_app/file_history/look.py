@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from llm_app.types import ToolCall
 from tasks_app.models import CallStatus, FileChange, Session, Task, ToolCallLog, WorkspaceChange
-from tools_app.files import Difference, FileHistory, FileState, LastLook, Snapshot, Workspace, differences, take
+from tools_app.files import Difference, FileHistory, FileState, LastLook, Snapshot, Workspace, differences
 
 _FORGETS_EACH = 8  # so many changes of a session
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def record_locked(
     history = history_of(workspace)
     last = last_look(session, history)
     before = last.snapshot if last else Snapshot()
-    now = take(workspace.root, before, history.keep)
+    now = history.taken(workspace.root, before)
     if only and last:
         now = replace(before, files=_limited(before, now, only))
     if last is None:
@@ -90,7 +90,7 @@ def record_call(
             stored = history.load() if before else None
             is_newest = before and stored and stored.change == before.change  # nobody has uploaded meanwhile
             last = before if is_newest else last_look(task.session, history)
-            found = differences(last.snapshot, take(workspace.root, last.snapshot, history.keep)) if last else []
+            found = differences(last.snapshot, history.taken(workspace.root, last.snapshot)) if last else []
     except OSError:
         logger.exception("the files of session %s have no history of %s", task.session_id, call.name)
         return []
@@ -158,20 +158,20 @@ def first_entry(session: Session) -> int:
 
 def _forget_oldest(session: Session, history: FileHistory, look: LastLook) -> None:
     """Within the bounds on number, age and bytes. The newest change always fits: all files together have half of it."""
-    changes = WorkspaceChange.objects.filter(session=session)
-    oldest = timezone.now() - timedelta(days=WorkspaceChange.MOST_DAYS)
+    bounds, changes = history.bounds, WorkspaceChange.objects.filter(session=session)
+    oldest = timezone.now() - timedelta(days=bounds.days)
     held = {state.sha256: state.size for state in look.snapshot.files.values()}
     now = sum(held.values())
     size = Sum("files__before_size")
     all_of = changes.aggregate(count=Count("pk", distinct=True), first=Min("created_at"), bytes=size)
-    few = all_of["count"] <= WorkspaceChange.MOST and (all_of["bytes"] or 0) + now <= WorkspaceChange.MOST_BYTES
+    few = all_of["count"] <= bounds.changes and (all_of["bytes"] or 0) + now <= bounds.size
     if not all_of["count"] or (few and all_of["first"] >= oldest):
         return
     kept = held
     for number, change in enumerate(changes.prefetch_related("files"), 1):
         with_it = kept | {row.before_sha256: row.before_size for row in change.files.all()}
-        is_too_old = number > WorkspaceChange.MOST or change.created_at < oldest
-        if is_too_old or _bytes(with_it) > WorkspaceChange.MOST_BYTES:
+        is_too_old = number > bounds.changes or change.created_at < oldest
+        if is_too_old or _bytes(with_it) > bounds.size:
             changes.filter(pk__lte=change.pk).delete()
             history.save(replace(look, since=max(look.since, change.seq + 1)))
             break

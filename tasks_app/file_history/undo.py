@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from llm_app.redaction import Redactor
 from tasks_app.errors import Refusal, TaskRunning
+from tasks_app.events import broadcast
 from tasks_app.file_history.look import first_entry, history_of, last_look, newest_entry, record_locked, row_of
 from tasks_app.models import FileChange, Session, WorkspaceChange
 from tasks_app.workspaces import workspace_of
 from tools_app.editing import diff
 from tools_app.errors import ToolError
-from tools_app.files import FileHistory, FileState, Workspace, differences, take
+from tools_app.files import FileHistory, FileState, Workspace, differences
 from tools_app.files.encoding import encoding_of
 
 
@@ -42,7 +43,9 @@ def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redacto
     with history_of(workspace).locked():
         if change.session.tasks.runnable().exists():
             raise TaskRunning()
-        return _undo(change, workspace, paths, redactor)
+        undone = _undo(change, workspace, paths, redactor)
+    broadcast.files_changed(change.session)
+    return undone
 
 
 def _undo(change: WorkspaceChange, workspace: Workspace, paths: Collection[str], redactor: Redactor | None) -> Undone:
@@ -116,7 +119,7 @@ def fork_files(origin: Session, seq: int, target: Workspace) -> ForkedFiles:
     if (last := last_look(origin, history)) is None:
         return ForkedFiles(begins_later=seq < first_entry(origin))
     rows = first_changes(origin, from_seq=seq)
-    for found in differences(last.snapshot, take(workspace.root, last.snapshot, history.keep)):  # by what runs just now
+    for found in differences(last.snapshot, history.taken(workspace.root, last.snapshot)):  # by what runs just now
         rows.setdefault(found.path, row_of(None, *found))
     return ForkedFiles(newer=_put_back(rows.values(), target, history, {}), begins_later=seq < last.since)
 

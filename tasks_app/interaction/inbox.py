@@ -14,4 +14,5 @@ def tasks_waiting_for(user: Any) -> QuerySet[Task]:
     """
     asked = Q(waiting_for=WaitingFor.REPLY, session__in=Session.objects.writable_by(user))
     to_decide = Q(pk__in=Approval.objects.decidable_by(user).values("tool_call__task"))
-    return Task.objects.active().filter(asked | to_decide).order_by("session__updated_at")
+    waiting = Task.objects.filter(waiting_for__isnull=False)
+    return waiting.filter(asked | to_decide).order_by("session__updated_at")

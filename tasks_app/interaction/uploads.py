@@ -8,8 +8,9 @@ from django.core.files.uploadedfile import UploadedFile
 
 from tasks_app import file_history
 from tasks_app.errors import Refusal
+from tasks_app.events import broadcast
 from tasks_app.models import Session
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspaces import measure, require_disk, workspace_of
 from tools_app.files import parts
 
 LARGEST = 50 * 1000**2  # bytes of one file
@@ -23,8 +24,11 @@ class FileTooLarge(Refusal):
 
 
 def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:
-    """Stores all or, if one is too large, none; returns their paths. Raises FileTooLarge and ToolError."""
+    """Stores all or, if one is too large, none; returns their paths. Raises FileTooLarge, DiskFull,
+    FilesQuotaFull and ToolError."""
     files, workspace = list(files), workspace_of(session)
+    if files:
+        require_disk(session)
     file_history.look_first(session, workspace)
     if any((file.size or 0) > LARGEST for file in files):
         raise FileTooLarge(field="files")
@@ -32,20 +36,25 @@ def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:
     paths = []
     for file in files:
         path = next(name for name in _names(file.name or "") if name not in taken)
-        workspace.write_bytes(path, file.read())
+        workspace.write_file(path, file, file.size or 0)
         taken.add(path)
         paths.append(path)
     if paths:
         file_history.record(session, workspace, tool="upload", only=paths)
+        measure(session)
+        broadcast.files_changed(session)
     return paths
 
 
-def replace(session: Session, path: str, data: bytes) -> None:
-    """Stores a file at `path`, whatever was there. Raises ToolError."""
+def replace(session: Session, path: str, file: UploadedFile) -> None:
+    """Stores a file at `path`, whatever was there. Raises DiskFull, FilesQuotaFull and ToolError."""
+    require_disk(session)
     workspace = workspace_of(session)
     file_history.look_first(session, workspace)
-    workspace.write_bytes(path, data)
+    workspace.write_file(path, file, file.size or 0)
     file_history.record(session, workspace, tool="upload", only=["/".join(parts(path))])
+    measure(session)
+    broadcast.files_changed(session)
 
 
 def delete(session: Session, path: str) -> None:
@@ -55,6 +64,8 @@ def delete(session: Session, path: str) -> None:
     workspace.delete(path)
     is_known = session.last_seq > 0
     file_history.record(session, workspace, tool="delete", only=["/".join(parts(path))], told=not is_known)
+    measure(session)
+    broadcast.files_changed(session)
 
 
 def _names(given: str) -> Iterator[str]:

@@ -1,151 +1,151 @@
-"""Following a session live: the backlog first, then what happens. Page, websocket and REST all follow through here."""
+"""Following a session live: the backlog first, then what happens. Pages and event streams all follow through here."""
 
 import asyncio
-import time
-from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from channels.db import database_sync_to_async
-from channels.layers import get_channel_layer
+from tasks_app.events.event_loop import in_thread
+from tasks_app.live.lobby import Lobby
+from tasks_app.live.look import backlog
+from tasks_app.live.messages import Event, News
+from tasks_app.live.room import Room
+from tasks_app.live.watch import Admission
+from tasks_app.pages.fragments import Viewer
 
-from tasks_app.events import broadcast, stream_buffer
-from tasks_app.models import ContextEntry, Session, Task
-from tasks_app.record import redact_entries
-
-_in_thread = partial(database_sync_to_async, thread_sensitive=False)  # many follow: none holds a thread of its own
-CHECK_SECONDS = 3.0  # how long a lost broadcast can cost
-Event = ContextEntry | dict[str, Any]
-
-
-class SessionGone(Exception):
-    """The session is deleted, or no longer shared with this user."""
+MOST_WAITING = 500  # messages for one follower: who is slower catches up from the record
+_ON_PAGES = ("delta", "reset")  # the other events are why a page gets HTML
+T = TypeVar("T", str, bytes)
 
 
-class Follower:
-    """Yields entries and events (`delta`, `reset`, `state`, `inbox`) for one user.
+class Follower(Generic[T]):
+    """One page or event stream of one user, from the entry after `after` on."""
 
-    Messages of the channel layer are hints: entries are read from the database, in order, none missing and none twice.
-    """
+    has_page = False
 
-    def __init__(self, user: Any, session_id: UUID, after: int = 0) -> None:
-        self._user, self._session_id, self._seq = user, session_id, after
-        self._hints: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._seen: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self._concluded: set[str] = set()
-        self._checked = 0.0
+    def __init__(self, user: Any, session_id: UUID, after: int, admission: Admission) -> None:
+        self.user, self.admission = user, admission
+        self.is_new = True
+        self._session_id, self._seq = session_id, after
+        self._waiting: deque[T] = deque()
+        self._is_woken = asyncio.Event()
+        self._is_behind = False
+        self._ended: Exception | None = None
 
-    async def events(self) -> AsyncGenerator[Event]:
-        """Never ends by itself. Raises Gone."""
-        session = await self._session()
-        listening = asyncio.create_task(self._listen(session.group))
+    async def messages(self, silence: float | None = None) -> AsyncGenerator[list[T]]:
+        """Never ends by itself; an empty list after each `silence` in seconds.
+
+        Raises SessionGone, SignedOut or AuthenticationFailed, whatever it was that ended it.
+        """
+        lobby = Lobby.here()
+        self._room = room = lobby.enter(self._session_id, self)
         try:
-            async for entry in self._catch_up():
-                yield entry
-            async for state in self._current():
-                yield state
+            await room.opened()
             while True:
-                async for event in self._next():
-                    yield event
+                async for missed in self._catch_up(room):
+                    yield [missed]
+                self.is_new, self._is_behind = True, False
+                room.enter(self)
+                while not self._is_behind:
+                    yield await self._next(silence)
         finally:
-            listening.cancel()
-            with suppress(asyncio.CancelledError):
-                await listening
+            await lobby.leave(room, self)
 
-    async def _listen(self, group: str) -> None:
-        """One receiver for the whole time: layers take a cancelled receive for the end of the consumer."""
-        layer = get_channel_layer()
-        assert layer is not None
-        channel = await layer.new_channel()
-        await layer.group_add(group, channel)
-        try:
-            while True:
-                self._hints.put_nowait(await layer.receive(channel))
-        finally:
-            await layer.group_discard(group, channel)
+    async def _catch_up(self, room: Room) -> AsyncIterator[T]:
+        while room.look.seq is not None and self._seq < room.look.seq:
+            work = partial(backlog, self._session_id, self.user, self._seq, room.look.seq, renders=self.has_page)
+            news, viewer = await in_thread(work)
+            yield self._missed(news, viewer)
+            self._seq = news.last_seq
 
-    async def _next(self) -> AsyncIterator[Event]:
-        hint: dict[str, Any] = {"type": "check"}
-        with suppress(TimeoutError):
-            hint = await asyncio.wait_for(self._hints.get(), CHECK_SECONDS)
-        kind = hint["type"]
-        if kind in ("entry", "check") or time.monotonic() - self._checked > CHECK_SECONDS:
-            async for entry in self._catch_up():
-                yield entry
-        if kind == "delta":
-            async for event in self._delta(hint):
-                yield event
-        elif kind == "reset":
-            self._concluded.add(hint["stream"])
-            yield hint
-        elif kind not in ("entry", "check"):
-            yield hint
+    async def _next(self, silence: float | None) -> list[T]:
+        if not self._waiting and self._ended is None and not self._is_behind:
+            self._is_woken.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(silence):
+                    await self._is_woken.wait()
+        if self._ended is not None:
+            raise self._ended
+        messages = list(self._waiting)
+        self._waiting.clear()
+        return messages
 
-    async def _catch_up(self) -> AsyncIterator[ContextEntry]:
-        self._checked = time.monotonic()
-        for entry in await self._entries_after(self._seq):
-            self._seq = entry.seq
-            self._concluded.add(entry.metadata.get("stream", ""))
-            yield entry
+    # --- the room speaks ----------------------------------------------------------------------------------------
 
-    async def _current(self) -> AsyncIterator[dict[str, Any]]:
-        """The current state: that of the newest task, and the text that is streaming now."""
-        task = await self._newest_task()
-        if task is None:
+    def hear(self, event: Event) -> None:
+        raise NotImplementedError
+
+    def learn(self, news: News, viewer: Viewer) -> bool:
+        """False if they are not what comes next: then it leaves, to come back."""
+        if not self._can_take(news):
+            self.leave_behind()
+            return False
+        self._put(self._said(news, viewer))
+        self._seq, self.is_new = max(self._seq, news.last_seq), False
+        return True
+
+    def _can_take(self, news: News) -> bool:
+        raise NotImplementedError
+
+    def _said(self, news: News, viewer: Viewer) -> T:
+        raise NotImplementedError
+
+    def _missed(self, news: News, viewer: Viewer) -> T:
+        raise NotImplementedError
+
+    def leave_behind(self) -> None:
+        self._room.leave(self)
+        self._waiting.clear()
+        self._is_behind = True
+        self._is_woken.set()
+
+    def end(self, reason: Exception) -> None:
+        self._ended = reason
+        self._is_woken.set()
+
+    def _put(self, message: T) -> None:
+        if not message:
             return
-        yield {"type": "state", **broadcast.state_of(task)}
-        pieces = await stream_buffer.store.chunks_of(task.id)
-        if pieces and await self._is_recorded(task, pieces[0].stream):
-            self._concluded.add(pieces[0].stream)
-        for piece in pieces:
-            for event in self._unseen(piece.event(task.id)):
-                yield event
+        self._waiting.append(message)
+        self._is_woken.set()
+        if len(self._waiting) > MOST_WAITING:
+            self.leave_behind()
 
-    async def _delta(self, event: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """The part of a delta that is new. After a gap, the whole text is read again."""
-        if event["offset"] > self._seen[event["stream"], event["kind"]]:
-            for piece in await stream_buffer.store.chunks_of(UUID(event["task"])):
-                for part in self._unseen(piece.event(UUID(event["task"]))):
-                    yield part
-        for part in self._unseen(event):
-            yield part
 
-    def _unseen(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        key = (event["stream"], event["kind"])
-        seen, offset = self._seen[key], event["offset"]
-        end = offset + len(event["text"])
-        if event["stream"] in self._concluded or end <= seen:
-            return
-        start = max(seen, offset)
-        self._seen[key] = end
-        yield event | {"offset": start, "text": event["text"][start - offset :]}
+class Page(Follower[str]):
+    """Each text is a message of its own: HTML, or the JSON of a running text."""
 
-    # --- the database, never on the event loop ------------------------------------------------------------------
+    has_page = True
 
-    @_in_thread
-    def _session(self) -> Session:
-        return self._visible()
+    def hear(self, event: Event) -> None:
+        if event.content["type"] in _ON_PAGES:
+            self._put(event.as_json)
 
-    @_in_thread
-    def _entries_after(self, seq: int) -> list[ContextEntry]:
-        session = self._visible()
-        return redact_entries(session, ContextEntry.objects.in_session(session).after(seq).select_related("task"))
+    def _can_take(self, news: News) -> bool:
+        return news.is_known_to(self._seq) or news.continues(self._seq)
 
-    @_in_thread
-    def _newest_task(self) -> Task | None:
-        return Task.objects.filter(session=self._visible()).order_by("-created_at").first()
+    def _said(self, news: News, viewer: Viewer) -> str:
+        items = "" if news.is_known_to(self._seq) else news.items[viewer]
+        return items + (news.whole if self.is_new else news.changed)[viewer]
 
-    @_in_thread
-    def _is_recorded(self, task: Task, stream: str) -> bool:
-        """Whether the streamed text is in an entry by now: a page that starts after it must not show it twice."""
-        return ContextEntry.objects.filter(task=task, metadata__stream=stream).exists()
+    def _missed(self, news: News, viewer: Viewer) -> str:
+        return news.items[viewer]
 
-    def _visible(self) -> Session:
-        """Queried each time: access may be revoked while a client follows."""
-        session = Session.objects.visible_to(self._user).filter(pk=self._session_id).first()
-        if session is None:
-            raise SessionGone()
-        return session
+
+class EventStream(Follower[bytes]):
+    """The bytes are server-sent events."""
+
+    def hear(self, event: Event) -> None:
+        self._put(event.in_stream)
+
+    def _can_take(self, news: News) -> bool:
+        return True
+
+    def _said(self, news: News, viewer: Viewer) -> bytes:
+        return news.in_stream(self._seq)
+
+    def _missed(self, news: News, viewer: Viewer) -> bytes:
+        return news.in_stream(self._seq)

@@ -6,7 +6,7 @@ from tasks_app.models.context_cut import Cause, ContextCut
 from tasks_app.models.entry import ContextEntry, ContextType
 from tasks_app.models.inbox import InboxMessage, Mode
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
-from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits
+from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits, Sample
 from tasks_app.models.session import Session, SessionMember
 from tasks_app.models.task import ENDED, FailureCode, Task, TaskState, WaitingFor
 from tasks_app.models.tool_call import CallStatus, Loaded, LoadedKind, ToolCallLog
@@ -36,6 +36,7 @@ __all__ = [
     "Mode",
     "NoteVector",
     "PromptSection",
+    "Sample",
     "Scope",
     "Session",
     "SessionMember",

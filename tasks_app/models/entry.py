@@ -42,7 +42,9 @@ class ContextEntry(models.Model):
     to its predecessor. Only `metadata` may change later, and nothing in it shapes a request.
     """
 
-    session = models.ForeignKey(Session, models.CASCADE, related_name="entries")
+    session = models.ForeignKey(
+        Session, models.CASCADE, related_name="entries", db_index=False
+    )  # it is unique with seq
     task = models.ForeignKey(Task, models.CASCADE, related_name="entries")
     seq = models.PositiveIntegerField()
     context_type = models.CharField(max_length=20, choices=ContextType)

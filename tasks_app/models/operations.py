@@ -1,13 +1,19 @@
 """The limits that hold for all tasks."""
 
+import hashlib
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.validators import MinValueValidator
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
+from django.utils import timezone
+
+from tools_app.files import HistoryBounds
 
 LARGE_WINDOW = 200_000  # tokens
 MOST_RESULT, LEAST_RESULT = 8_000, 1_000  # tokens of a tool's result; in a small window it is an eighth
@@ -57,6 +63,20 @@ class Limits(models.Model):
         default=2 * 1000**3, help_text="The most that the files of a session may take up together."
     )
 
+    user_bytes = models.PositiveBigIntegerField(
+        default=20 * 1000**3, help_text="The most that the files of all sessions of one person may take up together."
+    )
+    user_sessions = models.PositiveIntegerField(default=10_000, help_text="How many sessions one person may have.")
+
+    history_bytes = models.PositiveBigIntegerField(
+        default=HistoryBounds.size,
+        help_text="The most that the file history of a session may take up; half of it is for the files as they are.",
+    )
+    history_changes = models.PositiveIntegerField(
+        default=HistoryBounds.changes, help_text="How many changes of a session's files can be undone."
+    )
+    history_days = models.PositiveIntegerField(default=HistoryBounds.days, help_text="For how many days they can.")
+
     class Meta:
         db_table = "limits"
         verbose_name_plural = "limits"
@@ -73,6 +93,10 @@ class Limits(models.Model):
     def current(cls) -> "Limits":
         return cls.objects.filter(pk=1).first() or cls(pk=1)
 
+    @property
+    def history_bounds(self) -> HistoryBounds:
+        return HistoryBounds(size=self.history_bytes, changes=self.history_changes, days=self.history_days)
+
     def result_tokens_in(self, window: int) -> int:
         """How much of a tool's result a model with this window sees at once; never over an eighth of the window."""
         if self.result_tokens is not None:
@@ -82,19 +106,42 @@ class Limits(models.Model):
         return max(min(MOST_RESULT, window * self.tail_percent // 400), min(LEAST_RESULT, window // 8))
 
 
+IDEMPOTENCY_KEY_KEPT = timedelta(hours=24)
+ENDED_PROCESSES = "ended"
 ALIVE_SECONDS = 20  # how long a process may be silent: four heartbeats
+
+
+class Sample(NamedTuple):
+    """What a process has counted, in the form of Prometheus."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
 
 
 class EngineProcessQuerySet(models.QuerySet["EngineProcess"]):
     def alive(self) -> "EngineProcessQuerySet":
-        """By the database's clock."""
-        return self.filter(seen_at__gt=_ago(timedelta(seconds=ALIVE_SECONDS)))
+        """By the database's clock. What was seen in the future is no proof: the clock was set back."""
+        patience = timedelta(seconds=ALIVE_SECONDS)
+        return self.filter(seen_at__gt=_ago(patience), seen_at__lt=_ago(-patience))
 
-    def beat(self, name: str) -> None:
-        """The process called `name` is alive. A first beat also forgets processes of other days."""
-        if not self.filter(pk=name).update(seen_at=Now()):
-            self.filter(seen_at__lt=_ago(timedelta(days=1))).delete()
-            self.create(name=name, seen_at=Now())
+    def beat(self, name: str, counted: Sequence[Sample] = ()) -> None:
+        """The process called `name` is alive. A first beat also makes one row of the processes of other days."""
+        if not self.filter(pk=name).update(seen_at=Now(), counted=counted):
+            self._merge_ended()
+            self.create(name=name, seen_at=Now(), counted=counted)
+
+    def _merge_ended(self) -> None:
+        """So that their sums never fall."""
+        with transaction.atomic():
+            ended = list(self.select_for_update().filter(seen_at__lt=_ago(timedelta(days=1))))
+            sums: dict[str, Sample] = {}
+            for name, labels, value in (sample for process in ended for sample in process.counted):
+                key = f"{name} {sorted(labels.items())}"
+                sums[key] = Sample(name, labels, value + (sums[key].value if key in sums else 0))
+            self.filter(pk__in=[process.pk for process in ended]).delete()
+            if sums:
+                self.create(name=ENDED_PROCESSES, seen_at=ended[-1].seen_at, counted=list(sums.values()))
 
 
 class EngineProcess(models.Model):
@@ -103,6 +150,9 @@ class EngineProcess(models.Model):
     name = models.CharField(max_length=100, primary_key=True)
     started_at = models.DateTimeField(auto_now_add=True)
     seen_at = models.DateTimeField()
+    counted = models.JSONField(
+        default=list, editable=False, help_text="Its samples for Prometheus: name, labels, value."
+    )
 
     objects = EngineProcessQuerySet.as_manager()
 
@@ -119,6 +169,20 @@ def _ago(time: timedelta) -> Combinable:
     return models.ExpressionWrapper(Now() - time, output_field=models.DateTimeField())
 
 
+class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
+    def expired(self) -> "IdempotencyKeyQuerySet":
+        return self.filter(created_at__lt=timezone.now() - IDEMPOTENCY_KEY_KEPT)
+
+    def is_new(self, user: Any, key: str, request: str) -> bool:
+        """Keeps the key of a form and what it sends, in the transaction of the work; False if both were kept before."""
+        fingerprint = hashlib.sha256(request.encode()).hexdigest()
+        _, is_new = self.get_or_create(user=user, key=f"{key} {fingerprint}", defaults={"request_sha256": fingerprint})
+        return is_new
+
+    def kept(self) -> "IdempotencyKeyQuerySet":
+        return self.filter(created_at__gte=timezone.now() - IDEMPOTENCY_KEY_KEPT)
+
+
 class IdempotencyKey(models.Model):
     """`status` is null while the first request is still at work."""
 
@@ -128,6 +192,8 @@ class IdempotencyKey(models.Model):
     status = models.PositiveSmallIntegerField(null=True)
     answer = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = IdempotencyKeyQuerySet.as_manager()
 
     class Meta:
         db_table = "idempotency_keys"

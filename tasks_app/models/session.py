@@ -76,6 +76,9 @@ class Session(models.Model):
     chain_head = models.CharField(max_length=64, blank=True)
     held_by = models.CharField(max_length=100, blank=True, editable=False)
     held = models.JSONField(default=dict, blank=True, editable=False)
+    files_bytes = models.PositiveBigIntegerField(
+        default=0, editable=False, help_text="What workspace and home took up on disk when they were last measured."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -90,6 +90,18 @@ class TaskQuerySet(models.QuerySet["Task"]):
         """Tasks that a worker could advance now: active, and waiting for nobody."""
         return self.active().filter(waiting_for=None)
 
+    def queued(self) -> "TaskQuerySet":
+        """Runnable tasks that wait for room. A terminal's task never does, nor one that somebody wants stopped."""
+        return self.filter(ended_at=None, waiting_for=None, admitted_at=None, terminal="", stop_requested_at=None)
+
+    def unqueued(self) -> "TaskQuerySet":
+        """Of runnable tasks, those that need not wait for room."""
+        return self.exclude(admitted_at=None, terminal="", stop_requested_at=None)
+
+    def running(self) -> "TaskQuerySet":
+        """Those that were admitted, until they wait for a person or end."""
+        return self.filter(ended_at=None, admitted_at__isnull=False)
+
     def open_to(self, process: str) -> "TaskQuerySet":
         """Tasks that an engine process may advance: a terminal's are its own, unless somebody wants them stopped."""
         return self.filter(Q(terminal__in=["", process]) | Q(stop_requested_at__isnull=False))
@@ -141,6 +153,9 @@ class Task(models.Model):
     terminal = models.CharField(
         max_length=100, blank=True, help_text="The only `run_agent` process that may advance it."
     )
+    admitted_at = models.DateTimeField(
+        null=True, blank=True, help_text="When there was room for it. Empty while it is queued or waits for a person."
+    )
     crashes = models.PositiveSmallIntegerField(default=0, help_text="Claims in a row whose worker died.")
     woken_at = models.DateTimeField(null=True, blank=True, help_text="When the reaper last enqueued it.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -153,7 +168,21 @@ class Task(models.Model):
         ordering = ["-created_at"]
         indexes = [
             models.Index(fields=["session", "-created_at"]),
+            models.Index(fields=["-created_at"], name="newest_tasks"),
+            models.Index(fields=["session"], condition=Q(waiting_for__isnull=False), name="waiting_tasks"),
             models.Index(fields=["lease_expires_at"], condition=Q(state__in=ACTIVE), name="active_task_leases"),
+            # Conditions without parameters: SQLite uses no other for a query that has some.
+            models.Index(
+                fields=["started_by", "created_at"],
+                condition=Q(ended_at=None, waiting_for=None, admitted_at=None),
+                name="queued_tasks",
+            ),
+            models.Index(
+                fields=["started_by"], condition=Q(ended_at=None, admitted_at__isnull=False), name="running_tasks"
+            ),
+            models.Index(
+                fields=["started_by", "-admitted_at"], condition=Q(admitted_at__isnull=False), name="newest_admissions"
+            ),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -183,6 +212,11 @@ class Task(models.Model):
 
     def __str__(self) -> str:
         return f"{self.state} task of {self.session}"
+
+    @property
+    def is_queued(self) -> bool:
+        """Whether it waits for room, as in `TaskQuerySet.queued`."""
+        return not (self.ended_at or self.waiting_for or self.admitted_at or self.terminal or self.stop_requested_at)
 
     @property
     def is_active(self) -> bool:

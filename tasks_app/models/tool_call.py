@@ -24,7 +24,9 @@ class CallStatus(models.TextChoices):
 class ToolCallLog(models.Model):
     """One call. `arguments` is the JSON text of the coerced arguments; `fingerprint` hashes name and arguments."""
 
-    task = models.ForeignKey(Task, models.CASCADE, related_name="tool_calls")
+    task = models.ForeignKey(
+        Task, models.CASCADE, related_name="tool_calls", db_index=False
+    )  # it has one with the time
     session_id = models.UUIDField()
     call_id = models.CharField(max_length=100)
     name = models.CharField(max_length=100)

@@ -18,9 +18,6 @@ class WorkspaceChangeQuerySet(models.QuerySet["WorkspaceChange"]):
 class WorkspaceChange(models.Model):
     """By one call; or, without a `call_id`, by a person (`tool` says how) or by what ran on between two calls."""
 
-    MOST = 500  # of one session
-    MOST_BYTES = 200 * 1000**2  # of all contents that one session keeps
-    MOST_DAYS = 90
     UNDO = "undo"
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="changes")

@@ -2,24 +2,26 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from uuid import UUID
+from uuid import UUID, uuid4
 
+from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from tasks_app import services
+from tasks_app import diagnosis, services
 from tasks_app.access import Request, owned_session, posted, signed_in, visible_session, writable_session
 from tasks_app.errors import NothingToAnswer, Refusal
 from tasks_app.interaction import uploads
-from tasks_app.models import Approval, Decision, Mode, Scope, Session, Task
+from tasks_app.models import Approval, Decision, IdempotencyKey, Mode, Scope, Session, Task
 from tasks_app.pages import choices, file_tree, fragments
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import forks
 from tasks_app.transcript import transcript
 from tools_app.errors import ToolError
 
+LONGEST_KEY = 40  # characters; the page makes shorter ones
 NEIGHBOURS = 30  # sessions beside the one that is open
 
 
@@ -54,8 +56,19 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
         "tree": file_tree.tree_of(session),
         "parent": Session.objects.visible_to(request.user).filter(pk__in=[session.parent_id]).first(),
         "neighbours": _neighbours(request, session),
+        "key": uuid4().hex,
     }
     return render(request, "chat/chat.html", context)
+
+
+@signed_in
+@require_GET
+def show_reasons(request: Request, session_id: UUID) -> HttpResponse:
+    """Why the newest task does not go on, or what it does."""
+    session = visible_session(request.user, session_id)
+    task = session.tasks.select_related("session__model").order_by("-created_at").first()
+    reasons = diagnosis.reasons(task) if task else []
+    return render(request, "reasons.html", {"session": session, "task": task, "reasons": reasons})
 
 
 def _neighbours(request: Request, session: Session) -> list[Session]:
@@ -66,6 +79,13 @@ def _neighbours(request: Request, session: Session) -> list[Session]:
 
 
 @signed_in
+def queue(request: Request, session_id: UUID) -> HttpResponse:
+    """The task's place in the queue, which the page asks for while there is one: nobody is told when others move up."""
+    session = visible_session(request.user, session_id)
+    return render(request, "chat/_queue.html", fragments.now(session, request.user))
+
+
+@signed_in
 @require_POST
 def post_message(request: Request, session_id: UUID) -> HttpResponse:
     session = writable_session(request.user, session_id)
@@ -73,10 +93,20 @@ def post_message(request: Request, session_id: UUID) -> HttpResponse:
         attachments = uploads.store(session, request.FILES.getlist("files"))
         mode = Mode.QUEUE if posted(request, "mode") == Mode.QUEUE else Mode.INTERJECT
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
-        services.post_message(session, request.user, content, attachments=attachments, mode=mode, workflow=workflow)
+        with transaction.atomic():
+            if _is_new(request, content):
+                services.post_message(
+                    session, request.user, content, attachments=attachments, mode=mode, workflow=workflow
+                )
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
     return done(request, f"{session.get_absolute_url()}#end")
+
+
+def _is_new(request: Request, content: str) -> bool:
+    """False: it is sent again, because the first answer was lost. Each load of the page and each message has a key."""
+    key = posted(request, "key")[:LONGEST_KEY]
+    return not key or IdempotencyKey.objects.is_new(request.user, key, f"{request.path}\n{content}")
 
 
 @signed_in

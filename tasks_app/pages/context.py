@@ -91,7 +91,8 @@ def entry(request: Request, session_id: UUID, seq: int) -> HttpResponse:
     found = ContextEntry.objects.in_session(session).filter(seq=seq).first()
     if found is None:
         raise Http404()
-    page = "" if seq > session.last_seq - transcript.PAGE else f"?before={seq + BEHIND}"
+    is_new = seq >= (transcript.newest_page(session).earlier or 0)
+    page = "" if is_new else f"?before={seq + BEHIND}"
     return redirect(f"{session.get_absolute_url()}{page}#{transcript.item_of(found).id}")
 
 

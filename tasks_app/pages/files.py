@@ -52,9 +52,17 @@ def delete(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_GET
 def download(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
-    """Pictures may be shown in the page; all else is only ever saved."""
-    file = _open(request, session_id, path)
-    return downloads.download(file, path.rpartition("/")[2], shown=path.lower().endswith(PICTURES))
+    """Pictures may be shown in the page, also deleted ones that the history holds; all else is only ever saved."""
+    name, is_picture = path.rpartition("/")[2], path.lower().endswith(PICTURES)
+    try:
+        file = _open(request, session_id, path)
+    except Http404:
+        if not is_picture:
+            raise
+        if (held := _deleted(request, session_id, path)) is None:
+            return render(request, "deleted_picture.svg", {"name": name}, "image/svg+xml", 404)
+        file = held
+    return downloads.download(file, name, shown=is_picture)
 
 
 @signed_in
@@ -73,16 +81,24 @@ def _open(request: Request, session_id: UUID, path: str) -> BinaryIO:
         raise Http404(str(error)) from error
 
 
+def _deleted(request: Request, session_id: UUID, path: str) -> BinaryIO | None:
+    """What a file held when it was last deleted, if the history holds that."""
+    session = visible_session(request.user, session_id)
+    version = FileChange.objects.versions_of(session).filter(path=path, after_mode=None).first()
+    return version.content.open("rb") if version and version.content.exists() else None
+
+
 @signed_in
 @require_GET
 def show_versions(request: Request, session_id: UUID) -> HttpResponse:
     session = visible_session(request.user, session_id)
     redactor = redactor_of(session)
     rows = [(row, redactor.redacted(row.path)) for row in FileChange.objects.versions_of(session)[:MOST]]
-    look = file_history.history_of(workspace_of(session)).load()
+    history = file_history.history_of(workspace_of(session))
+    look = history.load()
     left_out = [redactor.redacted(folder) for folder in look.snapshot.left_out] if look else []
     context = {"session": session, "versions": rows, "may_write": may_write(request.user, session)}
-    return render(request, "versions.html", {**context, "left_out": left_out})
+    return render(request, "versions.html", {**context, "left_out": left_out, "bounds": history.bounds})
 
 
 @signed_in

@@ -1,5 +1,7 @@
 """The pieces of a session's page: rendered the same when it loads, when something happens, and after a reconnect."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -7,12 +9,67 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from tasks_app.access import may_see_llm_calls, may_write
-from tasks_app.models import ContextEntry, InboxMessage, Session
+from tasks_app.models import InboxMessage, Session
 from tasks_app.pages import file_tree
-from tasks_app.transcript import transcript
+from tasks_app.runtime import admission
 from tasks_app.transcript.item import Item
 
-LIVE = ("state", "here", "said", "actions", "waiting", "plan", "spent")  # what moves with a task
+
+@dataclass(frozen=True)
+class Viewer:
+    """Who looks at a session's page, with what they may do there; `is_starter`: its newest task is theirs."""
+
+    user: Any
+    may_write: bool
+    is_starter: bool
+
+
+class Fragment:
+    """A template as its viewers see it: rendered once for all who have the same rights.
+
+    A template that asks who the viewer is, or for a right of theirs beyond these two, is rendered for each of them. So
+    nobody is shown what was rendered for others, whatever a template says.
+    """
+
+    def __init__(self, template: str, **context: Any) -> None:
+        self._template, self._context = template, context
+        self._shared: dict[tuple[bool, bool], SafeString] = {}
+        self._own: dict[Viewer, SafeString] = {}
+
+    def seen_by(self, viewer: Viewer) -> SafeString:
+        """Asks the database, the first time."""
+        rights = (viewer.may_write, viewer.is_starter)
+        found = self._shared.get(rights, self._own.get(viewer))
+        if found is not None:
+            return found
+        personal = _Personal(viewer.user)
+        context = self._context | {"may_write": viewer.may_write, "is_starter": viewer.is_starter} | personal.context
+        html = _rendered(self._template, context)
+        if personal.is_asked:
+            self._own[viewer] = html
+        else:
+            self._shared[rights] = html
+        return html
+
+
+class _Personal:
+    """What templates are given as functions, which they call when they name them: so it is known if one did."""
+
+    def __init__(self, user: Any) -> None:
+        self._user = user
+        self.is_asked = False
+
+    @property
+    def context(self) -> dict[str, Callable[[], Any]]:
+        return {"viewer": self._viewer, "may_see_llm_calls": self._sees_calls}
+
+    def _viewer(self) -> Any:
+        self.is_asked = True
+        return self._user
+
+    def _sees_calls(self) -> bool:
+        self.is_asked = True
+        return may_see_llm_calls(self._user)
 
 
 def viewing(session: Session, viewer: Any) -> dict[str, Any]:
@@ -24,20 +81,14 @@ def viewing(session: Session, viewer: Any) -> dict[str, Any]:
 
 def now(session: Session, viewer: Any) -> dict[str, Any]:
     """What the live pieces are rendered from, at this moment."""
-    waiting = InboxMessage.objects.waiting_in(session).select_related("author")
-    return {**viewing(session, viewer), "task": session.tasks.first(), "waiting": waiting}
-
-
-def live(session: Session, viewer: Any, seq: int) -> dict[str, SafeString]:
-    """The pieces that move with the task, by name; among them the newest call, whose looks follow the task's state.
-
-    A page that has the entries up to `seq` gets nothing of later ones: those come in their order.
-    """
-    context = {**now(session, viewer), "oob": True}
-    pieces = {name: _rendered(f"chat/_{name}.html", context) for name in LIVE}
-    if (item := transcript.newest_call(session)) and item.seq <= seq:
-        pieces["item"] = _rendered("chat/_entry.html", {**context, "item": item})
-    return pieces
+    task, waiting = session.tasks.first(), InboxMessage.objects.waiting_in(session).select_related("author")
+    return {
+        **viewing(session, viewer),
+        "task": task,
+        "is_starter": task is not None and task.started_by_id == viewer.pk,
+        "queue_position": admission.position_of(task) if task else None,
+        "waiting": waiting,
+    }
 
 
 def files(session: Session, viewer: Any, *, oob: bool = False) -> SafeString:
@@ -50,11 +101,9 @@ def entry(item: Item, viewer: Any, *, oob: bool = False) -> SafeString:
     return _rendered("chat/_entry.html", {**viewing(item.entry.session, viewer), "item": item, "oob": oob})
 
 
-def pushed(appended: ContextEntry, viewer: Any) -> SafeString:
+def pushed(session: Session, item: Item, *, is_new: bool) -> Fragment:
     """What a page needs when an entry is appended: a new item, or its call's item in place of the old one."""
-    item = transcript.item_of(appended)
-    context = {**viewing(appended.session, viewer), "item": item, "is_new": item.entry == appended}
-    return _rendered("chat/_pushed.html", context)
+    return Fragment("chat/_pushed.html", session=session, item=item, is_new=is_new)
 
 
 def _rendered(template: str, context: dict[str, Any]) -> SafeString:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django_htmx.http import HttpResponseClientRedirect
 
 from tasks_app import services
 from tasks_app.access import Request, posted, signed_in
@@ -40,7 +41,11 @@ def _start(request: Request) -> HttpResponse:
     """A new session; none is left behind if its message cannot be taken."""
     agent: dict[str, Any] = {"agent": choices.chosen_agent(request)} if "agent" in request.POST else {}
     off_record = bool(posted(request, "off_record"))
-    session = services.create_session(request.user, model=choices.chosen_model(request), off_record=off_record, **agent)
+    model = choices.chosen_model(request)
+    try:
+        session = services.create_session(request.user, model=model, off_record=off_record, **agent)
+    except Refusal as error:
+        return refused(request, "home", error)
     try:
         attachments = uploads.store(session, request.FILES.getlist("files"))
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
@@ -48,4 +53,4 @@ def _start(request: Request) -> HttpResponse:
     except (Refusal, ToolError) as error:
         services.delete_session(session)
         return refused(request, "home", error)
-    return redirect(session)
+    return HttpResponseClientRedirect(session.get_absolute_url()) if request.htmx else redirect(session)

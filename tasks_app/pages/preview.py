@@ -32,6 +32,7 @@ from django.views.decorators.http import require_GET, require_POST
 from tasks_app.access import Request, may_write, posted, signed_in, visible_session
 from tasks_app.models import Session
 from tasks_app.pages.preview_exchange import Answer, Question
+from tasks_app.runtime import process
 from tools_app.errors import ToolError
 from tools_app.sandbox.ports import connect
 
@@ -91,7 +92,8 @@ def show(request: Request, session_id: UUID, port: int, path: str = "") -> HttpR
     query = f"?{request.META['QUERY_STRING']}" if request.META["QUERY_STRING"] else ""
     token = link.token
     source = reverse("port_proxy", args=[token, ""]) + quote(path, safe=_SAFE_IN_PATHS) + query
-    frame = {"source": source, "token": token, "renewed_each_s": RENEWED_EACH_S}
+    elsewhere = process.other_host(session.held_by)  # the socket to a sandbox leads to processes of this machine
+    frame = {"source": source, "token": token, "renewed_each_s": RENEWED_EACH_S, "elsewhere": elsewhere}
     return render(request, "port.html", {"session": session, "port": port, "path": path, **frame})
 
 

@@ -24,6 +24,10 @@ def refused(request: Request, to: Any, error: Refusal | ToolError, *, also: str 
     """Why it was not done, in a sentence. `also` are fragments that show the current state instead."""
     if request.htmx:
         status = error.status if isinstance(error, Refusal) else 409
-        return render(request, "_toast.html", {"text": str(error), "level": "error", "also": also}, status=status)
+        toast = {"text": str(error), "level": "error", "also": also}
+        response = render(request, "_toast.html", toast, status=status)
+        if seconds := getattr(error, "retry_after", None):
+            response.headers["Retry-After"] = str(seconds)
+        return response
     messages.error(request, str(error))
     return redirect(to)

@@ -1,12 +1,13 @@
 """The only way into the record."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
 
 from llm_app.redaction import Redactor
+from llm_app.statements import Insert, Statement, Update
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.record import chain
@@ -14,38 +15,66 @@ from tasks_app.record.draft import Draft
 from tasks_app.record.session_secrets import redactor_of
 
 
-def lock(session: Session) -> Session:
+class Head(NamedTuple):
+    """The newest entry of a session: its `seq` and its hash."""
+
+    seq: int
+    hash: str
+
+
+def lock(session: Session) -> Head:
     """Locks the session's row until the end of the transaction: every writer of a session takes this lock first."""
-    return Session.objects.select_for_update().only("last_seq", "chain_head").get(pk=session.pk)
+    row = Session.objects.select_for_update().only("last_seq", "chain_head").get(pk=session.pk)
+    return Head(row.last_seq, row.chain_head)
 
 
 def append_entries(
-    session: Session,
-    task: Task,
-    drafts: Sequence[Draft],
-    *,
-    head: Session | None = None,
-    redactor: Redactor | None = None,
+    session: Session, task: Task, drafts: Sequence[Draft], *, redactor: Redactor | None = None
 ) -> list[ContextEntry]:
     """Redacts and appends inside the caller's transaction; followers hear of it after the commit.
 
-    `head` is the locked row and `redactor` that of this moment, where the caller has them. Under the lock `seq` gets no
-    gap and the chain no fork.
+    `redactor` is that of this moment, where the caller has it. Under the lock `seq` gets no gap and the chain no fork.
     """
     if not drafts:
         return []
-    head, redactor = head or lock(session), redactor or redactor_of(session)
+    entries = linked(session, task, drafts, lock(session), redactor or redactor_of(session))
+    ContextEntry.objects.bulk_create(entries)
+    newest = entries[-1]
+    Session.objects.filter(pk=session.pk).update(
+        last_seq=newest.seq, chain_head=newest.hash, updated_at=newest.created_at
+    )
+    transaction.on_commit(lambda: broadcast.entry_appended(session, newest.seq))
+    return entries
+
+
+class HeadMoved(Exception):
+    """Somebody has appended to the session since its head was read."""
+
+
+def appending(session: Session, head: Head, entries: Sequence[ContextEntry]) -> list[Statement]:
+    """Takes the lock and stores entries that were linked to `head`, in two statements. They raise HeadMoved.
+
+    Without entries it is the lock alone.
+    """
+    values: dict[str, Any] = {"last_seq": head.seq, "chain_head": head.hash}
+    where = {"pk": session.pk, **values}
+    if entries:
+        newest = entries[-1]
+        values = {"last_seq": newest.seq, "chain_head": newest.hash, "updated_at": newest.created_at}
+    locked = Update(Session, values, where=where, otherwise=HeadMoved())
+    return [locked, Insert(entries)] if entries else [locked]
+
+
+def linked(session: Session, task: Task, drafts: Sequence[Draft], head: Head, redactor: Redactor) -> list[ContextEntry]:
+    """The entries as they follow `head`, redacted. Nothing is written."""
     entries, now = [], timezone.now()
     for draft in drafts:
         entry = _entry(session, task, draft.redacted(redactor))
-        entry.seq, entry.created_at = head.last_seq + 1, now
+        entry.seq, entry.created_at = head.seq + 1, now
         entry.masked_with = redactor.version
-        entry.hash = chain.link(entry, head.chain_head)
-        head.last_seq, head.chain_head = entry.seq, entry.hash
+        entry.hash = chain.link(entry, head.hash)
+        head = Head(entry.seq, entry.hash)
         entries.append(entry)
-    ContextEntry.objects.bulk_create(entries)
-    Session.objects.filter(pk=session.pk).update(last_seq=head.last_seq, chain_head=head.chain_head, updated_at=now)
-    transaction.on_commit(lambda: broadcast.entry_appended(session, entries[-1].seq))
     return entries
 
 

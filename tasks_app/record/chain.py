@@ -21,6 +21,11 @@ def key_id() -> str:
     return _derived(_secrets()[0])[1]
 
 
+def key_ids() -> list[str]:
+    """The ids of all keys of FIELD_ENCRYPTION_KEY, newest first."""
+    return list(_keys())
+
+
 def link(entry: ContextEntry, predecessor: str) -> str:
     """The hash of what was appended and its predecessor's hash, in hex, by the key in use."""
     return _hash(entry, predecessor, _derived(_secrets()[0])[0])

@@ -4,7 +4,7 @@ What became secret after an entry was stored is redacted whenever the entry is r
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from copy import copy
 from dataclasses import asdict
 from typing import Any
@@ -24,10 +24,13 @@ class SessionSecrets:
 
     def __init__(self, session: Session) -> None:
         self._writers = _writers(Session.objects.filter(pk=session.pk))
+        self.version: int | None = None  # of the settings, when they were read
         self.active = self.refresh()
 
-    def refresh(self) -> ActiveSecrets:
-        self.active = active_secrets.of_people(self._writers)
+    def refresh(self, version: int | None = None) -> ActiveSecrets:
+        """`version` is that of the settings, which the caller has just read: if it is as before, so are the secrets."""
+        if version is None or version != self.version:
+            self.active, self.version = active_secrets.of_people(self._writers), version
         return self.active
 
     def usable_in(self, task: Task) -> dict[str, str]:
@@ -64,10 +67,14 @@ def _writers(sessions: QuerySet[Session]) -> set[int]:
     return set(sessions.order_by().values_list("owner", flat=True).union(members.values_list("user", flat=True)))
 
 
-def redact_entries(session: Session, entries: Iterable[ContextEntry]) -> list[ContextEntry]:
-    """Entries of a session without what is secret in it at this moment."""
+def redact_entries(
+    session: Session, entries: Iterable[ContextEntry], writers: Collection[int] | None = None
+) -> list[ContextEntry]:
+    """Entries of a session without what is secret in it at this moment; `writers` are those who may write in it."""
     entries = list(entries)
-    redactor = redactor_of(session) if entries else Redactor([])
+    if not entries:
+        return []
+    redactor = redactor_of(session) if writers is None else active_secrets.of_people(writers).redactor
     return [redact_entry(entry, redactor) for entry in entries]
 
 

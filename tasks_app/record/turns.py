@@ -55,7 +55,7 @@ def group(entries: Iterable[E]) -> list[Turn[E]]:
     open_call = ""
     for entry in entries:
         if open_call and entry.tool_call_id != open_call:
-            raise ValueError(f"{entry.context_type} stands between a call and its result")
+            raise ValueError(f"{entry.context_type} comes between a call and its result")
         if entry.context_type == ContextType.TOOL_RESULT:
             if not open_call:
                 raise ValueError(f"the result of {entry.tool_call_id} has no call")

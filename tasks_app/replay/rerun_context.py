@@ -11,6 +11,7 @@ from tasks_app.models import ContextEntry, Task, TaskState
 from tasks_app.record import Draft
 from tasks_app.replay.recorded import Recorded
 from tasks_app.run import History, TaskContext
+from tasks_app.run.look import Look
 from tasks_app.run.usage import Calls
 from tasks_app.workspaces import sandbox, workspace_of
 from tools_app.contract import ToolVisibility
@@ -30,7 +31,7 @@ class RerunContext(TaskContext):
         self.history.extend(entries[:start])
         self.recorded = Recorded([entries[place] for place in own], self.secrets.redactor)
         self.has_open_page = self.has_cut = False
-        step_settings.refresh_all(self)
+        step_settings.refresh_all(self, self.look())
         self.settings = replace(self.settings, hooks=())
         self.detector = self.settings.loop_detector()
 
@@ -59,8 +60,9 @@ class RerunContext(TaskContext):
     def blob(self, text: str) -> str:
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def is_interrupted(self) -> bool:
-        return False
+    def look(self) -> Look:
+        """Nobody interrupts it."""
+        return replace(super().look(), epoch=self.task.epoch, stop_requested=False, has_messages=False)
 
 
 def _fresh(task: Task) -> Task:

@@ -39,6 +39,13 @@ def release_taken() -> None:
         release(session)
 
 
+def give_up(task_id: UUID) -> None:
+    """Ends what is held here for a task's session, which another worker may take then: it says what was lost."""
+    session = Session.objects.get(tasks=task_id)
+    release(str(session.pk))
+    Session.objects.filter(pk=session.pk, held_by=process.name()).update(held_by="")
+
+
 def release(session: str) -> None:
     """Ends what this process holds for a session, and comes back when it has ended."""
     if session in release_session.held_sessions():

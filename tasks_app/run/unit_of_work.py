@@ -1,26 +1,35 @@
 """How a running task writes: everything goes into one transaction, guarded by its lease."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db import connection, models, transaction
-from django.db.models import F
+from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
 from llm_app.budgets import Allowance
+from llm_app.statements import Statement, Update, save, stored
 from tasks_app.events import broadcast
 from tasks_app.interaction import next_task
-from tasks_app.models import ENDED, ContextEntry, InboxMessage, Mode, Session, Task, TaskState
+from tasks_app.models import ENDED, ContextEntry, InboxMessage, Session, Task, TaskState, ToolCallLog
 from tasks_app.record import Draft, SessionSecrets, append_entries, lock
+from tasks_app.record.append import Head, HeadMoved, appending, linked
 from tasks_app.run.affinity import SessionAffinity
 from tasks_app.run.history import History
+from tasks_app.run.look import COLUMNS, Look, look_at
 from tasks_app.run.usage import Calls
 from tasks_app.runtime import lease
 
-_ASKED = """
-    SELECT EXISTS (SELECT 1 FROM tasks WHERE id = %s AND stop_requested_at IS NOT NULL) OR EXISTS (
-        SELECT 1 FROM inbox_messages WHERE session_id = %s AND delivered_seq IS NULL AND mode = %s)
-"""
+Fields = dict[str, Any]  # of the task
+Also = Callable[[], object] | None
+
+
+class _Commit(NamedTuple):
+    """What a commit writes. `task` is the statement that asks whether the lease still holds."""
+
+    entries: Sequence[ContextEntry]
+    fields: Fields
+    task: Update
+    statements: Sequence[Statement]
 
 
 class UnitOfWork:
@@ -34,6 +43,8 @@ class UnitOfWork:
         self.allowance = Allowance(task.started_by_id, task.id)
         self.calls = Calls()
         self._affinity = SessionAffinity(task.session)
+        self._head = Head(task.session.last_seq, task.session.chain_head)
+        self._seen: Look | None = None  # by the newest commit
         self.discard_staged()
 
     def stage(self, *drafts: Draft, rows: Sequence[models.Model] = (), **fields: Any) -> None:
@@ -48,28 +59,66 @@ class UnitOfWork:
         A task that would wait goes on instead if a person has come in; one that ends hands over to the next message,
         in the same transaction. Raises StaleLease.
         """
-        drafts_with_losses = self._affinity.with_losses([*self._drafts, *drafts])
+        all_drafts = self._affinity.with_losses([*self._drafts, *drafts])
         fields = self._fields | self.calls.totals(self.task) | fields
+        try:
+            if fields.get("waiting_for") or fields.get("state") in ENDED:
+                written = self._write_locked(all_drafts, fields, also)
+            else:
+                written = self._write(all_drafts, fields, also)
+        except (HeadMoved, IntegrityError):
+            written = self._write_locked(all_drafts, fields, also)
+        self._committed(written.entries, written.fields)
+        self._seen = Look.of_row(written.task.answer)
+
+    def _write(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
+        """Composed before the transaction, by what is known of session and secrets. Raises HeadMoved if that is old."""
+        commit = self._composed(drafts, fields)
+        with transaction.atomic(durable=True), stored(commit.statements):
+            if Look.of_row(commit.task.answer).version != self.secrets.version:
+                raise HeadMoved
+            self._write_rest(also)
+        return commit
+
+    def _write_locked(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
+        """What people have done in the meantime decides with it, so all is read under the session's lock."""
         with transaction.atomic(durable=True):
-            head, redactor = lock(self.session), self.secrets.refresh().redactor
-            fields = {name: redactor.redacted_json(value) for name, value in fields.items()}
+            self._head = lock(self.session)
+            self.secrets.refresh()
             if fields.get("waiting_for") and self.is_interrupted():
                 fields["waiting_for"] = None
             if ended := fields.get("state") in ENDED:
                 fields |= {"ended_at": timezone.now(), "waiting_for": None}
             if ended or fields.get("waiting_for"):
                 fields |= {"lease_owner": "", "lease_expires_at": None}
-            lease.write(self.task, **fields or {"epoch": F("epoch")})
-            entries = append_entries(self.session, self.task, drafts_with_losses, head=head, redactor=redactor)
-            for row in self._rows:
-                row.save()
-            self.calls.save()
-            self._affinity.save()
-            if also is not None:
-                also()
+            if fields.get("waiting_for"):
+                fields["admitted_at"] = None
+            commit = self._composed(drafts, fields)
+            with stored(commit.statements):
+                self._write_rest(also)
             if ended:
                 next_task.start_next(self.session, self.task, stopped=bool(fields.get("stopped")))
-        self._committed(entries, fields)
+        return commit
+
+    def _composed(self, drafts: Sequence[Draft], fields: Fields) -> "_Commit":
+        """Nothing of it has a secret."""
+        redactor = self.secrets.redactor
+        fields = redactor.redacted_json(fields)
+        entries = linked(self.session, self.task, drafts, self._head, redactor)
+        head_update, *inserts = appending(self.session, self._head, entries)
+        task = lease.guarded_update(self.task, fields, returning=COLUMNS)
+        logs = [row for row in self._rows if isinstance(row, ToolCallLog)]
+        statements = [head_update, task, *inserts, *map(save, [*logs, *self.calls.unsaved])]
+        return _Commit(entries, fields, task, statements)
+
+    def _write_rest(self, also: Also) -> None:
+        for row in self._rows:
+            if not isinstance(row, ToolCallLog):
+                row.save()
+        self.calls.settle()
+        self._affinity.save()
+        if also is not None:
+            also()
 
     def take(self, messages: list[InboxMessage], *following: Draft) -> None:
         """Appends what people wrote while the task ran, and what follows it; the next step thinks anew."""
@@ -79,16 +128,19 @@ class UnitOfWork:
             entries = next_task.deliver(self.session, self.task, messages)
             entries += append_entries(self.session, self.task, following)
         self._committed(entries, {"state": TaskState.THINKING})
+        self._seen = None
 
     def reserve_next_call(self) -> None:
         """In the commit of a result: so the next call needs no commit of its own for what it may cost."""
         if self._fields.get("state") == TaskState.THINKING:
             self.allowance.take_ahead(sum(len(draft.content.encode()) for draft in self._drafts))
 
-    def _committed(self, entries: Sequence[ContextEntry], fields: dict[str, Any]) -> None:
+    def _committed(self, entries: Sequence[ContextEntry], fields: Fields) -> None:
         self.discard_staged()
         self.calls = Calls()
         self.history.extend(entries)
+        if entries:
+            self._head = Head(entries[-1].seq, entries[-1].hash)
         was = (self.task.state, self.task.waiting_for)
         for name, value in fields.items():
             setattr(self.task, name, value)
@@ -101,18 +153,17 @@ class UnitOfWork:
         self._rows: list[models.Model] = []
         self._fields: dict[str, Any] = {}
 
+    def look(self) -> Look:
+        """What may have moved since the last look. Raises Task.DoesNotExist."""
+        return look_at(self.task)
+
+    def look_after_commit(self) -> Look:
+        """The same for the beginning of a step: the commit before it has just looked."""
+        return self._seen or self.look()
+
     def is_interrupted(self) -> bool:
-        """Whether a person wants the task to leave what it is doing."""
-        return interrupt_requested(self.task)
-
-
-def interrupt_requested(task: Task) -> bool:
-    """Whether a person wants the task to leave what it is doing: to stop, or to read what they wrote.
-
-    Raw SQL, because it is asked at each step and twice a second in between, and the answer is nearly always no.
-    """
-    prepared = Task._meta.pk.get_db_prep_value
-    keys = [prepared(key, connection) for key in (task.pk, task.session_id)]
-    with connection.cursor() as cursor:
-        cursor.execute(_ASKED, [*keys, Mode.INTERJECT.value])
-        return bool(cursor.fetchone()[0])
+        """Whether the task shall leave what it is doing."""
+        try:
+            return self.look().interrupts(self.task)
+        except Task.DoesNotExist:
+            return False

@@ -39,9 +39,14 @@ class Calls:
         costs = [log.cost_usd for log in self._logs if log.cost_usd is not None]
         return totals | ({"cost_usd": (task.cost_usd or 0) + sum(costs)} if costs else {})
 
-    def save(self) -> None:
+    @property
+    def unsaved(self) -> list[LLMLog]:
+        return [completion.log for completion in self._answered]
+
+    def settle(self) -> None:
+        """In the transaction that stores the logs."""
         for completion in self._answered:
-            completion.save()
+            completion.allowance.settle(completion.log)
 
 
 class Calibration:

@@ -94,6 +94,11 @@ def announced(task_id: UUID, interruption: Interruption) -> Iterator[None]:
         del _running[task_id]
 
 
+def is_running(task_id: UUID) -> bool:
+    """Whether a thread of this process runs the task."""
+    return task_id in _running
+
+
 def signal(task_id: UUID) -> bool:
     """Signals a task that runs in this process; returns whether it does."""
     interruption = _running.get(task_id)

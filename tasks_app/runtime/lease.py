@@ -1,6 +1,6 @@
 """Who advances a task. A lease is taken, kept and given back by guarded updates, on the database's clock."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -11,9 +11,10 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from llm_app.models import Reservation
+from llm_app.statements import Update, execute
 from tasks_app.models import Task
 from tasks_app.models.task import predecessors
-from tasks_app.runtime import process
+from tasks_app.runtime import admission, metrics, process
 
 
 class StaleLease(Exception):
@@ -21,7 +22,7 @@ class StaleLease(Exception):
 
 
 def claim(task_id: UUID) -> Task | None:
-    """Takes a runnable task that nobody holds. None: there is nothing to do for us.
+    """Takes a runnable task that nobody holds and for which there is room. None: there is nothing to do for us.
 
     An owner whose lease ran out, or who is known to be dead, counts as a crash; what it left running is ended first,
     and what it had reserved is given back.
@@ -29,11 +30,14 @@ def claim(task_id: UUID) -> Task | None:
     task = Task.objects.runnable().open_to(process.name()).filter(pk=task_id).first()
     if task is None:
         return None
+    if task.is_queued:
+        admission.admit(here=task_id)
     if task.lease_owner and process.is_dead(task.lease_owner):
         process.clean_up(task.lease_owner)
         Task.objects.filter(pk=task_id, lease_owner=task.lease_owner).update(lease_expires_at=_in(-1))
     claimed = (
         Task.objects.runnable()
+        .unqueued()
         .open_to(process.name())
         .unclaimed()
         .filter(pk=task_id)
@@ -44,6 +48,8 @@ def claim(task_id: UUID) -> Task | None:
             epoch=F("epoch") + 1,
         )
     )
+    if claimed:
+        metrics.count_claim(task)
     if claimed and task.lease_owner:
         Reservation.objects.filter(task_id=task_id).delete()
     return Task.objects.select_related("session__model", "started_by").get(pk=task_id) if claimed else None
@@ -56,17 +62,22 @@ def renew(task_ids: Iterable[UUID]) -> None:
     Reservation.objects.renew(task_ids)
 
 
-def write(task: Task, *, state: str = "", **fields: Any) -> None:
-    """Updates the task's row, if our lease still holds. Every change of a task's state is made here.
+def guarded_update(task: Task, fields: Mapping[str, Any], returning: str = "1") -> Update:
+    """Updates the task's row, if our lease still holds. Every change of a task's state is made by it.
 
-    Raises StaleLease otherwise, and IllegalTransition for a state that the task cannot enter now.
+    It raises StaleLease otherwise. Raises IllegalTransition for a state that the task cannot enter now.
     """
-    rows = Task.objects.filter(pk=task.pk, epoch=task.epoch, lease_owner=process.name())
-    if state:
+    held = {"pk": task.pk, "epoch": task.epoch, "lease_owner": process.name()}
+    if state := fields.get("state"):
         task.check_transition(state)
-        rows, fields = rows.filter(state__in=predecessors(state)), {**fields, "state": state}
-    if not rows.update(**fields):
-        raise StaleLease(f"task {task.pk}, epoch {task.epoch}")
+        held["state"] = predecessors(state)
+    stale = StaleLease(f"task {task.pk}, epoch {task.epoch}")
+    return Update(Task, fields or {"epoch": task.epoch}, where=held, otherwise=stale, returning=returning)
+
+
+def write(task: Task, **fields: Any) -> None:
+    """The same at once. Raises StaleLease or IllegalTransition."""
+    execute([guarded_update(task, fields)])
 
 
 def release(task: Task) -> None:
@@ -77,6 +88,12 @@ def release(task: Task) -> None:
 def expire(task: Task) -> None:
     """Ends the lease as if it had run out: the next claim counts a crash and looks at what was left open."""
     Task.objects.filter(pk=task.pk, epoch=task.epoch).exclude(lease_owner="").update(lease_expires_at=_in(-1))
+
+
+def shorten_impossible() -> None:
+    """A lease that ends later than any could: the database's clock was set back. It is as long as a new one, then."""
+    impossible = Task.objects.active().filter(lease_expires_at__gt=_in(2 * settings.LEASE_SECONDS))
+    impossible.update(lease_expires_at=_in(settings.LEASE_SECONDS))
 
 
 def _in(seconds: int) -> "ExpressionWrapper[CombinedExpression]":

@@ -1,4 +1,4 @@
-"""This engine process: its name, and a lock file that shows whether it is alive.
+"""This engine process: its name, a lock file that shows whether it is alive, and whether it is about to end.
 
 The file also lists the process groups that its tools started, so that recovery can end what a `kill -9` left behind.
 """
@@ -26,11 +26,34 @@ class LockFile:
 
 _creating = threading.Lock()
 _own: LockFile | None = None
+_draining = threading.Event()
 
 
 def name() -> str:
     """The name that this process's leases carry: host and lock file."""
     return f"{socket.gethostname()}:{_own_lock().path.name}"
+
+
+def drain() -> None:
+    """From now on this process finishes the steps that run, and takes nothing new."""
+    _draining.set()
+
+
+def is_draining() -> bool:
+    return _draining.is_set()
+
+
+def ask_to_drain(owner: str) -> None:
+    """The same for another process of this host, which looks for the file."""
+    _drain_file(_folder() / owner.partition(":")[2]).touch()
+
+
+def is_asked_to_drain() -> bool:
+    return _drain_file(_own_lock().path).exists()
+
+
+def _drain_file(lock: Path) -> Path:
+    return lock.with_suffix(".drain")
 
 
 def remember(started: Started) -> None:
@@ -40,11 +63,20 @@ def remember(started: Started) -> None:
     file.flush()
 
 
+def other_host(owner: str) -> str:
+    """The host of a process, if it is not ours; else empty."""
+    host = owner.partition(":")[0]
+    return "" if host == socket.gethostname() else host
+
+
 def is_dead(owner: str) -> bool:
-    """Whether a lease's owner is known to be gone: it was on this host, and its file can be locked or is missing."""
-    host, _, file_name = owner.partition(":")
-    if host != socket.gethostname():
+    """Whether a lease's owner is known to be gone: it was on this host, and its file can be locked or is missing.
+
+    Nobody (an empty name) is not dead.
+    """
+    if not owner or other_host(owner):
         return False
+    file_name = owner.partition(":")[2]
     try:
         with open(_folder() / file_name) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -57,9 +89,7 @@ def is_dead(owner: str) -> bool:
 
 def end() -> None:
     """At the end of this process: ends what its tools still run, and removes its file."""
-    path = _own_lock().path
-    _end_groups(path)
-    path.unlink(missing_ok=True)
+    _forget(_own_lock().path)
 
 
 def clean_up(owner: str) -> None:
@@ -67,7 +97,12 @@ def clean_up(owner: str) -> None:
     path = _folder() / owner.partition(":")[2]
     if not is_dead(owner) or not path.exists():
         return
+    _forget(path)
+
+
+def _forget(path: Path) -> None:
     _end_groups(path)
+    _drain_file(path).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
 
@@ -89,9 +124,10 @@ def _own_lock() -> LockFile:
     with _creating:
         if _own is None or not _own.path.exists():
             path = _folder() / uuid.uuid4().hex
-            file = open(path, "x", opener=_private)
+            draft = path.with_suffix(".new")  # it gets its name when it is locked: others may look at once
+            file = open(draft, "x", opener=_private)
             fcntl.flock(file, fcntl.LOCK_EX)
-            _own = LockFile(path, file)
+            _own = LockFile(draft.rename(path), file)
         return _own
 
 

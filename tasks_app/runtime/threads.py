@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 from django.db import connection
@@ -19,7 +20,9 @@ async def in_thread(work: Callable[[Runner], T]) -> T:
     `work` has come to its end, whatever that is, before we go on.
     """
     interruption = Interruption(lambda: True)  # it is signalled for a cancellation only
-    running = asyncio.get_running_loop().run_in_executor(_threads, _in_thread, work, interruption.unless_aborted)
+    inherited = copy_context().run  # the ids of the log
+    loop = asyncio.get_running_loop()
+    running = loop.run_in_executor(_threads, inherited, _in_thread, work, interruption.unless_aborted)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:

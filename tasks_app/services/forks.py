@@ -18,6 +18,7 @@ from tasks_app.errors import Refusal
 from tasks_app.models import CallStatus, ContextEntry, ContextType, FailureCode, Session, Task, TaskState
 from tasks_app.record import Draft, KeptPicture, append_entries, notice, redact_entries, redactor_of, thinking_of
 from tasks_app.record.draft import result
+from tasks_app.services.sessions import require_place
 from tasks_app.transcript.item import Item
 from tasks_app.workspaces import workspace_of
 from tools_app.files import workspace_copy
@@ -25,7 +26,18 @@ from tools_app.files import workspace_copy
 NOT_RUN = "Not run: forked here."
 _NOT_THEN = " The file history does not go back to this entry: the files are from the oldest state that it knows."
 # What belongs to one session only; all else, such as its model and what it is denied, goes along.
-_OWN = {"id", "owner_id", "parent_id", "parent_seq", "workdir", "summary", "next_steps", "last_seq", "chain_head"}
+_OWN = {
+    "id",
+    "owner_id",
+    "parent_id",
+    "parent_seq",
+    "workdir",
+    "summary",
+    "next_steps",
+    "last_seq",
+    "chain_head",
+    "files_bytes",
+}
 _OF_ITS_CALL = ("llm_call", "stream")  # of an entry: the copy was not answered by any call
 _OWN |= {"held_by", "held", "created_at", "updated_at"}
 
@@ -44,7 +56,8 @@ def fork(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) 
     """A session of `owner`, who can see `origin`, with its entries up to `seq` (0: none), and the files as they were
     then, or at the entry `files_at`. `origin` stays as it is.
 
-    What is secret in `origin` now, or to the owner, is redacted in the copy. Raises NoSuchEntry and ToolError.
+    What is secret in `origin` now, or to the owner, is redacted in the copy. Raises SessionsQuotaFull, NoSuchEntry
+    and ToolError.
     """
     with prepared(origin, seq, owner, files_at=files_at) as store:
         return store()
@@ -56,6 +69,7 @@ def prepared(origin: Session, seq: int, owner: Any, *, files_at: int | None = No
 
     Of a fork that is not stored in the end, nothing stays. Raises what `fork` raises.
     """
+    require_place(owner)
     entries = list(ContextEntry.objects.in_session(origin).filter(seq__lte=seq).select_related("task"))
     if seq != (entries[-1].seq if entries else 0):
         raise NoSuchEntry(field="seq")

@@ -24,8 +24,8 @@ from tasks_app.interaction.decide import settle
 from tasks_app.models import Approval, CallStatus, InboxMessage, Mode, Scope, Session, Task, WaitingFor, Workflow
 from tasks_app.record import KeptPicture, append_entries, images, lock, redactor_of, storable
 from tasks_app.record.append import storable_json
-from tasks_app.runtime import wakeup
-from tasks_app.workspaces import workspace_of
+from tasks_app.runtime import admission, wakeup
+from tasks_app.workspaces import require_disk, workspace_of
 from tools_app.errors import InvalidSchema
 from tools_app.json_schema import reading
 
@@ -57,7 +57,8 @@ def post_message(
 
     One that comes after the stop of the task waits for the next.
     `output_schema` is what the data of the task's result must fit, `workflow` the steps that it goes through. With a
-    `terminal`, that process alone advances it. Raises InvalidMessage, MessageTooLong, SchemaTooLate or WorkflowTooLate.
+    `terminal`, that process alone advances it. Raises InvalidMessage, MessageTooLong, SchemaTooLate, WorkflowTooLate,
+    QueueFull, DiskFull or FilesQuotaFull.
     """
     content, schema = _checked_text(session, content, attachments), _schema_text(output_schema, session)
     pictures = images.of_attachments(workspace_of(session), attachments)  # before the lock: it takes its time
@@ -76,6 +77,9 @@ def post_message(
         task = session.tasks.active().first()
         if task and mode == Mode.INTERJECT and not task.stop_requested_at:
             return _interject(task, message)
+        if not (task or terminal):
+            require_disk(session)
+            admission.require_room(author)
         _put_into_inbox(message)
         if task:
             return Delivered(task=None, delivered_as="queued")
@@ -161,9 +165,10 @@ def stop(task: Task) -> Task:
 
 
 def _rouse(task: Task) -> None:
-    """Makes a task look around now: it is interrupted if it runs, and woken if it waits."""
+    """Makes a task look around now: it is interrupted if it runs, and woken if it waits, or shall stop in the queue."""
     if task.waiting_for:
         Task.objects.filter(pk=task.pk).update(waiting_for=None)
+    if task.waiting_for or (task.stop_requested_at and not task.lease_owner):
         wakeup.wake(task.pk)
     wakeup.interrupt(task.pk)
 

@@ -8,10 +8,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from llm_app import active_secrets
-from tasks_app.errors import (
-    TaskRunning,
-)
-from tasks_app.models import Agent, Session
+from tasks_app.errors import SessionsQuotaFull, TaskRunning
+from tasks_app.models import Agent, Limits, Session
 from tasks_app.record import lock, redactor_of
 from tasks_app.run import affinity
 
@@ -19,10 +17,17 @@ from tasks_app.run import affinity
 def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
     """`fields`: model, agent, denied_tools, off_record, workdir.
 
-    Where no agent is named, it is the default one, if there is one.
+    Where no agent is named, it is the default one, if there is one. Raises SessionsQuotaFull.
     """
+    require_place(owner)
     title = active_secrets.of_people([owner.pk]).redactor.redacted(title)[:200]
     return Session.objects.create(owner=owner, title=title, **{"agent": Agent.objects.default(), **fields})
+
+
+def require_place(owner: Any) -> None:
+    """Raises SessionsQuotaFull."""
+    if Session.objects.filter(owner=owner).count() >= Limits.current().user_sessions:
+        raise SessionsQuotaFull()
 
 
 def change_session(session: Session, **fields: Any) -> None:

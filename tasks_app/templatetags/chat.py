@@ -56,6 +56,7 @@ _WAITING = {
     WaitingFor.REPLY: Badge("Asks you", "question", "asks"),
     WaitingFor.APPROVAL: Badge("Needs approval", "shield", "asks"),
 }
+_QUEUED = Badge("Queued", "clock", "calm")
 _STOPPED = Badge("Stopped", "stop", "calm")
 
 
@@ -135,7 +136,9 @@ def badge(status: str) -> Badge:
 
 
 @register.filter
-def task_badge(task: Task) -> Badge:
+def task_badge(task: Task, queue_position: int | None = None) -> Badge:
+    if queue_position:
+        return _QUEUED
     return of_task(task.state, task.waiting_for, stopped=task.stopped)
 
 

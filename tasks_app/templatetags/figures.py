@@ -89,8 +89,6 @@ def left_label(limit: Limit) -> str:
 
 
 @register.simple_tag
-def standings(task: Task, viewer: Any) -> list[Standing]:
-    """The limits that bind a task, for the person who started it; other people's budgets are not shown."""
-    if viewer.pk != task.started_by_id:
-        return []
+def standings(task: Task) -> list[Standing]:
+    """The limits that bind a task. Only for the person who started it: other people's budgets are not shown."""
     return counters.standings(limits.binding_limits(task.started_by_id, task.pk))

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 
 LOOKED_AT = 2000  # characters
 FEWEST_LETTERS = 12  # of a script that names its language
@@ -38,6 +39,7 @@ for _language, _words in _STOP_WORDS.items():
 STOP_WORDS = frozenset(_LANGUAGES_OF)
 
 
+@lru_cache(maxsize=256)
 def language_of(text: str) -> str:
     """Its name in English; empty where it is short, mixed or of a language that we do not know. Code is left out."""
     prose = _NOT_PROSE.sub(" ", text[:LOOKED_AT])

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
+from itertools import accumulate, takewhile
 
 from django.db.models import Count
 
@@ -13,7 +15,8 @@ from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, Wo
 from tasks_app.record import redact_entries
 from tasks_app.transcript.item import Item
 
-PAGE = 200  # entries
+PAGE, PAGE_BYTES = 60, 60_000  # the most entries and, about, bytes of HTML; the page around them has 30,000
+_AROUND = 1_200  # bytes of HTML beside an entry's words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,21 +27,36 @@ class Page:
     earlier: int | None
 
 
-def newest_page(session: Session, before: int | None = None, size: int = PAGE) -> Page:
-    """The last items of a session, or the last ones before an entry; a call is never cut from its result."""
+def newest_page(session: Session, before: int | None = None) -> Page:
+    """The last items of a session, or the last ones before an entry, as far as they fit; one is shown, however long.
+
+    A call is never cut from its result.
+    """
     entries = ContextEntry.objects.in_session(session)
     if before is not None:
         entries = entries.filter(seq__lt=before)
-    found = list(entries.reverse()[: size + 1])[::-1]
-    if len(found) > size and found[1].context_type != ContextType.TOOL_RESULT:
-        del found[0]
+    newest = list(entries.reverse()[: PAGE + 1])
+    count = _fitting(newest)
+    if count < len(newest) and newest[count - 1].context_type == ContextType.TOOL_RESULT:
+        count += 1
+    found = newest[:count][::-1]
     earlier = found[0].seq if found and found[0].seq > 1 else None
     return Page(items=items_of(session, found), earlier=earlier)
 
 
+def _fitting(newest: Sequence[ContextEntry]) -> int:
+    """How many of them fit into a page, at least one."""
+    sizes = (_AROUND + len(escape(f"{one.content}{one.thinking}{one.tool_call}").encode()) for one in newest[:PAGE])
+    return max(1, sum(1 for _ in takewhile(lambda total: total <= PAGE_BYTES, accumulate(sizes))))
+
+
 def items_of(session: Session, entries: Iterable[ContextEntry]) -> list[Item]:
     """One item for each entry, except for results whose call is among the entries."""
-    entries = redact_entries(session, entries)
+    return items_of_redacted(session, redact_entries(session, entries))
+
+
+def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list[Item]:
+    """The same, of entries that were redacted at this moment."""
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
     calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
     logs = _logs(session, calls.values())
@@ -87,7 +105,9 @@ def _call_item(entry: ContextEntry | None) -> Item | None:
     return items_of(entry.session, [entry, *results])[0]
 
 
-def _logs(session: Session, call_ids: Iterable[str]) -> dict[str, ToolCallLog]:
+def _logs(session: Session, call_ids: Collection[str]) -> dict[str, ToolCallLog]:
+    if not call_ids:
+        return {}
     logs = ToolCallLog.objects.filter(session_id=session.pk, call_id__in=list(call_ids))
     return {log.call_id: log for log in logs.select_related("approval__decided_by")}
 

@@ -1,45 +1,67 @@
 """What Celery runs. A message says "look at this task": whether there is something to do, the row decides."""
 
 import logging
+from importlib import import_module
+from typing import Any
 from uuid import UUID
 
 from celery import shared_task
 from celery.worker.control import control_command
-from django.db import DatabaseError, OperationalError, connection
+from django.conf import settings
+from django.db import DatabaseError, Error, InterfaceError, OperationalError, connection
 
 from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
 from tasks_app.events import event_loop, stream_buffer
-from tasks_app.models import FailureCode, Task
+from tasks_app.models import FailureCode, IdempotencyKey, Task
 from tasks_app.run import Failed, TaskContext, UnitOfWork, affinity
-from tasks_app.runtime import cancellation, lease
+from tasks_app.runtime import admission, cancellation, lease, log_ids, process
+from tasks_app.runtime.outage import drop_broken_connections
 from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, hand_on
-from tasks_app.workspaces import sandbox, workspace_of
+from tasks_app.workspaces import measure, sandbox, workspace_of
 
 logger = logging.getLogger(__name__)
 MOST_CRASHES = 3  # claims in a row that ended with a dead worker; then the task is taken for the cause
 
 
-@shared_task(name=ADVANCE_TASK, ignore_result=True)
-def advance_task(task_id: str) -> None:
-    advance(UUID(task_id))
+@shared_task(name=ADVANCE_TASK, ignore_result=True, bind=True)
+def advance_task(self: Any, task_id: str) -> None:
+    request = (self.request.headers or {}).get(log_ids.HEADER)
+    with log_ids.bound(task=task_id, request=request):
+        advance(UUID(task_id))
+
+
+@shared_task(name="tasks_app.clean_up", ignore_result=True)
+def clean_up() -> None:
+    """Deletes rows that nobody needs any more. Beat starts it; twice at once does no harm."""
+    try:
+        IdempotencyKey.objects.expired().delete()
+        import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+    finally:
+        connection.close_if_unusable_or_obsolete()
 
 
 def advance(task_id: UUID) -> None:
     """Claims a task and advances it until it waits, ends, or its time slice is over.
 
-    One whose session's page another worker holds is left to that worker.
+    One whose session's page another worker holds is left to that worker. One that runs here already is left to its
+    thread, which looks at the row again when it is done.
     """
     task = None
     try:
+        if cancellation.is_running(task_id):
+            return None
+        if process.is_draining():
+            return enqueue(task_id)
         if affinity.is_held_elsewhere(task_id):
             return hand_on(task_id)
         task = lease.claim(task_id)
         if task is not None:
-            _advance(task)
+            with log_ids.bound(task=task.id, session=task.session_id, user=task.started_by_id):
+                _advance(task)
     except lease.StaleLease as error:
         logger.info("taken over by another worker: %s", error)
-    except OperationalError as error:
+    except (OperationalError, InterfaceError) as error:
         logger.warning("the database was busy under task %s, it is tried again: %s", task_id, error)
         _try_again(task_id, task)
     except DatabaseError:
@@ -51,23 +73,34 @@ def advance(task_id: UUID) -> None:
 def _try_again(task_id: UUID, task: Task | None) -> None:
     """At once, not when its lease runs out. How often is bounded as for crashes: each one counts."""
     try:
+        drop_broken_connections()
         if task is not None:
             lease.expire(task)
         enqueue(task_id)
-    except DatabaseError as error:
+    except Error as error:
         logger.warning("the database is still busy; task %s goes on when its lease runs out: %s", task_id, error)
 
 
 def _advance(task: Task) -> None:
+    logger.info("claimed in state %s, epoch %d", task.state, task.epoch)
     context = TaskContext(task, workspace_of(task.session), sandbox())
     with cancellation.announced(task.id, context.interruption):
         _run(context)
     context.allowance.release()
     lease.release(task)
+    logger.info("released in state %s%s", task.state, _outcome(task))
     if Task.objects.runnable().filter(pk=task.pk).exists():
         enqueue(task.id)
     else:
+        if not task.terminal:  # whose process has no broker to tell others
+            admission.admit_waiting()
         event_loop.submit(stream_buffer.store.drop(task.id))
+    measure(task.session)  # takes longer than a lease where files are many
+
+
+def _outcome(task: Task) -> str:
+    reason = task.failure_code or (f"waiting for {task.waiting_for}" if task.waiting_for else "")
+    return f", {reason}" if reason else ""
 
 
 def _run(context: TaskContext) -> None:
@@ -80,7 +113,7 @@ def _run(context: TaskContext) -> None:
                 "The server crashed several times at this step, so the task was given up.",
             )
         loop.run(context)
-    except (lease.StaleLease, DatabaseError):
+    except (lease.StaleLease, Error):
         raise
     except Exception:
         logger.exception("task %s failed by a fault of the server", context.task.id)

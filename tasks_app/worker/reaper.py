@@ -5,6 +5,7 @@ It wakes them, and runs none itself.
 
 import logging
 from datetime import timedelta
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import DateTimeField, ExpressionWrapper, Q
@@ -16,7 +17,7 @@ from tasks_app.interaction import open_call
 from tasks_app.interaction.decide import settle
 from tasks_app.models import Approval, Decision, Task, WaitingFor
 from tasks_app.record import lock
-from tasks_app.runtime import process
+from tasks_app.runtime import admission, lease, process
 from tasks_app.runtime.wakeup import enqueue
 
 logger = logging.getLogger(__name__)
@@ -30,24 +31,28 @@ _AT_ONCE = 100
 def start() -> None:
     """At the start of an engine process: the leases of the dead end now, and all that is runnable is woken."""
     process.clean_up_the_dead()
-    for owner in _owners():
-        if process.is_dead(owner):
-            Task.objects.filter(lease_owner=owner).update(lease_expires_at=_seconds_ago(1))
+    _end_leases_of_the_dead()
     stop_abandoned()
-    for task_id in Task.objects.runnable().open_to(process.name()).unclaimed().values_list("pk", flat=True):
+    for task_id in Task.objects.runnable().unqueued().open_to(process.name()).unclaimed().values_list("pk", flat=True):
         enqueue(task_id)
+    admission.admit_waiting()
 
 
 def sweep() -> None:
     """Wakes tasks that are runnable and unclaimed: their lease ran out, their wake-up was lost, their terminal died."""
+    lease.shorten_impossible()
+    for task_id in _end_leases_of_the_dead():
+        enqueue(task_id)
     stop_abandoned()
     long_ago = _seconds_ago(QUIET_SECONDS)
-    never_woken, not_taken = Q(woken_at=None, created_at__lt=long_ago), Q(woken_at__lt=long_ago)
-    lost = Task.objects.runnable().open_to(process.name()).unclaimed().filter(never_woken | not_taken)
+    never_woken = Q(woken_at=None) & (Q(created_at__lt=long_ago) | Q(created_at__gt=Now()))  # a clock was set back
+    not_taken = Q(woken_at__lt=long_ago) | Q(woken_at__gt=Now())
+    lost = Task.objects.runnable().unqueued().open_to(process.name()).unclaimed().filter(never_woken | not_taken)
     for task_id in lost.values_list("pk", flat=True)[:500]:
         if Task.objects.filter(pk=task_id).unclaimed().update(woken_at=Now()):
             logger.info("waking task %s", task_id)
             enqueue(task_id)
+    admission.admit_waiting()
 
 
 def stop_abandoned() -> None:
@@ -62,8 +67,15 @@ def stop_abandoned() -> None:
                 enqueue(task.pk)
 
 
-def _owners() -> list[str]:
-    return list(Task.objects.active().exclude(lease_owner="").values_list("lease_owner", flat=True).distinct())
+def _end_leases_of_the_dead() -> list[UUID]:
+    """Those of processes that are known to be dead, before they run out. Returns the tasks that are free by it."""
+    held = Task.objects.active().exclude(lease_owner="").filter(lease_expires_at__gt=Now())
+    freed: list[UUID] = []
+    for owner in held.values_list("lease_owner", flat=True).order_by("lease_owner").distinct():
+        if process.is_dead(owner):
+            freed += held.filter(lease_owner=owner).values_list("pk", flat=True)
+            Task.objects.filter(lease_owner=owner).update(lease_expires_at=_seconds_ago(1))
+    return freed
 
 
 def _seconds_ago(seconds: int) -> "ExpressionWrapper[CombinedExpression]":

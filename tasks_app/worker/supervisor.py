@@ -1,87 +1,126 @@
-"""A thread of each engine process: renews leases, sends heartbeats, polls for stops and messages, and sweeps."""
+"""Two threads of each engine process. The supervisor renews leases, sends heartbeats and polls for stops and messages;
+the sweeper recovers what others left. What takes long in the second never keeps the first from renewing.
+"""
 
 import logging
 import threading
 import time
+from collections.abc import Callable
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.models import Exists, OuterRef, Q
 
 from llm_app import protocols
 from tasks_app.events import event_loop
-from tasks_app.models import EngineProcess, InboxMessage, Mode, Task
+from tasks_app.models import InboxMessage, Mode, Task
 from tasks_app.run import affinity
-from tasks_app.runtime import cancellation, lease, process
+from tasks_app.runtime import cancellation, lease, metrics, process
+from tasks_app.runtime.wakeup import enqueue
 from tasks_app.worker import jobs, mcp_refresh, reaper
 from tools_app.held_resources import anything
 from tools_app.sandbox import ports
 
 logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.5  # the slow poll behind the signals: a lost one costs no more
-SWEEP_SECONDS = 5.0
+SWEEP_SECONDS = 2.0
 BEAT_SECONDS = 5.0
 CLOSE_SECONDS = 5.0
+END_SECONDS = 20.0  # for a round that runs when its process shall end
 PREPARE_SECONDS = 2.0  # after the start: the server is ready first
 
 
-class Supervisor(threading.Thread):
+class Repeating(threading.Thread):
+    """Calls `work` whenever `bell` rings, and every `seconds`, until `stop()`; whatever the last call raised."""
+
+    def __init__(self, name: str, work: Callable[[bool], None], seconds: float, bell: threading.Event) -> None:
+        super().__init__(name=name, daemon=True)
+        self._work, self._seconds, self._bell = work, seconds, bell
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Waits for a round that runs, for a while."""
+        self._stopped = True
+        self._bell.set()
+        self.join(END_SECONDS)
+
+    def run(self) -> None:
+        while not self._stopped:
+            has_rung = self._bell.wait(self._seconds)
+            self._bell.clear()
+            try:
+                self._work(has_rung)
+                connection.close_if_unusable_or_obsolete()
+            except Error as error:
+                logger.warning("%s: the database is not reachable: %s", self.name, error)
+                connection.close()
+            except Exception:
+                logger.exception("%s: a round failed, the next one follows", self.name)
+                connection.close()
+
+
+class Supervisor:
     """Starts with `start()`, ends with `stop()`. A database that is away for a while is waited for.
 
     It sweeps, and shows life, only where wake-ups reach a worker: not in `run_agent`.
     """
 
-    def __init__(self, *, sweeps: bool = True) -> None:
-        super().__init__(name="supervisor", daemon=True)
-        self._sweeps = sweeps
-        self._stopped = False
+    def __init__(self, *, sweeps: bool = True, leave_queue: Callable[[], object] | None = None) -> None:
+        self._sweeps, self._leave_queue = sweeps, leave_queue
         self._due: dict[str, float] = {}
+        self._threads = [Repeating("supervisor", self._round, POLL_SECONDS, affinity.called)]
+        if sweeps:
+            self._threads.append(Repeating("sweeper", lambda _: sweep(), SWEEP_SECONDS, threading.Event()))
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
-        self._stopped = True
+        for thread in self._threads:
+            thread.stop()
 
-    def run(self) -> None:
-        while not self._stopped:
-            is_called = affinity.called.wait(POLL_SECONDS)
-            affinity.called.clear()
-            try:
-                self._round(is_called=is_called)
-            except DatabaseError as error:
-                logger.warning("the database is not reachable: %s", error)
-                connection.close()
-
-    def _round(self, *, is_called: bool) -> None:
+    def _round(self, is_called: bool) -> None:
         """`is_called`: another worker left a task to us; what we held for it may be gone by now."""
         running = cancellation.running_tasks()
-        if running:
-            self._look_for_people(running)
-        if running and self._is_due("renew", settings.LEASE_SECONDS / 6):
+        if self._sweeps and not process.is_draining() and process.is_asked_to_drain():
+            self._drain()
+        if running and self._is_due("renew", settings.LEASE_SECONDS / 3):
             lease.renew(running)
+        if running:
+            self._signal_interrupted(running)
         if self._sweeps and (is_called or anything()):
-            self._take_what_waits_for_us()
-        if self._sweeps and self._is_due("beat", BEAT_SECONDS):
-            EngineProcess.objects.beat(process.name())
-        if self._sweeps and self._is_due("sweep", SWEEP_SECONDS):
-            reaper.sweep()
-            affinity.release_deleted()
-            affinity.release_taken()
-            reaper.close_expired()
-            mcp_refresh.look_at_due()
-        connection.close_if_unusable_or_obsolete()
+            self._take_what_waits_for_us(also_queued=is_called)
+        is_drained = process.is_draining() and not running
+        if self._sweeps and not is_drained and self._is_due("beat", BEAT_SECONDS):
+            metrics.store()
 
-    def _look_for_people(self, running: list[UUID]) -> None:
-        """Signals tasks that have a stop or a message, in case the first signal was lost."""
+    def _signal_interrupted(self, running: list[UUID]) -> None:
+        """Signals tasks that have a stop or a message, in case the first signal was lost; and those that we lost."""
         messages = InboxMessage.objects.filter(session=OuterRef("session"), mode=Mode.INTERJECT, delivered_seq=None)
-        wanted = Task.objects.filter(Q(stop_requested_at__isnull=False) | Exists(messages), pk__in=running)
+        lost = ~Q(lease_owner__in=("", process.name()))
+        wanted = Task.objects.filter(Q(stop_requested_at__isnull=False) | Exists(messages) | lost, pk__in=running)
         for task_id in wanted.values_list("pk", flat=True):
             cancellation.signal(task_id)
 
-    def _take_what_waits_for_us(self) -> None:
-        """Tasks of sessions that we hold something for: other workers leave them to us."""
-        ours = Task.objects.runnable().open_to(process.name()).unclaimed().filter(session__held_by=process.name())
+    def _take_what_waits_for_us(self, *, also_queued: bool) -> None:
+        """Tasks of sessions that we hold something for: other workers leave them to us, and no look at the queue."""
+        runnable = Task.objects.runnable() if also_queued else Task.objects.runnable().unqueued()
+        ours = runnable.open_to(process.name()).unclaimed().filter(session__held_by=process.name())
         for task_id in ours.values_list("pk", flat=True):
-            threading.Thread(target=_advance, args=(task_id,), daemon=True).start()
+            if process.is_draining():
+                affinity.give_up(task_id)
+                enqueue(task_id)
+            else:
+                threading.Thread(target=_advance, args=(task_id,), daemon=True).start()
+
+    def _drain(self) -> None:
+        """As `manage.py drain` asks: the queue is left to others first, so that nothing comes back to us."""
+        logger.warning("draining: the steps that run are finished, and nothing new is taken until a restart")
+        if self._leave_queue is not None:
+            self._leave_queue()
+        process.drain()
 
     def _is_due(self, what: str, every: float) -> bool:
         now = time.monotonic()
@@ -89,6 +128,15 @@ class Supervisor(threading.Thread):
             return False
         self._due[what] = now + every
         return True
+
+
+def sweep() -> None:
+    """Recovers and releases what nobody looks after any more."""
+    reaper.sweep()
+    affinity.release_deleted()
+    affinity.release_taken()
+    reaper.close_expired()
+    mcp_refresh.look_at_due()
 
 
 def _advance(task_id: UUID) -> None:
@@ -101,16 +149,30 @@ def _advance(task_id: UUID) -> None:
 _supervisor: Supervisor | None = None
 
 
-def begin() -> None:
-    """Recovers what a dead process left, then keeps watch. Once it is ready, loads what providers will need."""
+def begin(leave_queue: Callable[[], object]) -> None:
+    """Recovers what a dead process left, then keeps watch. Once it is ready, loads what providers will need.
+
+    `leave_queue` makes this process take no more messages.
+    """
     global _supervisor
-    reaper.start()
+    _recover()
     event_loop.submit(ports.listen()).result()
-    _supervisor = Supervisor()
+    _supervisor = Supervisor(leave_queue=leave_queue)
     _supervisor.start()
     preparing = threading.Timer(PREPARE_SECONDS, _prepare)
     preparing.daemon = True
     preparing.start()
+
+
+def _recover() -> None:
+    """A database that is away just now is waited for: without recovery and supervisor a worker is of no use."""
+    while True:
+        try:
+            return reaper.start()
+        except Error as error:
+            logger.warning("the database is not reachable: %s", error)
+            connection.close()
+            time.sleep(POLL_SECONDS)
 
 
 def _prepare() -> None:
@@ -123,6 +185,7 @@ def _prepare() -> None:
 
 
 def end() -> None:
+    """Nothing runs here any more."""
     if _supervisor is not None:
         _supervisor.stop()
 

@@ -1,5 +1,5 @@
-"""What docker-compose.yml says. No engine runs here, so its interpolation is done as the specification has it:
-docs.docker.com/reference/compose-file/interpolation. Redis is the real one, started as the file says.
+"""What docker-compose.yml says. No engine runs here: it is read as the specification has it, Redis and the proxy are
+started as it says, and so are the services of ours in tests/team/test_compose_services.py.
 """
 
 import re
@@ -8,97 +8,150 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 import yaml
 
+from agentsite import secret_files
 from agentsite.environment import env
-from tests.server import ROOT
+from tests.server import ROOT, free_port
 from tests.waiting import until
 
 TEXT = (ROOT / "docker-compose.yml").read_text()
-_VARIABLE = re.compile(r"\$\{(\w+)(?::([-?])([^}]*))?\}")
-SECRETS = ("POSTGRES_PASSWORD", "REDIS_PASSWORD", "SECRET_KEY", "FIELD_ENCRYPTION_KEY")
+OURS = ("web", "worker", "beat")
+_VARIABLE = re.compile(r"\$\{\w+(?::-([^}]*))?\}")
+# github.com/compose-spec/compose-spec: of what may stand in a service, what stands in ours.
+_KNOWN = {
+    *(
+        "build",
+        "cap_drop",
+        "command",
+        "cpus",
+        "depends_on",
+        "entrypoint",
+        "environment",
+        "healthcheck",
+        "image",
+        "init",
+    ),
+    *("mem_limit", "networks", "pids_limit", "ports", "read_only", "restart", "secrets", "security_opt", "shm_size"),
+    *("stop_grace_period", "tmpfs", "user", "volumes"),
+}
 
 
-def composed(variables: dict[str, str]) -> Any:
-    """The file as the engine reads it. Raises KeyError where a required variable is not set."""
-
-    def value(found: re.Match[str]) -> str:
-        name, kind, words = found.groups()
-        if variables.get(name):
-            return variables[name]
-        if kind == "?":
-            raise KeyError(name)
-        return words or ""
-
-    return yaml.safe_load(_VARIABLE.sub(value, TEXT))
+def composed() -> Any:
+    """The file as the engine reads it where no variable is set."""
+    return yaml.safe_load(_VARIABLE.sub(lambda found: found[1] or "", TEXT).replace("$$", "$"))
 
 
-@pytest.fixture(scope="module")
-def keys() -> dict[str, str]:
-    """What `make keys` prints, with no installation before it."""
-    command = ["make", "--silent", "keys", "-o", ".venv/base.stamp", f"PY={sys.executable}"]
-    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return dict(line.split("=", 1) for line in printed.splitlines())
-
-
-def test_make_keys_is_enough_and_makes_other_ones_each_time(keys: dict[str, str]) -> None:
-    assert set(keys) == set(SECRETS)
-    assert len(set(keys.values())) == len(SECRETS)
-    assert min(map(len, keys.values())) > 40
-    assert composed(keys)
-
-
-@pytest.mark.parametrize("name", SECRETS)
-def test_nothing_starts_without_a_secret(name: str, keys: dict[str, str]) -> None:
-    with pytest.raises(KeyError, match=name):
-        composed(keys | {name: ""})
-    assert not re.search(rf"\$\{{{name}(?!:\?)", TEXT), "somewhere it may be left out"
-
-
-def test_the_addresses_have_the_passwords_of_the_services(keys: dict[str, str]) -> None:
-    services = composed(keys)["services"]
-    for name in ("web", "worker"):
-        environment = services[name]["environment"]
-        database = env.db_url_config(environment["DATABASE_URL"])
-        assert database["PASSWORD"] == services["postgres"]["environment"]["POSTGRES_PASSWORD"]
-        assert (database["PASSWORD"], database["HOST"]) == (keys["POSTGRES_PASSWORD"], "postgres")
-        assert redis.Redis.from_url(environment["REDIS_URL"]).get_connection_kwargs()["password"]
-    assert not {"ports"} & {*services["postgres"], *services["redis"]}, "only the web is reached from outside"
+SERVICES: dict[str, Any] = composed()["services"]
 
 
 @pytest.fixture
-def redis_server(keys: dict[str, str]) -> Iterator[tuple[int, Any]]:
-    """The port of one that was started as the file says, and its service."""
-    service = composed(keys)["services"]["redis"]
+def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that `make keys` makes."""
+    monkeypatch.chdir(tmp_path)
+    secret_files.main()
+    return tmp_path / "secrets"
+
+
+def test_it_has_what_a_team_needs_and_nothing_that_is_unknown() -> None:
+    assert set(SERVICES) == {"proxy", "postgres", "redis", *OURS}
+    for name, service in SERVICES.items():
+        assert not set(service) - _KNOWN, name
+    assert set(composed()) == {"x-app", "services", "networks", "volumes", "secrets"}
+    named = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())}
+    assert {name for name in named if not name.startswith("./")} == set(composed()["volumes"])
+
+
+def test_make_keys_writes_each_secret_once(keys: Path) -> None:
+    files = {name: secret["file"] for name, secret in composed()["secrets"].items()}
+    assert files == {name: f"secrets/{name}" for name in files}
+    assert {path.name for path in keys.iterdir()} == set(files)
+    assert set(files) == {name for service in SERVICES.values() for name in service.get("secrets", ())}
+    assert keys.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in keys.iterdir()} == {0o644}
+    values = {path.name: path.read_text() for path in keys.iterdir()}
+    assert len(set(values.values())) == len(values) - 1  # the keys of providers are empty
+    (keys / "openai_api_key").write_text("sk-of-ours")
+    (keys / "redis_url").unlink()
+    made = f"PY=PYTHONPATH={ROOT} {sys.executable}"
+    subprocess.run(["make", "--silent", "-f", ROOT / "Makefile", "keys", "-o", ".venv/base.stamp", made], check=True)
+    again = {path.name: path.read_text() for path in keys.iterdir()}
+    assert again == values | {"openai_api_key": "sk-of-ours"}
+
+
+def test_the_addresses_have_the_passwords_of_the_services(keys: Path) -> None:
+    database = env.db_url_config((keys / "database_url").read_text())
+    assert (database["PASSWORD"], database["HOST"]) == ((keys / "postgres_password").read_text(), "postgres")
+    assert (database["USER"], database["NAME"]) == tuple(
+        SERVICES["postgres"]["environment"][name] for name in ("POSTGRES_USER", "POSTGRES_DB")
+    )
+    password = redis.Redis.from_url((keys / "redis_url").read_text()).get_connection_kwargs()["password"]
+    assert password == (keys / "redis_password").read_text()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_no_secret_is_in_an_environment(name: str) -> None:
+    service = SERVICES[name]
+    files = {key: value for key, value in service["environment"].items() if key.endswith("_FILE")}
+    assert {value.removeprefix("/run/secrets/") for value in files.values()} == set(service["secrets"])
+    assert [key for key in service["environment"] if re.search("KEY$|PASSWORD$|_URL$", key)] == ["OPENAI_BASE_URL"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_is_bounded_watched_and_has_no_rights_to_give_away(name: str) -> None:
+    service = SERVICES[name]
+    assert service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert service["read_only"] is True
+    assert {"mem_limit", "cpus", "pids_limit", "healthcheck", "restart"} <= set(service)
+    assert not {"privileged", "cap_add", "network_mode", "pid"} & set(service)
+    assert "ports" not in service or name == "proxy", "only the proxy is reached from outside"
+    assert "user" in service or "USER agentsite" in (ROOT / "Dockerfile").read_text()
+
+
+def test_only_the_workers_have_what_bubblewrap_needs_and_say_why() -> None:
+    for name, service in SERVICES.items():
+        loose = {option for option in service["security_opt"] if "unconfined" in option}
+        needed = {"seccomp=unconfined", "apparmor=unconfined", "systempaths=unconfined"}
+        assert loose == (needed if name == "worker" else set()), name
+    why, option = re.findall(r"((?: +#.*\n)+) +(security_opt: .*unconfined.*)", TEXT)[0]
+    assert option.count("unconfined") == TEXT.count("unconfined") == 3
+    assert all(word in why for word in ("seccomp", "AppArmor", "/proc"))
+
+
+@pytest.fixture
+def redis_server(keys: Path) -> Iterator[int]:
+    """The port of one that was started as the file says."""
     if not shutil.which("redis-server"):
         pytest.skip("no redis-server here")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [*service["command"], "--port", str(port), "--bind", "127.0.0.1"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    yield port, service
+    port = free_port()
+    (line,) = SERVICES["redis"]["command"]
+    here = line.replace("/run/secrets", str(keys)).replace("\\n'", f"\\nport {port}\\nbind 127.0.0.1\\n'")
+    server = subprocess.Popen([*SERVICES["redis"]["entrypoint"], here], stdout=subprocess.DEVNULL)
+    yield port
     server.kill()
     server.wait()
 
 
-def test_redis_answers_nobody_without_the_password(redis_server: tuple[int, Any], keys: dict[str, str]) -> None:
-    port, service = redis_server
-    address = composed(keys)["services"]["worker"]["environment"]["REDIS_URL"]
-    known = redis.Redis.from_url(address.replace("@redis:6379", f"@127.0.0.1:{port}"))
+def test_redis_answers_nobody_without_the_password(redis_server: int, keys: Path) -> None:
+    address = (keys / "redis_url").read_text()
+    known = redis.Redis.from_url(address.replace("@redis:6379", f"@127.0.0.1:{redis_server}"))
     until(lambda: _answers(known))
+    assert known.config_get("maxmemory-policy") == {"maxmemory-policy": "volatile-lru"}
+    assert known.config_get("save") == {"save": ""}
     with pytest.raises(redis.AuthenticationError):
-        redis.Redis(port=port).ping()
-    kind, check = service["healthcheck"]["test"]
+        redis.Redis(port=redis_server).ping()
+    kind, check = SERVICES["redis"]["healthcheck"]["test"]
     assert kind == "CMD-SHELL"
-    for environment, healthy in ((service["environment"], True), ({}, False)):
-        check_here = check.replace("redis-cli", f"redis-cli -p {port}")
-        ended = subprocess.run(check_here, shell=True, env={"PATH": "/usr/bin:/bin", **environment}, check=False)
-        assert (ended.returncode == 0) is healthy
+    here = check.replace("redis-cli", f"redis-cli -p {redis_server}").replace("/run/secrets", str(keys))
+    for password, is_healthy in (((keys / "redis_password").read_text(), True), ("wrong", False)):
+        (keys / "redis_password").write_text(password)
+        assert (subprocess.run(here, shell=True, check=False, capture_output=True).returncode == 0) is is_healthy
 
 
 def _answers(server: redis.Redis) -> bool:
@@ -108,19 +161,50 @@ def _answers(server: redis.Redis) -> bool:
         return False
 
 
-def test_only_the_workers_have_what_bubblewrap_needs_and_say_why(keys: dict[str, str]) -> None:
-    for name, service in composed(keys)["services"].items():
-        loose = {option for option in service.get("security_opt", []) if "unconfined" in option}
-        needed = {"seccomp=unconfined", "apparmor=unconfined", "systempaths=unconfined"}
-        assert loose == (needed if name == "worker" else set()), name
-    why, option = re.findall(r"((?: +#.*\n)+) +(security_opt: .*unconfined.*)", TEXT)[0]
-    assert option.count("unconfined") == TEXT.count("unconfined") == 3
-    assert all(word in why for word in ("seccomp", "AppArmor", "/proc"))
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[tuple[int, int]]:
+    """nginx with the file's configuration: its port, and that of the web behind it."""
+    if not shutil.which("nginx"):
+        pytest.skip("no nginx here")
+    port, web = free_port(), free_port()
+    here = tmp_path / "nginx.conf"
+    text = (ROOT / "deploy" / "nginx.conf").read_text()
+    changes = {
+        "listen 8080": f"listen 127.0.0.1:{port}",
+        "set $web web;": "set $web 127.0.0.1;",
+        "$web:8000": f"$web:{web}",
+    }
+    for ours, its in {**changes, " /tmp/": f" {tmp_path}/", "resolver 127.0.0.11 valid=5s;": ""}.items():
+        assert ours in text
+        text = text.replace(ours, its)
+    here.write_text(text)
+    command = ["nginx", "-c", str(here), "-p", str(tmp_path), "-e", "stderr"]
+    subprocess.run([*command, "-t"], check=True, capture_output=True)
+    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    yield port, web
+    server.terminate()
+    server.wait()
 
 
-@pytest.mark.parametrize("name", ["web", "worker"])
-def test_the_application_has_no_rights_to_give_away(name: str, keys: dict[str, str]) -> None:
-    service = composed(keys)["services"][name]
-    assert service["cap_drop"] == ["ALL"]
-    assert "no-new-privileges:true" in service["security_opt"]
-    assert not {"privileged", "cap_add", "network_mode", "pid"} & set(service)
+def test_the_proxy_passes_upgrades_and_streams_and_says_who_asks(proxy: tuple[int, int]) -> None:
+    port, web = proxy
+    with socket.create_server(("127.0.0.1", web)) as listening:
+        asking = until(lambda: _connected(port))
+        head = "Host: team.example\r\nX-Forwarded-For: 9.9.9.9\r\nX-Forwarded-Proto: https\r\n"
+        asking.sendall(f"GET /ws/ HTTP/1.1\r\n{head}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode())
+        answering = listening.accept()[0]
+        seen = answering.recv(10_000).decode().lower()
+        for line in ("host: team.example", "upgrade: websocket", "connection: upgrade", "x-forwarded-proto: http"):
+            assert f"{line}\r\n" in seen
+        assert "x-forwarded-for: 127.0.0.1\r\n" in seen
+        answering.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nfirst")
+        until(lambda: asking.recv(10_000).endswith(b"first"))
+        asking.sendall(b"second")
+        assert answering.recv(100) == b"second"
+
+
+def _connected(port: int) -> socket.socket | None:
+    try:
+        return socket.create_connection(("127.0.0.1", port), timeout=30)
+    except ConnectionRefusedError:
+        return None

@@ -15,7 +15,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.plugin import DjangoDbBlocker
 
-from agentsite.checks import machine
+from agentsite.checks import infrastructure, machine
 from agentsite.checks.messages import status_of
 from agentsite.environment import VAR_DIR
 from agentsite.serving.server_lock import ServerLock
@@ -77,6 +77,15 @@ def test_without_a_route_of_the_default_model_the_exit_status_is_1() -> None:
     with pytest.raises(SystemExit) as end:
         call_command("doctor", stdout=StringIO())
     assert end.value.code == 1
+
+
+def test_on_sqlite_a_team_is_told_of_postgresql(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [factories.TaskFactory() for _ in range(5)]
+    assert "5 people have worked with it in the last week" in doctor()["size"]["sentence"]
+    tasks[0].delete()
+    assert "size" not in doctor()
+    monkeypatch.setattr(infrastructure, "_LARGE", 1000)
+    assert "Move to PostgreSQL" in doctor()["size"]["mend"]
 
 
 def test_a_server_whose_worker_is_silent_is_broken(model: Any) -> None:

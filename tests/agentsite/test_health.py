@@ -43,6 +43,11 @@ def test_not_ready_when_all_workers_are_silent(db: None) -> None:
     assert Client().get("/readyz").status_code == 503
 
 
+def test_a_process_that_was_seen_in_the_future_is_not_known_to_live(db: None) -> None:
+    seen(-3600)
+    assert Client().get("/readyz").status_code == 503
+
+
 def test_a_process_of_this_host_whose_lock_file_is_gone_is_dead_at_once(db: None) -> None:
     import socket
 
@@ -61,7 +66,6 @@ def test_the_keeper_shows_life(settings: Any) -> None:
     watching.start()
     until(lambda: EngineProcess.objects.alive().exists())
     watching.stop()
-    watching.join(30)
     assert Client().get("/readyz").status_code == 200
 
 

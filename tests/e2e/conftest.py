@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.e2e.speaker import Speaker
 from tests.provider import running
@@ -154,18 +154,57 @@ def login(browser: Browser) -> Callable[[Server], Any]:
     return signed_in
 
 
+class KeptContext:
+    """Serves one test after another: a new context, with its processes and an empty cache, takes a second of CPU."""
+
+    def __init__(self, browser: Browser, server: Server, state: Any) -> None:
+        self.server, self.cookies = server, state["cookies"]
+        self.context = browser.new_context(base_url=server.base_url)
+        self._blank = self.context.new_page()  # keeps the processes
+
+    def page(self) -> Page:
+        self.context.add_cookies(self.cookies)
+        return self.context.new_page()
+
+    def clear(self) -> None:
+        """Closes the pages, and forgets what they stored."""
+        for page in self.context.pages:
+            if page is not self._blank:
+                page.close()
+        forget = {"origin": self.server.base_url, "storageTypes": "all"}
+        self.context.new_cdp_session(self._blank).send("Storage.clearDataForOrigin", forget)
+        self.context.clear_cookies()
+
+
+@pytest.fixture(scope="package")
+def kept(browser: Browser, login: Callable[[Server], Any]) -> Callable[[Server], KeptContext]:
+    return cache(lambda server: KeptContext(browser, server, login(server)))
+
+
 @pytest.fixture
-def open_page(browser: Browser, login: Callable[[Server], Any]) -> Iterator[Callable[..., Page]]:
-    """Pages, each signed in on the server that it is opened for. None may have complained when the test ends."""
-    contexts: list[BrowserContext] = []
+def open_page(
+    browser: Browser, login: Callable[[Server], Any], kept: Callable[[Server], KeptContext]
+) -> Iterator[Callable[..., Page]]:
+    """Pages, each signed in on the server that it is opened for. None may have complained when the test ends.
+
+    The first is in the kept context, unless the test asks for anything else: `new` for an empty cache.
+    """
+    closing: list[Callable[[], None]] = []
     complaints: list[str] = []
 
-    def open_(server: Server, *, signed_in: bool = True, may_complain: bool = False, **options: Any) -> Page:
+    def own_page(server: Server, signed_in: bool = True, new: bool = True, **options: Any) -> Page:
         state = login(server) if signed_in else None
         context = browser.new_context(base_url=server.base_url, storage_state=state, **options)
-        context.set_default_timeout(PATIENCE)
-        contexts.append(context)
-        page = context.new_page()
+        closing.append(context.close)
+        return context.new_page()
+
+    def open_(server: Server, *, may_complain: bool = False, **options: Any) -> Page:
+        if closing or options or may_complain:
+            page = own_page(server, **options)
+        else:
+            closing.append(kept(server).clear)
+            page = kept(server).page()
+        page.set_default_timeout(PATIENCE)
         if not may_complain:
             page.on("pageerror", lambda error: complaints.append(str(error)))
             page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
@@ -173,8 +212,8 @@ def open_page(browser: Browser, login: Callable[[Server], Any]) -> Iterator[Call
         return page
 
     yield open_
-    for context in contexts:
-        context.close()
+    for close in closing:
+        close()
     assert complaints == []
 
 

@@ -116,7 +116,7 @@ def test_it_fits_a_phone(open_page, server):
 
 
 def test_the_first_load_is_small(open_page, server):
-    page = open_page(server)
+    page = open_page(server, new=True)
     sizes: list[int] = []
     page.on("response", lambda response: sizes.append(len(response.body())))
     page.goto("/", wait_until="networkidle")

@@ -2,9 +2,11 @@
 
 import logging
 import time
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from llm_app import errors
@@ -152,6 +154,14 @@ def test_after_the_cooldown_one_call_probes_and_its_success_closes_it(opened, se
     assert history() == [("closed", "open"), ("open", "half_open"), ("half_open", "closed")]
     assert complete(opened) == "fine"
     assert len(server.received) == 2
+
+
+def test_a_clock_that_is_set_back_by_an_hour_does_not_keep_it_open_for_one(opened, server):
+    server.replies = [FINE]
+    hour = timedelta(hours=1)
+    CircuitBreaker.objects.update(changed_at=F("changed_at") + hour, probe_at=F("probe_at") + hour)
+    assert complete(opened) == "fine"
+    assert state() == "closed"
 
 
 def test_a_probe_that_fails_opens_it_for_another_cooldown(opened, server):

@@ -2,10 +2,10 @@
 
 import lzma
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -42,47 +42,88 @@ HAS = {  # what is counted, and how often it is there at least
 }
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Path:
-    path = tmp_path / "recorded.sqlite3"
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("recorded") / "recorded.sqlite3"
     path.write_bytes(lzma.decompress(FILE.read_bytes()))
     return path
 
 
-@pytest.fixture
-def rows(recorded: Path) -> Callable[[str], list[Any]]:
-    def ask(query: str) -> list[Any]:
-        with closing(sqlite3.connect(recorded)) as database:
-            return database.execute(query).fetchall()
-
-    return ask
+Older = tuple[Path, list[tuple[Any, ...]]]
 
 
-def test_everything_is_in_it(rows: Callable[[str], list[Any]], recorded: Path) -> None:
-    lacking = {what: least for what, least in HAS.items() if rows(f"SELECT count(*) FROM {what}")[0][0] < least}
+@pytest.fixture(scope="module")
+def older(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Older:
+    """The same with what it lacks: an agent's old switches, and old versions of files (and what they become)."""
+    path = Path(shutil.copy(recorded, tmp_path_factory.mktemp("older")))
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE agents SET safe_mode = 1, termination_review = 1, withheld_patterns = '[\"x\"]'")
+        database.commit()
+    return path, _with_old_versions(path)
+
+
+@pytest.fixture(scope="module")
+def migrated(older: Older) -> Path:
+    """That one after all migrations, which take seconds."""
+    _manage(older[0], "migrate", "--verbosity=0")
+    return older[0]
+
+
+def _rows(database: Path, query: str) -> list[Any]:
+    with closing(sqlite3.connect(database)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_everything_is_in_it(recorded: Path) -> None:
+    counted = {what: _rows(recorded, f"SELECT count(*) FROM {what}")[0][0] for what in HAS}
+    lacking = {what: least for what, least in HAS.items() if counted[what] < least}
     assert not lacking
-    succeeded = {adapter for (adapter,) in rows("SELECT DISTINCT adapter FROM llm_logs WHERE status = 'succeeded'")}
+    succeeded = {
+        adapter for (adapter,) in _rows(recorded, "SELECT DISTINCT adapter FROM llm_logs WHERE status = 'succeeded'")
+    }
     assert succeeded == {*PROTOCOLS, "scripted"}
     assert not [value for value in (SECRET, TEAMS) if value.encode() in recorded.read_bytes()]
 
 
-def test_it_is_whole_after_all_migrations(rows: Callable[[str], list[Any]], recorded: Path) -> None:
+def test_it_is_whole_after_all_migrations(recorded: Path, older: Older, migrated: Path) -> None:
     sessions, entries, calls = (
-        rows(f"SELECT count(*) FROM {table}")[0][0] for table in ("sessions", "task_context", "llm_logs")
+        _rows(recorded, f"SELECT count(*) FROM {table}")[0][0] for table in ("sessions", "task_context", "llm_logs")
     )
-    _manage(recorded, "migrate", "--verbosity=0")
-    said = _manage(recorded, "replay", "--all", "--verify", "--no-color")
+    moved = "tool, seq, path, before_mode, before_size, before_sha256, after_mode, after_sha256, session_id, created_at"
+    changes = "file_changes JOIN workspace_changes ON workspace_changes.id = change_id ORDER BY file_changes.id"
+    assert _rows(migrated, f"SELECT {moved} FROM {changes}") == older[1]
+    said = _manage(migrated, "replay", "--all", "--verify", "--no-color")
     assert said == f"{calls:,} calls rebuilt, 0 mismatches. {sessions} chains of {entries:,} entries, 0 broken.\n"
 
 
-def test_what_an_agents_switches_said_is_carried_over(rows: Callable[[str], list[Any]], recorded: Path) -> None:
+def test_what_an_agents_switches_said_is_carried_over(migrated: Path, tmp_path: Path) -> None:
+    hooks = [("Clerk", '["safe_mode", "termination_review", "output_filter"]')]
+    assert _rows(migrated, "SELECT name, hooks FROM agents") == hooks
+    path = Path(shutil.copy(migrated, tmp_path))
+    _manage(path, "migrate", "tasks_app", "0004", "--verbosity=0")
+    assert _rows(path, "SELECT safe_mode, autopilot, self_verification, termination_review FROM agents") == [
+        (1, 0, 0, 1)
+    ]
+
+
+def _with_old_versions(recorded: Path) -> list[tuple[Any, ...]]:
+    """Adds some of the versions that files had before there was a history; returns the changes that they become."""
+    moved = []
     with closing(sqlite3.connect(recorded)) as database:
-        database.execute("UPDATE agents SET safe_mode = 1, termination_review = 1, withheld_patterns = '[\"x\"]'")
+        (session,) = database.execute("SELECT id FROM sessions").fetchone()
+        for number, path in enumerate(("a.txt", "docs/ä.md", "a.txt"), 1):
+            row = {
+                "path": path,
+                "sha256": str(number) * 64,
+                "size": number,
+                "created_at": f"2026-01-0{number} 10:00:00",
+            }
+            names, values = ", ".join([*row, "session_id"]), [*row.values(), session]
+            database.execute(f"INSERT INTO file_versions ({names}) VALUES (?, ?, ?, ?, ?)", values)
+            kept = (0o100644, number, row["sha256"])
+            moved.append(("file", 0, path, *kept, 0o100644, "", session, row["created_at"]))
         database.commit()
-    _manage(recorded, "migrate", "--verbosity=0")
-    assert rows("SELECT name, hooks FROM agents") == [("Clerk", '["safe_mode", "termination_review", "output_filter"]')]
-    _manage(recorded, "migrate", "tasks_app", "0004", "--verbosity=0")
-    assert rows("SELECT safe_mode, autopilot, self_verification, termination_review FROM agents") == [(1, 0, 0, 1)]
+    return moved
 
 
 def _manage(database: Path, *arguments: str) -> str:

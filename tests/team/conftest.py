@@ -1,6 +1,5 @@
 """A team's deployment on this machine's own PostgreSQL and Redis: the web alone, and Celery workers beside it."""
 
-import os
 import subprocess
 import sys
 import uuid
@@ -14,10 +13,7 @@ import redis
 from cryptography.fernet import Fernet
 
 from tests.acceptance.conftest import CONFIG
-from tests.server import KEYS, ROOT, Server, migrate
-
-POSTGRES = os.environ.get("TEST_POSTGRES", "postgres://postgres@127.0.0.1:5432")
-REDIS = os.environ.get("TEST_REDIS", "redis://127.0.0.1:6379")
+from tests.server import KEYS, POSTGRES, REDIS, ROOT, Server, migrate
 
 
 class Team:

@@ -10,7 +10,7 @@ from tests.acceptance.test_main_job import start
 from tests.provider import openai_result, running
 from tests.server import ROOT
 from tests.tasks_app.engine.conftest import call, result, script
-from tests.waiting import takes_less_than
+from tests.waiting import takes_less_than, until
 
 pytestmark = pytest.mark.team
 OVER_HTTP = """
@@ -61,6 +61,31 @@ def test_a_task_waits_for_the_first_worker_and_survives_the_death_of_one(team):
     check_record(team.server, session)
     statuses = [e["metadata"].get("status") for e in team.server.entries(session) if e["tool_call_id"]]
     assert statuses == ["unknown", "succeeded"]
+
+
+def test_a_drained_worker_finishes_its_step_and_another_goes_on(team):
+    team.start_worker()
+    waits = call("shell", command="while [ ! -e go ]; do sleep 0.1; done")
+    session, task = start(team.server, script(waits, call("shell", command="echo second"), result()))
+    team.server.until_task(task, state="executing_tool")
+    drain = [sys.executable, "manage.py", "drain"]
+    with subprocess.Popen(drain, cwd=ROOT, env=team.server.environment, stdout=subprocess.PIPE, text=True) as draining:
+        assert draining.stdout.readline() == "1 tasks finish their step …\n"
+        until(lambda: "draining" in team.server.output.read_text())
+        (team.server.var / "workspaces" / session / "go").touch()
+        assert draining.stdout.read() == "Idle, and taking nothing new: 1. Stop them, or start them anew.\n"
+        assert draining.wait(60) == 0
+    assert _results(team, session) == ["succeeded"]
+    _, other = start(team.server, script(result()))
+    team.start_worker()
+    for each in (task, other):
+        team.server.until_task(each, state="done")
+    assert _results(team, session) == ["succeeded", "succeeded", "succeeded"]
+    check_record(team.server, session)
+
+
+def _results(team, session):
+    return [entry["metadata"].get("status") for entry in team.server.entries(session) if entry["tool_call_id"]]
 
 
 def test_a_worker_that_is_told_to_end_leaves_no_connection_open(team, tmp_path):

@@ -15,8 +15,16 @@ NOT_KEPT = "deletes what the file history does not keep"
 
 @pytest.fixture
 def kept(workspace: Workspace, tmp_path: Path) -> Workspace:
-    """Of `app` and `web` not all is held."""
-    for path in ("build/a.o", "docs/a.md", "app/.git/HEAD", "app/main.py", "web/node_modules/x.js", "notes.txt"):
+    """Of `app` not all is held."""
+    for path in (
+        "build/a.o",
+        "docs/a.md",
+        "app/.git/HEAD",
+        "app/main.py",
+        "web/node_modules/x.js",
+        "web/__pycache__/x.pyc",
+        "notes.txt",
+    ):
         workspace.write_bytes(path, b"x")
     (workspace.root / "linked").symlink_to("web/node_modules")
     workspace.history = FileHistory(tmp_path / "history")
@@ -34,11 +42,12 @@ HELD = [
     "find build -type f -delete",
     "rm notes.txt",
     "rm -rf linked",
+    "rm -rf web",  # of which only a cache is not held
+    "rm -rf web/node_modules/x.js web/__pycache__",
 ]
 NOT_HELD = [
     "rm -rf app",
     "rm -rf app/.git",
-    "rm -rf web/node_modules/x.js",
     "rm -rf linked/",
     "rm -rf linked/*",
     "rm -rf linked/x.js",
@@ -66,7 +75,7 @@ NOT_HELD = [
     "find build -exec rm -rf {} +",
     "python3 -c 'import shutil; shutil.rmtree(\"build\")'",
     "git -C app clean -fd",
-    "rm web/node_modules/x.js",
+    "rm app/.git/HEAD",
 ]
 
 
@@ -93,7 +102,7 @@ def test_where_all_is_held_all_may_be_deleted(workspace: Workspace, tmp_path: Pa
 
 def test_the_reason_names_the_deletion_so_that_no_other_is_approved_with_it(kept: Workspace) -> None:
     assert judgement("rm -rf app", kept).rule == f"{FOLDER}: rm -rf app (not in the file history: app/.git/)"
-    assert judgement("rm web/node_modules/x.js", kept).rule.startswith(f"{NOT_KEPT}: rm web/node_modules/x.js")
+    assert judgement("rm app/.git/HEAD", kept).rule.startswith(f"{NOT_KEPT}: rm app/.git/HEAD")
     long = [judgement(f"rm -rf {'x' * 200}{name}", kept).rule for name in "ab"]
     assert long[0] != long[1]
     assert all(len(rule) < 300 for rule in long)

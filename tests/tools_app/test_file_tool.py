@@ -339,7 +339,8 @@ def test_reading_is_safe_and_changing_is_moderate(
 def test_to_delete_what_the_history_does_not_hold_is_dangerous(path: str, workspace: Workspace, tmp_path: Path) -> None:
     definition = registry.get("file")
     workspace.write_bytes("a/deep/x.txt", b"x")
-    workspace.write_bytes("a/deep/node_modules/x.js", b"x")
+    workspace.write_bytes("a/deep/.git/HEAD", b"x")
+    workspace.write_bytes("a/deep/node_modules/x.js", b"x")  # can be made anew
     (workspace.root / "link").symlink_to(workspace.root / "a")
 
     def judged(path: str) -> Judgement:
@@ -350,10 +351,10 @@ def test_to_delete_what_the_history_does_not_hold_is_dangerous(path: str, worksp
     assert judged("a/deep/x.txt").danger is Danger.DANGEROUS  # there is no history at all
     workspace.history = FileHistory(tmp_path / "history")
     assert judged(path).danger is Danger.DANGEROUS
-    assert judged(path).rule == f"deletes {path}, of which the file history does not keep a/deep/node_modules/"
+    assert judged(path).rule == f"deletes {path}, of which the file history does not keep a/deep/.git/"
     for other in (f"{path}/../../a/deep/x.txt", "link", "missing", ".."):
         assert judged(other).danger is Danger.MODERATE
-    workspace.delete("a/deep/node_modules")
+    workspace.delete("a/deep/.git")
     assert judged(path).danger is Danger.MODERATE
 
 

@@ -136,6 +136,7 @@ async def test_when_all_connections_are_taken_the_longest_idle_one_makes_room(
 ) -> None:
     monkeypatch.setattr("tools_app.mcp.pool.MOST", 2)
     await pool.close(bare.session)
+    monkeypatch.setattr(pool, "_connections", {})  # those that other tests have left belong to another event loop
     busy, idle, other = (replace(bare, session=name) for name in ("busy", "idle", "other"))
     await run(busy, "add", a=1, b=2)
     hanging = asyncio.create_task(run(busy, "hang"))

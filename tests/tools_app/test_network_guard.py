@@ -2,13 +2,15 @@
 
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.test_utils import BaseTestServer, TestServer
+from yarl import URL
 
-from tools_app.errors import AddressRefused, FetchFailed
+from tools_app.errors import AddressRefused, FetchFailed, PortUnreachable
 from tools_app.network import Fetched, NetworkPolicy
 from tools_app.network.connections import GuardedResolver, http_session
 from tools_app.network.fetch import fetch
@@ -140,6 +142,28 @@ async def test_it_refuses_a_redirect_to_an_internal_address(location: str) -> No
     async with serving(redirect_to(location)) as server:
         with pytest.raises(AddressRefused):
             await get(server.make_url("/"), allowing(server))
+
+
+class Sandbox:
+    """Counts who wants in."""
+
+    opened = 0
+
+    async def open(self, port: int) -> socket.socket:
+        self.opened += 1
+        raise PortUnreachable()
+
+
+async def test_no_page_of_the_web_leads_to_the_sandbox_of_the_session() -> None:
+    sandbox = Sandbox()
+    async with serving(redirect_to("http://sandbox:8000/delete")) as server:
+        policy = replace(allowing(server), sandbox=sandbox)
+        with pytest.raises(AddressRefused, match="own sandbox"):
+            await get(server.make_url("/"), policy)
+    assert not sandbox.opened
+    with pytest.raises(PortUnreachable):
+        await get(URL("http://sandbox:8000/"), policy)
+    assert sandbox.opened
 
 
 async def test_the_session_itself_refuses_such_a_redirect() -> None:

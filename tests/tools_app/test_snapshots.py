@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tools_app.files import FileHistory, LastLook, Snapshot, Workspace, differences, snapshot, take
+from tools_app.files import FileHistory, HistoryBounds, LastLook, Snapshot, Workspace, differences, snapshot
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def history(workspace: Workspace, tmp_path: Path) -> FileHistory:
 
 
 def look(workspace: Workspace, history: FileHistory, before: Snapshot | None = None) -> Snapshot:
-    return take(workspace.root, before or Snapshot(), history.keep)
+    return history.taken(workspace.root, before or Snapshot())
 
 
 def changed(before: Snapshot, after: Snapshot) -> list[str]:
@@ -46,7 +46,7 @@ def test_only_what_changed_is_read(workspace: Workspace, history: FileHistory, m
     monkeypatch.setattr(snapshot, "_TICK_NS", -time.time_ns())  # as if long ago
     read: list[bytes] = []
     workspace.write_bytes("b.txt", b"b")
-    take(workspace.root, first, lambda data: read.append(data) or "x")  # type: ignore[func-returns-value]
+    snapshot.take(workspace.root, first, lambda data: read.append(data) or "x", 1000)  # type: ignore[func-returns-value]
     assert read == [b"b"]
 
 
@@ -91,10 +91,8 @@ def test_large_files_are_noticed_and_not_held(workspace: Workspace, history: Fil
     assert workspace.unheld("large") == ["large"]
 
 
-def test_what_is_over_the_bound_of_all_is_held_as_soon_as_there_is_room(
-    workspace: Workspace, history: FileHistory, monkeypatch: Any
-) -> None:
-    monkeypatch.setattr(snapshot, "MOST_HELD", 10)
+def test_what_is_over_the_bound_of_all_is_held_as_soon_as_there_is_room(workspace: Workspace, tmp_path: Path) -> None:
+    history = FileHistory(tmp_path, HistoryBounds(size=20))
     workspace.write_bytes("a", b"x" * 6)
     first = look(workspace, history)
     workspace.write_bytes("b", b"y" * 6)
@@ -144,14 +142,14 @@ def test_it_is_stored_and_read_again(workspace: Workspace, history: FileHistory)
 
 def test_what_could_not_be_brought_back(workspace: Workspace, history: FileHistory) -> None:
     workspace.write_bytes("src/a.py", b"x")
-    workspace.write_bytes("src/node_modules/b.js", b"x")
+    workspace.write_bytes("src/.git/b.js", b"x")
     workspace.write_bytes("docs/c.md", b"x")
     assert workspace.unheld("docs") == []
     assert workspace.unheld("docs/c.md") == []
     assert workspace.unheld("nowhere") == []
-    assert workspace.unheld("src") == ["src/node_modules/"]
-    assert workspace.unheld("./src/node_modules/b.js") == ["src/node_modules/"]
-    assert workspace.unheld(".") == ["src/node_modules/"]
+    assert workspace.unheld("src") == ["src/.git/"]
+    assert workspace.unheld("./src/.git/b.js") == ["src/.git/"]
+    assert workspace.unheld(".") == ["src/.git/"]
     workspace.history = None
     assert workspace.unheld("docs") == ["docs"]
 

@@ -32,7 +32,7 @@ from tools_app.files import Workspace
 from tools_app.json_schema.concise import compilable, concise
 from tools_app.json_schema.plain_root import PlainRoot, plain_root
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox import Layer, Sandbox, Started
+from tools_app.sandbox import Layer, Mask, Sandbox, Started
 
 
 class Danger(IntEnum):
@@ -104,7 +104,7 @@ class ToolContext:
     `session` identifies the caller, for what outlives the call. `report` shows output while the tool runs, `started`
     records a new process group; both are called on the event loop. `output_schema` is that of the task's result.
     `groups` are the names of tools by the group that they are loaded with. `page_bytes` is how much of a result the
-    model is shown, the tool's own words included.
+    model is shown, the tool's own words included. `mask` finds what an administrator keeps commands from.
     `secrets` are the values of the placeholders in the arguments, only for a tool that takes secrets.
     """
 
@@ -112,6 +112,7 @@ class ToolContext:
     workspace: Workspace
     sandbox: Sandbox
     layers: tuple[Layer, ...] = ()
+    mask: Callable[[], Mask] = Mask
     network: NetworkPolicy
     plan: Sequence[PlanStep] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)

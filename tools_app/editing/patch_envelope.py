@@ -82,7 +82,7 @@ def _parts(body: Sequence[str]) -> list[tuple[str, list[str]]]:
 
 
 def _trimmed(lines: list[str]) -> list[str]:
-    """Without empty lines at the end: what stands between two parts of a patch is no context."""
+    """Without empty lines at the end: lines between two parts of a patch are no context."""
     while not lines[-1]:
         lines.pop()
     return lines

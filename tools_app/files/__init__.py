@@ -1,11 +1,11 @@
 """The files of a workspace: opened safely, listed, read by the page, counted against its quota."""
 
-from tools_app.files.history import FileHistory, LastLook
+from tools_app.files.history import FileHistory, HistoryBounds, LastLook
 from tools_app.files.listing import Entry, in_units, printable
 from tools_app.files.owner import Owner, workspace_owner
 from tools_app.files.paths import RESULTS, parts
 from tools_app.files.picture_types import picture_type
-from tools_app.files.snapshot import Difference, FileState, Snapshot, differences, take
+from tools_app.files.snapshot import Difference, FileState, Snapshot, differences
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Entry",
     "FileHistory",
     "FileState",
+    "HistoryBounds",
     "LastLook",
     "Owner",
     "Snapshot",
@@ -24,6 +25,5 @@ __all__ = [
     "parts",
     "picture_type",
     "printable",
-    "take",
     "workspace_owner",
 ]

@@ -32,11 +32,30 @@ class LastLook:
     since: int = 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class HistoryBounds:
+    """Of one session: `size` in bytes of all contents that are kept, number of changes, and their age in days."""
+
+    size: int = 200 * 1000**2
+    changes: int = 500
+    days: int = 90
+
+
 @dataclass(frozen=True)
 class FileHistory:
     """`folder` is made when there is something to keep."""
 
     folder: Path
+    bounds: HistoryBounds = HistoryBounds()
+
+    def taken(self, root: Path, before: Snapshot) -> Snapshot:
+        """The workspace as it is now, with the contents that are new stored."""
+        return snapshot.take(root, before, self.keep, self._most_now)
+
+    @property
+    def _most_now(self) -> int:
+        """Bytes of all files as they are now: the changes that can be undone take as much again."""
+        return self.bounds.size // 2
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -98,15 +117,16 @@ class FileHistory:
     def unheld(self, root: Path, paths: Sequence[str]) -> list[str]:
         """What lies at or below one of `paths` (all: empty) and could not be brought back if it were deleted now.
 
-        Folders end with a slash. Paths have no `.` or `..` in them.
+        Caches are left out: programs make them anew. Folders end with a slash. Paths have no `.` or `..` in them.
         """
         last = self.load()
         before = last.snapshot if last else Snapshot()
-        now = snapshot.take(root, before, lambda data: hashlib.sha256(data).hexdigest())
+        now = snapshot.take(root, before, lambda data: hashlib.sha256(data).hexdigest(), self._most_now)
         files = [name for name, state in now.files.items() if not state.sha256]
+        folders = [name for name in now.left_out if name.rstrip("/").rpartition("/")[2] not in snapshot.CACHES]
         return [
             name
-            for name in [*sorted(files), *now.left_out]
+            for name in [*sorted(files), *folders]
             if any(_is_within(name, path) or (name.endswith("/") and path.startswith(name)) for path in paths)
         ]
 

@@ -14,13 +14,13 @@ from tools_app.files import safe_open
 from tools_app.files.paths import MAX_DEPTH, MAX_PATH, RESULTS
 
 MOST_FILE = 10 * 1000**2  # bytes of a file that is kept
-MOST_HELD = 100 * 1000**2  # bytes of all files as they are now; the changes that can be undone take as much again
 MOST_FILES = 20_000
-# What programs make anew, and what keeps a history of its own.
-IGNORED = frozenset(
-    {RESULTS, ".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".cache"}
-    | {".mypy_cache", ".pytest_cache", ".ruff_cache"}
+# What programs make anew: no loss when it is deleted.
+CACHES = frozenset(
+    {"node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", ".cache", ".mypy_cache", ".pytest_cache"}
+    | {".ruff_cache"}
 )
+IGNORED = CACHES | {RESULTS, ".git", ".hg", ".svn"}  # and what keeps a history of its own
 # A file that changes twice within a tick of the kernel's clock keeps its times. As git does, what was changed right
 # before it was last looked at is read again: https://git-scm.com/docs/racy-git
 _TICK_NS = 20_000_000
@@ -68,12 +68,12 @@ def differences(before: Snapshot, after: Snapshot) -> list[Difference]:
     return [Difference(*pair) for pair in sorted(pairs) if not (pair[1] and pair[1].is_as(pair[2]))]
 
 
-def take(root: Path, before: Snapshot, keep: Callable[[bytes], str]) -> Snapshot:
+def take(root: Path, before: Snapshot, keep: Callable[[bytes], str], most: int) -> Snapshot:
     """The workspace as it is now. `keep` stores the content of a file that has changed and returns its SHA-256.
 
-    No link is followed. A file that changes meanwhile is as it was at some moment.
+    At most so many bytes are held. No link is followed. A file that changes meanwhile is as it was at some moment.
     """
-    taking = _Taking(root, before, keep)
+    taking = _Taking(root, before, keep, most)
     if root.is_dir():
         with safe_open.folder(root, ()) as folder:
             taking.walk(folder, ())
@@ -82,8 +82,8 @@ def take(root: Path, before: Snapshot, keep: Callable[[bytes], str]) -> Snapshot
 
 
 class _Taking:
-    def __init__(self, root: Path, before: Snapshot, keep: Callable[[bytes], str]) -> None:
-        self._root, self._before, self._keep = root, before.files, keep
+    def __init__(self, root: Path, before: Snapshot, keep: Callable[[bytes], str], most: int) -> None:
+        self._root, self._before, self._keep, self._most = root, before.files, keep, most
         self._settled = before.taken_ns - _TICK_NS
         self.began = time.time_ns()
         self.files: dict[str, FileState] = {}
@@ -131,7 +131,7 @@ class _Taking:
 
     def read_new(self) -> None:
         """What has changed, as far as there is room beside what has not."""
-        room, places = MOST_HELD - sum(state.size for state in self.files.values()), MOST_FILES - len(self.files)
+        room, places = self._most - sum(state.size for state in self.files.values()), MOST_FILES - len(self.files)
         for names, files in groupby(sorted(self._new), key=lambda new: new[0]):
             with suppress(OSError), safe_open.folder(self._root, names) as folder:
                 for _, path, state in files:

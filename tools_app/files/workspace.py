@@ -1,13 +1,15 @@
 """A session's folder: the only place where tools read and write files, and the only access to it."""
 
 import errno
+import io
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from tools_app.errors import ToolError
 from tools_app.files import quota, safe_open
@@ -105,6 +107,12 @@ class Workspace:
             mode = safe_open.mode_to_keep(parent, name) | (0o111 if executable else 0)
             self._write_new(parent, temporary, data, mode)
 
+    def write_file(self, path: str, file: IO[bytes], size: int) -> None:
+        """The same with what is read from `file`, of `size` bytes, which are never in memory together."""
+        self._require_room(path, size)
+        with self._replaced(path) as (parent, name, temporary):
+            self._write_new(parent, temporary, file, safe_open.mode_to_keep(parent, name))
+
     def put_back(self, path: str, data: bytes, mode: int) -> None:
         """Makes a file, or a link that says `data`, what it was: `mode` is as stat has it. Replaces what is there."""
         self._require_room(path, len(data))
@@ -128,9 +136,9 @@ class Workspace:
                 with suppress(FileNotFoundError):  # after the replacement it is gone
                     os.unlink(temporary, dir_fd=parent)
 
-    def _write_new(self, parent: int, name: str, data: bytes, mode: int) -> None:
+    def _write_new(self, parent: int, name: str, data: bytes | IO[bytes], mode: int) -> None:
         with os.fdopen(os.open(name, safe_open.NEW, 0o600, dir_fd=parent), "wb") as file:
-            file.write(data)
+            shutil.copyfileobj(io.BytesIO(data) if isinstance(data, bytes) else data, file)
             self._hand_over(file.fileno())
             os.fchmod(file.fileno(), mode)
 

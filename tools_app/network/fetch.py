@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from tools_app.errors import FetchFailed
+from tools_app.errors import AddressRefused, FetchFailed
 from tools_app.network.connections import http_session
 from tools_app.network.policy import NetworkPolicy, check_url, parse_url
 
@@ -91,6 +91,8 @@ async def _follow(
             if response.status not in _REDIRECTS or not location:
                 return await _read(response, max_bytes)
         following = check_url(str(url.join(parse_url(location))), policy)
+        if policy.leads_to_sandbox(following) and not policy.leads_to_sandbox(url):
+            raise AddressRefused(f"{url.host} leads to the session's own sandbox, where no page of the web may lead.")
         if following.origin() != url.origin():
             headers = {}
         url = following

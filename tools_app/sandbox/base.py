@@ -65,13 +65,22 @@ class Layer:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mask:
+    """Paths of the workspace: commands can open none of `hidden`, and cannot rename the folders `fixed`."""
+
+    hidden: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Command:
     """A shell command, and what it may use.
 
     `owner` is the (uid, gid) it runs as; None means as the server does. Without an `outlet` it has no network.
     `stdin` is an open file descriptor; without one, its input is empty. Commands of one `session` share a sandbox, with
     its network and temporary files, where the backend can keep one up. What is in `home` stays from one to the next.
-    The programs of `layers` come before the system's, those of the first layer first.
+    The programs of `layers` come before the system's, those of the first layer first. Only bubblewrap
+    applies the `mask`.
     """
 
     text: str
@@ -83,6 +92,7 @@ class Command:
     limits: Limits = field(default_factory=Limits)
     environment: Mapping[str, str] = field(default_factory=dict)
     layers: tuple[Layer, ...] = ()
+    mask: Mask = Mask()
     owner: Owner | None = field(default_factory=workspace_owner)
 
 

@@ -45,6 +45,7 @@ _NAMESPACES = (
 )
 _SPAWNER = Path(__file__).with_name("spawner.py")
 _SPAWNER_PLACE = "/run/agentsite-spawner.py"
+_MASKED_FILE, _MASKED_FOLDER = "/run/agentsite-masked", "/run/agentsite-masked.d"  # as in the spawner
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 
 _STAGE = Path("/tmp")  # noqa: S108  covered in this stage's view, not on the machine
@@ -81,6 +82,8 @@ class Bubblewrap:
             words=shell(command),
             environment=environment(command, home=HOME, path=_path()),
             limits=kernel_limits(command.limits),
+            hidden=[f"{WORKSPACE}/{path}" for path in command.mask.hidden],
+            fixed=[f"{WORKSPACE}/{path}" for path in command.mask.fixed],
         )
         kind = (command.workspace, command.home, command.owner, command.layers, command.limits.temporary)
         async with sandboxes.used(command.session, kind, lambda: self._start(command)) as sandbox:
@@ -127,6 +130,8 @@ def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[
     for name, content in _accounts(*user).items():
         options += ["--ro-bind-data", str(files.add(content)), name]
     options += ["--ro-bind-data", str(files.add(_SPAWNER.read_text())), _SPAWNER_PLACE]
+    options += ["--perms", "0000", "--file", str(files.add("")), _MASKED_FILE]
+    options += ["--perms", "0000", "--dir", _MASKED_FOLDER]
     options += _devices_and_temporary(command.limits)
     if command.home:
         options += ["--bind", str(place(command.home)), HOME]

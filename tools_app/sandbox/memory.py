@@ -11,16 +11,28 @@ _PERIOD_S = 0.25
 _PAGE = resource.getpagesize()
 
 
-async def exceeded(pid: int, limit: int, siblings: Callable[[], Collection[int]] = frozenset) -> None:
+async def exceeded(
+    pid: int, limit: int, siblings: Callable[[], Collection[int]] = frozenset, in_files: Callable[[], int] = int
+) -> None:
     """Returns once the process `pid` and its descendants hold more than `limit` bytes; or the most of all `siblings`
-    with theirs, when these do together."""
-    while not await asyncio.to_thread(_is_the_largest, pid, limit, siblings()):  # noqa: ASYNC110  there is no event
+    with theirs, when these do together. The bytes `in_files` that they share count as well."""
+    while not await asyncio.to_thread(_is_the_largest, pid, limit, siblings(), in_files()):  # noqa: ASYNC110  no event
         await asyncio.sleep(_PERIOD_S)
 
 
-def _is_the_largest(pid: int, limit: int, siblings: Collection[int]) -> bool:
-    held = {each: bytes_held(each, limit // (len(siblings) or 1)) for each in {pid, *siblings}}
-    return sum(held.values()) > limit and held[pid] == max(held.values())
+def _is_the_largest(pid: int, limit: int, siblings: Collection[int], in_files: int) -> bool:
+    held = {each: bytes_held(each, (limit - in_files) // (len(siblings) or 1)) for each in {pid, *siblings}}
+    return sum(held.values()) + in_files > limit and held[pid] == max(held.values())
+
+
+def in_temporary_files(pid: int) -> int:
+    """Bytes of the file systems in memory that the process sees as /tmp and /dev/shm."""
+    held = 0
+    for place in ("tmp", "dev/shm"):
+        with suppress(OSError):
+            file_system = os.statvfs(f"/proc/{pid}/root/{place}")
+            held += (file_system.f_blocks - file_system.f_bfree) * file_system.f_frsize
+    return held
 
 
 def bytes_held(pid: int, enough: int) -> int:

@@ -60,6 +60,10 @@ class ProcessGroup:
         return {self.pid}
 
     @property
+    def in_files(self) -> int:
+        return 0
+
+    @property
     def is_running(self) -> bool:
         return self._process.poll() is None
 

@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from tools_app.errors import PortUnreachable, SandboxUnavailable
 from tools_app.network.proxy.server import FilteringProxy
+from tools_app.sandbox import memory
 from tools_app.sandbox.program import MemoryFiles, ProcessGroup, Program, readable
 from tools_app.sandbox.shell_command import PATH
 
@@ -25,11 +26,14 @@ _ROOM = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(4)
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """`limits` are soft and hard at once, by the names of `resource`."""
+    """`limits` are soft and hard at once, by the names of `resource`; `hidden` and `fixed` are a mask's, as absolute
+    paths."""
 
     words: Sequence[str]
     environment: Mapping[str, str]
     limits: Mapping[str, int]
+    hidden: Sequence[str] = ()
+    fixed: Sequence[str] = ()
 
     def in_memory(self, files: MemoryFiles) -> int:
         return files.add(json.dumps(vars(self)))
@@ -42,7 +46,7 @@ class SessionSandbox:
         self._program, self._control = program, control
         self._proxy: asyncio.Task[asyncio.Server] | None = None
         self.commands: set[int] = set()  # their first processes
-        self.users = 0  # commands that run or are about to
+        self.in_files = 0  # bytes of memory, when a command last ended
 
     @classmethod
     async def start(cls, words: Callable[[MemoryFiles, int], Sequence[str]]) -> "SessionSandbox":
@@ -89,7 +93,7 @@ class SessionSandbox:
                 raise SandboxUnavailable("The session's sandbox starts no command at the moment. Try again.")
             process = os.pidfd_open(pid)
             on_failure.pop_all()
-        return Spawned(pid, process, ours, reading, self.commands)
+        return Spawned(pid, process, ours, reading, self)
 
     async def open_port(self, port: int) -> socket.socket:
         """A connection to what listens on `port` of the sandbox's loopback. Raises PortUnreachable."""
@@ -151,15 +155,19 @@ class Spawned:
     """A command in a session's sandbox: `supervision.Running`. Its `pid` is that of the first process in its own pid
     namespace, which waits until it is killed here; all others end with it."""
 
-    def __init__(self, pid: int, process: int, status: socket.socket, output: int, commands: set[int]) -> None:
-        self.pid, self._process, self._status, self._commands = pid, process, status, commands
+    def __init__(self, pid: int, process: int, status: socket.socket, output: int, sandbox: SessionSandbox) -> None:
+        self.pid, self._process, self._status, self._sandbox = pid, process, status, sandbox
         self.output: IO[bytes] = open(output, "rb", buffering=0)
         self._said = b""
-        commands.add(pid)
+        sandbox.commands.add(pid)
 
     @property
     def siblings(self) -> set[int]:
-        return set(self._commands)
+        return set(self._sandbox.commands)
+
+    @property
+    def in_files(self) -> int:
+        return memory.in_temporary_files(self.pid)
 
     async def exited(self) -> None:
         await readable(self._status.fileno())
@@ -175,11 +183,12 @@ class Spawned:
             self._status.send(b"T")
 
     def kill(self) -> None:
+        self._sandbox.in_files = self.in_files
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._process, signal.SIGKILL)
 
     def exit_code(self) -> int:
-        self._commands.discard(self.pid)
+        self._sandbox.commands.discard(self.pid)
         os.close(self._process)
         self._status.close()
         return int(self._said) if self._said.isdigit() and len(self._said) <= 3 else 128 + signal.SIGKILL

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from tools_app.sandbox.session_sandbox import SessionSandbox
 
 IDLE_S = 1800.0
-MOST_IDLE = 8  # each keeps its /tmp in memory, up to 576 MB; those with commands are bounded by what may run
+MOST_IDLE = 8  # those with commands are bounded by what may run
+MOST_IDLE_BYTES = 1024**3  # of memory, in the /tmp and /dev/shm of all that are idle; one may have 576 MB
 
 Start = Callable[[], Awaitable[SessionSandbox]]
 
@@ -95,9 +96,12 @@ class SessionSandboxes:
             place.timer = loop.call_later(IDLE_S, lambda: self._beside(self.end(session)))
 
     def _make_room(self) -> None:
-        idle = [session for session, place in self._places.items() if not place.users]
-        for session in idle[: max(0, len(idle) - MOST_IDLE)]:
-            self._beside(self._ended(self._places.pop(session)))
+        idle = [(session, place) for session, place in self._places.items() if not place.users]
+        held = [place.starting.result().in_files if _is_up(place.starting) else 0 for _, place in idle]
+        for number, (session, place) in enumerate(idle):
+            if len(idle) - number > MOST_IDLE or sum(held[number:]) > MOST_IDLE_BYTES:
+                del self._places[session]
+                self._beside(self._ended(place))
 
     async def _ended(self, place: _Place) -> None:
         if place.timer:

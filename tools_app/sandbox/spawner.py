@@ -30,6 +30,7 @@ _SET_DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _CAPABILITY_VERSION = 0x2008_0522
 _COVERED = ("sys", "sysrq-trigger", "irq", "bus")  # as bubblewrap does: some of it belongs to root of the namespace
 _SHARED_PAGES = 16384  # of System V memory, which no process need hold: 64 MiB, as in /dev/shm of Docker
+_MASKED_FILE, _MASKED_FOLDER = b"/run/agentsite-masked", b"/run/agentsite-masked.d"  # nobody may open them
 _CONNECT_S = 0.1  # loopback answers at once, or not before a second: its queue is full, and others wait here
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -104,6 +105,9 @@ def _be_first(descriptors: list[int], inner: int) -> None:
     request, stdin, output, status = descriptors
     os.setsid()
     _mount_proc()
+    with open(request, "rb") as file:
+        order = json.load(file)
+    _mask(order["hidden"], order["fixed"])
     channel = socket.socket(fileno=status)
     wake, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(woken)
@@ -111,9 +115,9 @@ def _be_first(descriptors: list[int], inner: int) -> None:
     channel.send(b"started")  # the kernel adds our pid, as the server sees it
     command = os.fork()
     if command == 0:
-        _become(request, stdin, output, inner)
+        _become(order, stdin, output, inner)
     _give_up_capabilities()
-    for descriptor in (0, 1, 2, request, stdin, output, inner):
+    for descriptor in (0, 1, 2, stdin, output, inner):
         os.close(descriptor)
     poll = select.poll()
     poll.register(channel, select.POLLIN)
@@ -141,11 +145,9 @@ def _reap(command: int, channel: socket.socket) -> None:
                 channel.send(str(code).encode())
 
 
-def _become(request: int, stdin: int, output: int, inner: int) -> NoReturn:
+def _become(order: dict[str, Any], stdin: int, output: int, inner: int) -> NoReturn:
     """The command, with its limits, in the inner user namespace."""
     try:
-        with open(request, "rb") as file:
-            order = json.load(file)
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")  # the first that the kernel ends when memory is short
         _call("setns", inner, _NEW_USER)
@@ -173,6 +175,22 @@ def _mount_proc() -> None:
         if os.path.exists(path):
             _call("mount", path, path, None, _BIND, None)
             _call("mount", path, path, None, _BIND | _REMOUNT | _READ_ONLY | _NO_DEVICES_OR_PROGRAMS, None)
+
+
+def _mask(hidden: list[str], fixed: list[str]) -> None:
+    """A folder that is a mount point cannot be renamed. What has gone meanwhile needs no mask."""
+    for path in map(os.fsencode, sorted(fixed)):
+        _bind(path, path)
+    for path in map(os.fsencode, hidden):
+        _bind(_MASKED_FOLDER if os.path.isdir(path) else _MASKED_FILE, path)
+
+
+def _bind(source: bytes, target: bytes) -> None:
+    try:
+        _call("mount", source, target, None, _BIND, None)
+    except OSError:
+        if os.path.exists(target):  # it has not gone meanwhile, and is no link that leads nowhere
+            raise
 
 
 def _inner_namespace(uid: str, gid: str) -> int:

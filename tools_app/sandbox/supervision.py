@@ -18,13 +18,17 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 class Running(Protocol):
-    """A command that runs. `siblings` are the pids of those that share its limit of memory, with its own."""
+    """A command that runs. `siblings` are the pids of those that share its limit of memory, with its own; `in_files` is
+    how much of it lies in files."""
 
     pid: int
     output: IO[bytes]
 
     @property
     def siblings(self) -> Collection[int]: ...
+
+    @property
+    def in_files(self) -> int: ...
 
     async def exited(self) -> None:
         """Returns when its exit code is known; until `exit_code`, its pid is not used again."""
@@ -56,7 +60,9 @@ async def supervise(
     output = Output(limits.output, on_output, limits.shown)
     reading = asyncio.create_task(output.read_from(running.output))
     exited = asyncio.create_task(running.exited())
-    greedy = asyncio.create_task(memory.exceeded(running.pid, limits.memory, lambda: running.siblings))
+    greedy = asyncio.create_task(
+        memory.exceeded(running.pid, limits.memory, lambda: running.siblings, lambda: running.in_files)
+    )
     filling = asyncio.create_task(_overflow(folders, limits.workspace))
     try:
         on_start(process_groups.group_of(running.pid))

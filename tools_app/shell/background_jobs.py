@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 
@@ -113,6 +113,7 @@ class Jobs:
     def __init__(self) -> None:
         self._jobs: dict[str, dict[int, Job]] = {}
         self._idle: dict[str, asyncio.TimerHandle] = {}
+        self._announced: dict[str, set[int]] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
     def start(self, session: str, start: Start) -> Job:
@@ -140,6 +141,11 @@ class Jobs:
     def jobs_of(self, session: str) -> list[Job]:
         return list(self._jobs.get(session, {}).values())
 
+    def newly_served(self, session: str, served: Iterable[int]) -> list[int]:
+        """Those of the ports on which programs of a session listen now that were not named before."""
+        before, self._announced[session] = self._announced.get(session, set()), set(served)
+        return sorted(self._announced[session] - before)
+
     def forget(self, session: str, number: int) -> None:
         """A job that has ended and was read to its end."""
         jobs = self._jobs.get(session, {})
@@ -147,6 +153,7 @@ class Jobs:
         held_resources.release(session, _name(number))
         if not jobs:
             self._jobs.pop(session, None)
+            self._announced.pop(session, None)
 
     def used(self, session: str) -> None:
         """Restarts the timer that ends the session's jobs."""

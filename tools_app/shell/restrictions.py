@@ -1,26 +1,32 @@
 """What an administrator keeps an agent from: paths of the workspace that no call may name, and commands.
 
-Commands are judged by their words. What a program finds by itself (`grep -r`, a script) is not seen here.
+Calls are judged by their words, so that a refusal can say why. Programs find files by themselves (`grep -r`, a script):
+the mask keeps these from them, in a sandbox that applies it.
 """
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tools_app.contract import Arguments
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, paths
+from tools_app.sandbox import Mask
 from tools_app.shell.danger import scripts_in, unwrapped_commands
 from tools_app.shell.syntax import parse_script
 
 _PATHS = ("path", "to", "image", "attachments")  # the arguments of tools that name files, at any depth
 _SCRIPTS = ("command", "input")
+_WHOLE_FOLDERS = ("grep", "move", "delete")  # actions that reach all that is in one
 _MOST_SCRIPTS = 20
 _MOST_FILES = 20_000  # that are looked through
+_MOST_MASKED_IN = 500_000  # files and folders; the walk takes some seconds then
 _HEADER = re.compile(r"^(?:---|\+\+\+|\*\*\* |rename |diff )(.*)$", re.MULTILINE)
 _RAW_WORD = re.compile(r"[^\s;&|<>()'\"`=,$]+")
 
@@ -45,9 +51,44 @@ class Restrictions:
         named = [*_named(given), *_patched(given)]
         named += [word for script in scripts for word in _words(script)]
         path = next((path for path in named if self._covers(path, workspace)), "")
-        if not path and given.get("action") == "grep":
+        if not path and given.get("action") in _WHOLE_FOLDERS:
             path = self._below(str(given.get("path") or "."), workspace)
         return f"{path} is restricted here by an administrator." if path else ""
+
+    def mask(self, root: Path) -> Mask:
+        """What is restricted in the workspace now. Raises ToolError where it is too large to know.
+
+        The folders above must not be renamed: a background command that did so all the time would lead the mask of the
+        next command to where nothing is. Another name of the same file (a hard link) is masked as well.
+        """
+        if not self.paths:
+            return Mask()
+        found, others = self._sorted_out(root)
+        hidden = (*found, *_same_files(root, found, others))
+        above = {str(parent) for path in hidden for parent in PurePosixPath(path).parents} - {"."}
+        return Mask(hidden=hidden, fixed=tuple(above))
+
+    def _sorted_out(self, root: Path) -> tuple[list[str], dict[int, list[str]]]:
+        """What is restricted, not followed further down; and the other files by their inode."""
+        found, others, waiting, count = list[str](), dict[int, list[str]](), [""], 0
+        while waiting:
+            folder = waiting.pop()
+            try:
+                entries = _entries(root / folder)
+            except OSError:  # nobody knows what is in there
+                found.append(folder)
+                continue
+            if (count := count + len(entries)) > _MOST_MASKED_IN:
+                raise ToolError("There are too many files to tell which are restricted here. Delete some first.")
+            for entry in entries:
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if self._matches(path.split("/"), self.paths):
+                    found.append(path)
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(path)
+                else:
+                    others.setdefault(entry.inode(), []).append(path)
+        return found, others
 
     def _covers(self, path: str, workspace: Workspace) -> bool:
         """Whether the path is restricted; one with wildcards, if it means a restricted file that is there."""
@@ -55,22 +96,23 @@ class Restrictions:
             names = paths.parts(path)
         except ToolError:
             return False
-        if self._matches(names):
+        if self._matches(names, self.paths):
             return True
         if not re.search(r"[*?\[]", path):
             return False
         return any(fnmatchcase(found, "/".join(names)) for found in self._restricted_files(workspace))
 
-    def _matches(self, names: Sequence[str]) -> bool:
+    @staticmethod
+    def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
         beginnings = ["/".join(names[:end]) for end in range(1, len(names) + 1)]
         return any(
             fnmatchcase(candidate, pattern.strip("/"))
-            for pattern in self.paths
+            for pattern in patterns
             for candidate in (beginnings if "/" in pattern.strip("/") else names)
         )
 
     def _below(self, folder: str, workspace: Workspace) -> str:
-        """A restricted file in or below a folder that a search would read."""
+        """A restricted file in or below a folder."""
         try:
             begin = "".join(f"{name}/" for name in paths.parts(folder))
         except ToolError:
@@ -79,7 +121,7 @@ class Restrictions:
 
     def _restricted_files(self, workspace: Workspace) -> Iterator[str]:
         for found in _files(workspace.root):
-            if self._matches(found.split("/")):
+            if self._matches(found.split("/"), self.paths):
                 yield found
 
 
@@ -94,6 +136,23 @@ def _patched(given: dict[str, Any]) -> Iterator[str]:
 
 
 UNRESTRICTED = Restrictions()
+
+
+def _entries(folder: Path) -> "list[os.DirEntry[str]]":
+    """None of a folder that has gone. Raises OSError."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _same_files(root: Path, found: Sequence[str], others: Mapping[int, list[str]]) -> Iterator[str]:
+    for path in found:
+        with suppress(OSError):
+            status = (root / path).lstat()
+            if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
+                yield from others.get(status.st_ino, ())
 
 
 def _files(root: Path) -> Iterator[str]:

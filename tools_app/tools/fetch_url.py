@@ -50,7 +50,7 @@ class FetchURLArguments(Arguments):
     url: str = Field(min_length=1, max_length=8_000, description="With https:// or http://.")
     offset: int = Field(0, ge=0, description="The first character; of a document, the first page.")
     skip: int | None = Field(None, ge=0, description="Lines of that page left out.")
-    max_chars: int | None = Field(None, ge=100, description="At most so many characters.")
+    max_chars: int | None = Field(None, ge=100, description="The most characters.")
 
 
 @tool(
@@ -170,6 +170,8 @@ async def read_with_javascript(
             pass  # then the browser
     if not chromium_path():
         return None
+    if not policy.leads_to_sandbox(check_url(fetched.url, policy)):
+        policy = replace(policy, sandbox=None)  # no script of the web's pages gets there by itself
     try:
         pages = (await asyncio.to_thread(import_module, "tools_app.browser.pages")).pages
         url, html = await pages.read_once(fetched.url, policy, started)

@@ -48,7 +48,7 @@ class FileArguments(Arguments):
     skip: int | None = Field(
         None, ge=0, description="For read: characters of that line, or lines of that page, left out."
     )
-    limit: int | None = Field(None, ge=1, description="For read: at most so many lines or pages.")
+    limit: int | None = Field(None, ge=1, description="For read: the most lines or pages.")
     view: Literal["text", "source", "picture"] | None = Field(
         None, description="For read: HTML as text, e-mail as source, a PDF's page as a picture."
     )

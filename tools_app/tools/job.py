@@ -58,5 +58,5 @@ async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
     if running.has_ended:
         jobs.forget(context.session, arguments.id)
     content = "\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}]"]))
-    served = [] if running.has_ended else await ports.listening(context.session)
-    return ToolResult(content=content, cut="middle", metadata={"ports": served})
+    served = await ports.listening(context.session) if jobs.jobs_of(context.session) else []
+    return ToolResult(content=content, cut="middle", metadata={"ports": jobs.newly_served(context.session, served)})

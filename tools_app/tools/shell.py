@@ -46,7 +46,7 @@ class ShellArguments(Arguments):
     takes_secrets=True,
 )
 async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:
-    command = _command(arguments, context)
+    command = replace(_command(arguments, context), mask=await asyncio.to_thread(context.mask))
     if arguments.background:
         return await _start(command, context)
     async with _outlet(context) as outlet:
@@ -77,7 +77,8 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
 async def _start(command: Command, context: ToolContext) -> ToolResult:
     """Leaves it running; what it says at once, above all why it does not start, is in the result."""
     start = Start(sandbox=context.sandbox, command=command, outlet=_outlet(context), started=context.started)
-    others = await ports.listening(context.session) if jobs.jobs_of(context.session) else []
+    if jobs.jobs_of(context.session):
+        jobs.newly_served(context.session, await ports.listening(context.session))  # what others serve is not its own
     job = jobs.start(context.session, start)
     try:
         text = await job.new_output(FIRST_WORDS_S)
@@ -87,7 +88,7 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
         jobs.forget(context.session, job.number)
         raise
     said = [text.rstrip("\n"), f"[{job.ending}; read it, write to it or kill it with the tool job]"]
-    about = {"job": job.number, "ports": [port for port in served if port not in others]}
+    about = {"job": job.number, "ports": jobs.newly_served(context.session, served)}
     return ToolResult(content="\n".join(filter(None, said)), cut="middle", metadata=about)
 
 

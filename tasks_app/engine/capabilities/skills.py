@@ -11,19 +11,19 @@ from tasks_app.run import History
 from tasks_app.runtime import threads
 from tools_app.errors import ToolError
 from tools_app.models import Skill
-from tools_app.skills.skill_files import SkillFolder, SkillText, installed_skills
+from tools_app.skills.skill_files import SkillFolder, SkillText, installed_skills, state_of
 
 
 def catalogue(user_id: int) -> tuple[tuple[str, str], ...]:
     """Names and descriptions: what is uploaded hides what is installed under the same name."""
-    found = dict(in_folders())
+    found = {name: skill.description for name, skill in _installed().items()}
     found |= dict(Skill.objects.usable_by(user_id).values_list("name", "description"))
     return tuple(sorted(found.items()))
 
 
-def in_folders() -> tuple[tuple[str, str], ...]:
-    """Names and descriptions of those that are installed, as the folders are now."""
-    return tuple((name, skill.description) for name, skill in _installed().items())
+def state_of_folders() -> tuple[object, ...]:
+    """Another one whenever an installed skill has come, gone or changed."""
+    return state_of(Path(settings.SKILLS_DIR))
 
 
 class StoredSkills:

@@ -30,7 +30,7 @@ class Window:
 
     @property
     def is_too_small(self) -> bool:
-        """Whether no task can work in it: because of its size, or because of what stands before the conversation."""
+        """Whether no task can work in it: because of its size, or because of what precedes the conversation."""
         return self.size < LEAST_WINDOW or self.usable < LEAST_USABLE
 
     @property

@@ -1,9 +1,10 @@
 """The workspace's files: listed, fetched, brought."""
 
 import asyncio
+import tracemalloc
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
 from django.test import AsyncClient
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from agentsite.accounts.models import ApiToken
 from tasks_app.api.files import files_after
 from tasks_app.downloads import Chunks, _type
+from tasks_app.interaction import uploads
 from tasks_app.workspaces import workspace_of
 from tools_app.files import Workspace
 
@@ -220,3 +222,14 @@ def test_a_browser_may_bring_files_with_its_cookie_and_csrf(session, alice, base
         sent = browser.generic("POST", base + "a", b"x=1", content_type, headers={"X-CSRFToken": "a" * 32})
         assert sent.status_code == 201
     assert workspace.read_bytes("a") == b"x=1"
+
+
+def test_an_upload_is_never_whole_in_memory(alices, session):
+    upload = TemporaryUploadedFile("big", "application/octet-stream", 20_000_000, None)
+    upload.truncate(20_000_000)
+    tracemalloc.start()
+    uploads.replace(session, "big", upload)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert workspace_of(session).entries()[0].size == 20_000_000
+    assert most < 5_000_000

@@ -24,6 +24,7 @@ def test_a_new_task_shows_all_its_fields(alices, task):
         "session": str(task.session_id),
         "state": "thinking",
         "waiting_for": None,
+        "queue_position": None,
         "failure": None,
         "stopped": False,
         "iteration": 0,

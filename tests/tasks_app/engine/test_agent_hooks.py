@@ -5,9 +5,11 @@ import pytest
 from llm_app.models import LLMLog
 from tasks_app import services
 from tasks_app.models import Agent, Session
+from tasks_app.workspaces import workspace_of
 from tests import factories
 from tests.provider import openai_result, openai_text
 from tests.tasks_app.engine.conftest import call, result
+from tools_app.sandbox.choice import strongest
 
 READ = call("file", action="list", path=".")
 WRITE = call("file", action="write", path="report.md", content="x")
@@ -108,6 +110,19 @@ def test_restricted_paths_and_blocked_commands_are_refused_with_and_without_safe
         f"Refused: .env is restricted here by an administrator. {words}",
         f"Refused: The command `curl` is blocked here by an administrator. {words}",
     ]
+
+
+def test_no_program_finds_a_restricted_file_either(play, agent):
+    if strongest("bubblewrap").probe():
+        pytest.skip("commands run in no sandbox that masks files")
+    agent(restricted_paths=[".env"])
+    run = play(call("shell", command="grep -r KEPT ."), result())
+    workspace = workspace_of(run.task.session)
+    workspace.write_bytes(".env", b"KEPT too")
+    workspace.write_bytes("notes.txt", b"KEPT")
+    assert run.advance().state == "done"
+    assert "./notes.txt:KEPT\n" in run.results()[0][1]
+    assert "too" not in run.results()[0][1]
 
 
 def test_on_autopilot_a_question_is_refused(play, agent):

@@ -8,8 +8,7 @@ from django.utils import timezone
 from tasks_app import services
 from tasks_app.errors import NothingToAnswer
 from tasks_app.models import Approval, Limits
-from tasks_app.worker import reaper
-from tasks_app.worker.supervisor import Supervisor
+from tasks_app.worker import reaper, supervisor
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting
 
@@ -65,6 +64,6 @@ def test_what_was_decided_in_time_does_not_expire(waiting, owner):
 
 def test_a_worker_looks_for_them_by_itself(waiting):
     expire()
-    Supervisor()._round(is_called=False)
+    supervisor.sweep()
     assert waiting.advance().state == "done"
     assert waiting.results()[0][0] == "rejected"

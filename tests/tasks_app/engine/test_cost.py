@@ -12,7 +12,7 @@ from tasks_app.models import Agent, Session
 from tasks_app.run import StepSettings
 from tests.tasks_app.engine.conftest import call, result
 
-MOST_QUERIES = 24  # of one iteration: without the two lines that begin and end each transaction
+MOST_QUERIES = 16  # of one iteration: without the two lines that begin and end each transaction
 
 
 def asked(play: Any, iterations: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from tasks_app import services
 from tasks_app.engine import run_tool
 from tasks_app.models import Task, ToolCallLog
-from tasks_app.runtime import lease, process
+from tasks_app.runtime import admission, lease, process
 from tasks_app.worker import jobs, reaper
 from tests.tasks_app.engine.conftest import call, result
 
@@ -114,13 +114,15 @@ def test_the_reaper_wakes_what_is_runnable_and_unclaimed(play, monkeypatch):
     run = play(result())
     woken = []
     monkeypatch.setattr(reaper, "enqueue", woken.append)
+    monkeypatch.setattr(admission, "enqueue", woken.append)
     reaper.sweep()
-    assert woken == []  # its wake-up is still young
-    Task.objects.update(created_at=timezone.now() - timedelta(minutes=1))
+    assert woken == [run.task.pk]  # there is room for it
     reaper.sweep()
-    assert woken == [run.task.pk]
+    assert woken == [run.task.pk]  # this wake-up is still young
+    Task.objects.update(woken_at=timezone.now() - timedelta(minutes=1))
     reaper.sweep()
-    assert woken == [run.task.pk]
+    reaper.sweep()
+    assert woken == [run.task.pk] * 2
 
 
 def test_finalizing_goes_on_after_a_crash(play, monkeypatch):

@@ -10,20 +10,20 @@ from tasks_app.models import Approval
 from tasks_app.workspaces import workspace_of
 from tests.tasks_app.engine.conftest import Run, call, result
 
-REASON = "deletes work, of which the file history does not keep work/node_modules/"
+REASON = "deletes work, of which the file history does not keep work/.git/"
 
 
 @pytest.mark.parametrize("decision", ["approved", "rejected"])
 def test_a_person_decides_over_what_is_not_held(play: Callable[..., Run], owner: Any, decision: str) -> None:
     run = play(call("file", action="delete", path="work"), result())
     workspace = workspace_of(run.task.session)
-    workspace.write_bytes("work/node_modules/a.js", b"x")
+    workspace.write_bytes("work/.git/a.js", b"x")
     task = run.advance()
     assert task.waiting_for == "approval"
     assert Approval.objects.get().reason == REASON
     services.decide(task, owner, decision)
     assert run.advance().state == "done"
-    assert workspace.is_file("work/node_modules/a.js") == (decision == "rejected")
+    assert workspace.is_file("work/.git/a.js") == (decision == "rejected")
 
 
 @pytest.mark.parametrize("tool", [{"name": "file", "action": "delete", "path": "work"}, {"command": "rm -rf work"}])
@@ -37,11 +37,11 @@ def test_what_is_held_is_deleted_at_once(play: Callable[..., Run], tool: dict[st
 
 
 def test_an_approval_for_the_task_covers_no_other_folder(play: Callable[..., Run], owner: Any) -> None:
-    commands = ["rm -rf a/node_modules", "rm -rf b/node_modules"]
+    commands = ["rm -rf a/.git", "rm -rf b/.git"]
     run = play(*(call("shell", command=command) for command in commands), result())
     for name in "ab":
-        workspace_of(run.task.session).write_bytes(f"{name}/node_modules/x.js", b"x")
+        workspace_of(run.task.session).write_bytes(f"{name}/.git/x.js", b"x")
     services.decide(run.advance(), owner, "approved", scope="task")
     assert run.advance().waiting_for == "approval"
     assert [status for status, _ in run.results()] == ["succeeded"]
-    assert workspace_of(run.task.session).is_file("b/node_modules/x.js")
+    assert workspace_of(run.task.session).is_file("b/.git/x.js")

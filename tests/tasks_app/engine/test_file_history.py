@@ -10,17 +10,18 @@ from django.utils import timezone
 
 from llm_app.types import ToolCall
 from tasks_app import file_history, services
-from tasks_app.engine import step_settings
+from tasks_app.engine import run_tool, step_settings
 from tasks_app.errors import TaskRunning
 from tasks_app.file_history import look
 from tasks_app.file_history.undo import NotChanged, NothingToPutBack
 from tasks_app.interaction import uploads
-from tasks_app.models import CallStatus, ContextEntry, FileChange, Session, ToolCallLog, WorkspaceChange
+from tasks_app.models import CallStatus, ContextEntry, FileChange, Limits, Session, ToolCallLog, WorkspaceChange
 from tasks_app.services import forks
 from tasks_app.worker import jobs
 from tasks_app.workspaces import workspace_of
 from tests.tasks_app.engine.conftest import Run, call, result, script
-from tools_app.files import LastLook, Workspace
+from tests.tasks_app.engine.test_crashes import crash
+from tools_app.files import FileHistory, LastLook, Workspace
 
 
 def write(path: str, content: str) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def test_nothing_else_begins_while_files_are_put_back(worked: Session, monkeypat
 def test_contents_go_whichever_numbers_the_changes_have(worked: Session, monkeypatch: Any) -> None:
     """Those of two sessions that work by turns are odd for one of them, and were never looked at."""
     monkeypatch.setattr(look, "_FORGETS_EACH", 2)
-    monkeypatch.setattr(WorkspaceChange, "MOST_BYTES", 3)
+    Limits.objects.create(pk=1, history_bytes=8)
     workspace, task = workspace_of(worked), worked.tasks.get()
     for number in range(4):
         if WorkspaceChange.objects.latest("pk").pk % 2:
@@ -110,7 +111,7 @@ def test_contents_go_whichever_numbers_the_changes_have(worked: Session, monkeyp
         for row in file_history.record_call(task, workspace, call, 10 + number, before):
             row.save()
     file_history.record_before(task, workspace)
-    assert WorkspaceChange.objects.filter(session=worked).count() <= 2
+    assert WorkspaceChange.objects.filter(session=worked).count() <= 3  # of eight
 
 
 def test_an_undo_can_be_undone(worked: Session) -> None:
@@ -162,12 +163,12 @@ def test_the_agent_is_told_at_its_next_step_of_what_a_person_deletes(
 ) -> None:
     steps, refresh = 0, step_settings.refresh_all
 
-    def deleting(context: Any) -> None:
+    def deleting(context: Any, look: Any) -> None:
         nonlocal steps
         steps += 1
         if steps == 2:
             uploads.delete(Session.objects.get(pk=context.session.pk), "a.txt")
-        refresh(context)
+        refresh(context, look)
 
     monkeypatch.setattr(step_settings, "refresh_all", deleting)
     run = play(write("a.txt", "one"), call("file", action="list", path="."), result())
@@ -242,8 +243,8 @@ def test_what_a_fork_cannot_have_as_it_was_is_named(worked: Session, owner: Any)
     assert "may be newer than what was said above, as the file history has not kept them: a.txt" in reminder.content
 
 
-def test_a_fork_from_before_the_kept_history_says_so(worked: Session, owner: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(WorkspaceChange, "MOST", 1)
+def test_a_fork_from_before_the_kept_history_says_so(worked: Session, owner: Any) -> None:
+    Limits.objects.create(pk=1, history_changes=1)
     workspace_of(worked).write_bytes("c.txt", b"c")
     file_history.record(worked, workspace_of(worked))
     for seq, says_so in ((4, True), (ContextEntry.objects.in_session(worked).count(), False)):
@@ -286,9 +287,9 @@ def test_a_crash_before_the_snapshot_was_written_neither_loses_nor_doubles_a_cha
     assert changes(worked)[len(before) :] == [("", [("b.txt", "changed")])]
 
 
-@pytest.mark.parametrize(("bound", "most"), [("MOST", 2), ("MOST_BYTES", 8)])
-def test_the_oldest_changes_go_first(worked: Session, monkeypatch: Any, bound: str, most: int) -> None:
-    monkeypatch.setattr(WorkspaceChange, bound, most)
+@pytest.mark.parametrize("bound", [{"history_changes": 2}, {"history_bytes": 8}])
+def test_the_oldest_changes_go_first(worked: Session, bound: dict[str, int]) -> None:
+    Limits.objects.create(pk=1, **bound)
     workspace_of(worked).write_bytes("b.txt", b"new")
     file_history.record(worked, workspace_of(worked), tool="x")
     kept = list(WorkspaceChange.objects.filter(session=worked))
@@ -303,7 +304,7 @@ def test_the_oldest_changes_go_first(worked: Session, monkeypatch: Any, bound: s
 
 
 def test_old_changes_go(worked: Session) -> None:
-    old = timezone.now() - timedelta(days=WorkspaceChange.MOST_DAYS + 1)
+    old = timezone.now() - timedelta(days=Limits.current().history_days + 1)
     WorkspaceChange.objects.filter(session=worked).update(created_at=old)
     workspace_of(worked).write_bytes("b.txt", b"new")
     file_history.record(worked, workspace_of(worked))
@@ -316,6 +317,27 @@ def test_it_goes_with_the_session(worked: Session) -> None:
     services.delete_session(worked)
     assert not folder.exists()
     assert not FileChange.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("where", "name"), [(run_tool.file_history, "record_call"), (run_tool, "within_budget"), (FileHistory, "save")]
+)
+def test_a_server_that_is_killed_around_a_look_makes_the_history_no_lie(
+    play: Callable[..., Run], monkeypatch: Any, where: Any, name: str
+) -> None:
+    """After the call has run, before its change is stored; or before the snapshot is."""
+    run = play(write("a.txt", "new"), write("b.txt", "b"), result())
+    session = run.task.session
+    workspace_of(session).write_bytes("a.txt", b"old")
+    file_history.look_first(session, workspace_of(session))
+    crash(run, monkeypatch, where, name)
+    assert files(session) == {"a.txt": b"new"}
+    assert run.advance().state == "done"
+    assert changes(session) == [("file", [("a.txt", "changed")]), ("file", [("b.txt", "created")])]
+    calls = [entry.call["id"] for entry in run.entries if entry.call]
+    assert [change(session, number).call_id for number in (0, 1)] == calls[:2]
+    file_history.undo(change(session, 0))
+    assert files(session) == {"a.txt": b"old"}
 
 
 def test_a_full_disk_stops_no_call(play: Callable[..., Run], monkeypatch: Any) -> None:

@@ -33,7 +33,6 @@ def keeper() -> Iterator[Supervisor]:
     keeper.start()
     yield keeper
     keeper.stop()
-    keeper.join(60)
 
 
 def test_a_task_is_left_to_the_living_worker_that_holds_its_page(play: Play, told: list[str]) -> None:
@@ -66,3 +65,15 @@ def test_the_holder_takes_what_it_is_told_of_also_when_the_page_is_closed_by_now
         return run.task.state == TaskState.DONE
 
     assert until(is_done, 30)
+
+
+def test_a_worker_that_drains_gives_up_what_it_holds(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = play(result())
+    held_by(run, process.name())
+    woken: list[object] = []
+    monkeypatch.setattr(process, "is_draining", lambda: True)
+    monkeypatch.setattr("tasks_app.worker.supervisor.enqueue", woken.append)
+    Supervisor()._take_what_waits_for_us(also_queued=True)
+    assert woken == [run.task.pk]
+    run.task.session.refresh_from_db()
+    assert (run.task.session.held_by, run.task.session.held) == ("", {"page": "the page"})  # the next result says so

@@ -9,6 +9,7 @@ from tasks_app.pages import fragments
 from tasks_app.transcript import transcript
 from tests import factories
 from tests.provider import Reply, openai_call, openai_result, running
+from tests.pushes import pushed
 
 
 @pytest.fixture(autouse=True)
@@ -168,7 +169,7 @@ def shown_to(user, run) -> list[str]:
     """The card of the failure: as the page loads it, and as the websocket pushes it."""
     last = run.entries[-1]
     item, viewer = transcript.item_of(last), SimpleLazyObject(lambda: user)  # as a request and a websocket have it
-    return [str(fragments.entry(item, viewer)), str(fragments.pushed(last, viewer))]
+    return [str(fragments.entry(item, viewer)), pushed(last, viewer)]
 
 
 def test_an_administrator_sees_the_providers_words_at_the_failure_and_comes_to_the_call(refused, admin_user):

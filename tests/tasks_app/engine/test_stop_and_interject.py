@@ -183,6 +183,5 @@ def test_a_signal_that_got_lost_costs_no_more_than_the_slow_poll(ask_http, http_
     services.stop(run.task)
     until(lambda: not thread.is_alive(), 2)
     keeper.stop()
-    keeper.join()
     run.task.refresh_from_db()
     assert run.task.failure_code == "stopped"

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from tasks_app.models import ContextEntry
 from tasks_app.pages import markdown, preview, preview_exchange
 from tasks_app.pages.preview_exchange import _Rewriter
+from tasks_app.runtime import process
 from tasks_app.transcript.item import Item
 from tools_app.errors import PortUnreachable
 
@@ -316,3 +318,16 @@ def test_the_ports_beside_a_call_are_those_that_listen(about: dict[str, Any], po
     call = ContextEntry(tool_call='{"id": "1", "name": "shell", "arguments": {"command": "serve"}}')
     said = ContextEntry(content="Running on http://localhost:5000", metadata=about)
     assert Item(entry=call, result=said).ports == ports
+
+
+def test_a_sandbox_on_another_machine_is_named_to_those_who_operate_it(client: Any, session: Any, alice: Any) -> None:
+    client.force_login(alice)
+    port = reverse("port", args=[session.pk, 5000])
+    session.held_by, session.held = f"{process.name()}", {"job 1": "job 1"}
+    session.save()
+    assert "another machine" not in client.get(port).content.decode()
+    session.held_by = "worker-7:abc"
+    session.save()
+    assert "is on another machine, which" in client.get(port).content.decode()
+    alice.user_permissions.add(Permission.objects.get(codename="view_engineprocess"))
+    assert "is on another machine (worker-7), which" in client.get(port).content.decode()

@@ -218,6 +218,14 @@ def test_the_newest_entries_are_shown_and_the_earlier_ones_on_demand(alices, ses
     assert seen == [1, 2, 4, 6, 8, 10, 12]
 
 
+def test_a_page_stays_small_however_long_the_session_and_its_results_are(alices, session, called):
+    for number in range(12):
+        called("shell", SAY({"command": f"echo {number}"}), "<b> & " * 2_500)
+    page = alices.get(session.get_absolute_url())
+    assert len(page.content) < 100 * 1024
+    assert page.context["page"].earlier > 1
+
+
 @pytest.mark.parametrize("before", ["x", "-1", "99999999999999999999", ""])
 def test_a_strange_place_shows_the_newest(before, alices, session, recorded):
     recorded("status_notice", "Here I am.")

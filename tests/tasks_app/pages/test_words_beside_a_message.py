@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasks_app.models import ContextEntry
-from tasks_app.pages import fragments
+from tests.pushes import pushed
 from tests.tasks_app.pages.conftest import Browser
 
 ESSAY = "The **Danube** rises in Donaueschingen.\n\nIt ends in the Black Sea."
@@ -40,9 +40,9 @@ def test_they_stand_above_the_message_as_markdown(kind: str, status: str, show: 
 
 
 def test_a_push_brings_them_and_reads_them_out(said: Any, alice: Any) -> None:
-    pushed = fragments.pushed(said(ESSAY, "All said above."), alice)
-    assert pushed.index("The <strong>Danube</strong> rises") < pushed.index("All said above.")
-    announced = pushed.partition('id="announcer"')[2]
+    push = pushed(said(ESSAY, "All said above."), alice)
+    assert push.index("The <strong>Danube</strong> rises") < push.index("All said above.")
+    announced = push.partition('id="announcer"')[2]
     assert announced.index("It ends in the Black Sea.") < announced.index("All said above.")
 
 
@@ -91,10 +91,10 @@ def test_words_without_a_message_stay_what_they_are(show: Any, recorded: Any) ->
 
 def test_beside_a_call_they_stand_above_its_card_and_outside_of_its_fold(show: Any, called: Any, alice: Any) -> None:
     entry = called("shell", '{"command": "ls"}', "a.txt", content="I look **around**.\n\n")[0]
-    for html in (show(), fragments.pushed(entry, alice)):
+    for html in (show(), pushed(entry, alice)):
         assert html.index("I look <strong>around</strong>.") < html.index('<details class="tool"')
         assert html.count("<strong>around</strong>") == 1
-    assert "I look **around**." in fragments.pushed(entry, alice).partition('id="announcer"')[2]
+    assert "I look **around**." in pushed(entry, alice).partition('id="announcer"')[2]
 
 
 def test_beside_a_call_that_the_policy_refused_they_are_shown(show: Any, called: Any) -> None:

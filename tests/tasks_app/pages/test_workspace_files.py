@@ -3,9 +3,11 @@
 import os
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
 
+from tasks_app import file_history
 from tasks_app.interaction import uploads
 from tasks_app.workspaces import workspace_of
 
@@ -157,3 +159,24 @@ def test_a_huge_workspace_is_shown_in_part(alices, session, workspace, monkeypat
     assert "f4.txt" in page
     assert "f5.txt" not in page
     assert "Not all files are shown" in page
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_picture_that_was_deleted_is_shown_from_the_history_or_said_to_be_gone(
+    get, session, workspace, charlie
+):
+    def draw_and_delete():
+        workspace.write_bytes("chart.png", b"\x89PNG drawn")
+        file_history.record(session, workspace)
+        file_history.record(session, workspace)
+        workspace.delete("chart.png")
+        file_history.record(session, workspace)
+
+    await sync_to_async(draw_and_delete)()
+    shown = await get("chart.png")
+    assert (shown.body, shown["Content-Type"]) == (b"\x89PNG drawn", "image/png")
+    gone = await get("<never>.png")
+    assert (gone.status_code, gone["Content-Type"]) == (404, "image/svg+xml")
+    assert b"&lt;never&gt;.png" in gone.content
+    assert (await get("chart.png", charlie))["Content-Type"].startswith("text/html")
+    assert (await get("never.txt"))["Content-Type"].startswith("text/html")

@@ -66,9 +66,12 @@ async def test_a_server_in_the_background_is_reached_by_its_session_alone(
     tool_context: ToolContext, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = await call("shell", command=SERVER, background=True)
+    named = [*begun.metadata["ports"]]
     while "Serving" not in begun.content:
         begun = await call("job", action="read", id=1, wait_s=20)
-    assert begun.metadata["ports"] == await ports.listening("a session") == [8123]
+        named += begun.metadata["ports"]
+    assert named == await ports.listening("a session") == [8123]  # named once
+    assert (await call("job", action="read", id=1, wait_s=0)).metadata["ports"] == []
     assert await ports.listening("another") == []
     assert (await run(tool_context, READ)).output == "served\n\n"
     fetched = await fetch(
@@ -174,6 +177,17 @@ async def test_memory_outside_of_processes_goes_with_the_command_and_counts(tool
     assert (await run(tool_context, SYSTEM_V)).output == "1 -1\n"
     assert (await run(tool_context, "wc -l < /proc/sysvipc/shm")).output == "1\n"  # the heading
     assert (await run(tool_context, UNNAMED, memory=100 * MIB)).out_of_memory
+
+
+async def test_temporary_files_count_as_memory_of_the_session(
+    tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await run(tool_context, "head -c 60M /dev/zero > /tmp/big; head -c 50M /dev/zero > /dev/shm/big")
+    assert (await run(tool_context, "sleep 30", memory=100 * MIB)).out_of_memory
+    assert (await run(tool_context, "sleep 0.6; echo fits", memory=300 * MIB)).output == "fits\n"
+    monkeypatch.setattr(session_sandboxes, "MOST_IDLE_BYTES", 40 * MIB)
+    await run(tool_context, "true", "another")
+    assert sandboxes.sessions() == {"another"}
 
 
 async def test_a_sandbox_that_died_is_replaced(tool_context: ToolContext) -> None:

@@ -1,0 +1,170 @@
+"""Folders as tar archives. Agents own what is in them and may change it meanwhile, so no link in them is followed."""
+
+import errno
+import io
+import os
+import shutil
+import stat
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from django.conf import settings
+
+from agentsite.backup import BackupError
+from tools_app.files import safe_open
+
+MAX_DEPTH = 200  # folders in folders; deeper ones are left out, and said to be
+_REPLACED = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ENXIO)  # it is not what it was a moment ago
+
+
+def folders() -> dict[str, Path]:
+    """What of the data's folder is backed up, by name."""
+    places = (settings.WORKSPACES_DIR, settings.HOMES_DIR, settings.VERSIONS_DIR, settings.SKILLS_DIR)
+    return {Path(place).name: Path(place) for place in places}
+
+
+@dataclass
+class Archive:
+    """One being written; afterwards, what is in it."""
+
+    tar: tarfile.TarFile
+    files: int = 0
+    bytes: int = 0
+    left_out: list[str] = field(default_factory=list)
+
+    def add_folder(self, parent: int, path: str) -> None:
+        """All in the folder that is open, below `path` in the archive. What vanishes meanwhile is not in it."""
+        for name in sorted(os.listdir(parent)):
+            try:
+                self._add(parent, name, f"{path}/{name}" if path else name)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                self._leave_out(parent, name, f"{path}/{name}" if path else name, error)
+
+    def _leave_out(self, parent: int, name: str, path: str, error: OSError) -> None:
+        """What an agent replaces meanwhile, or forbids its own user to read, keeps nobody from a backup."""
+        is_forbidden = isinstance(error, PermissionError)
+        if is_forbidden and _owner(parent, name) != os.geteuid():
+            raise BackupError(f"{path} cannot be read: run this as the server's user or as root.") from error
+        if not is_forbidden and error.errno not in _REPLACED:
+            raise error
+        self.left_out.append(path)
+
+    def _add(self, parent: int, name: str, path: str) -> None:
+        found = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        if stat.S_ISDIR(found.st_mode):
+            self._add_inner(parent, name, path)
+        elif stat.S_ISREG(found.st_mode):
+            self._add_file(parent, name, path)
+        elif stat.S_ISLNK(found.st_mode):
+            info = _info(path, found, tarfile.SYMTYPE)
+            info.linkname = os.readlink(name, dir_fd=parent)
+            self.tar.addfile(info)
+        else:
+            self.left_out.append(path)
+
+    def _add_inner(self, parent: int, name: str, path: str) -> None:
+        if path.count("/") >= MAX_DEPTH:
+            self.left_out.append(path)
+            return
+        with ExitStack() as stack:
+            folder = os.open(name, safe_open.FOLDER, dir_fd=parent)
+            stack.callback(os.close, folder)
+            self.tar.addfile(_info(path, os.fstat(folder), tarfile.DIRTYPE))
+            self.add_folder(folder, path)
+
+    def _add_file(self, parent: int, name: str, path: str) -> None:
+        with os.fdopen(os.open(name, safe_open.FILE, dir_fd=parent), "rb") as file:
+            info = _info(path, os.fstat(file.fileno()), tarfile.REGTYPE)
+            self.tar.addfile(info, _Exactly(file, info.size))
+        self.files += 1
+        self.bytes += info.size
+
+
+def _owner(parent: int, name: str) -> int:
+    """Of the folder, where that says nothing of what is in it."""
+    try:
+        return os.stat(name, dir_fd=parent, follow_symlinks=False).st_uid
+    except OSError:
+        return os.fstat(parent).st_uid
+
+
+class _Exactly(io.RawIOBase):
+    """A file that has the size that was announced: what is cut off meanwhile is zeros."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file, self._left = file, size
+
+    def read(self, size: int = -1) -> bytes:
+        wanted = self._left if size < 0 else min(size, self._left)
+        self._left -= wanted
+        return self._file.read(wanted).ljust(wanted, b"\0")
+
+
+def _info(path: str, found: os.stat_result, kind: bytes) -> tarfile.TarInfo:
+    """With its owner as numbers: they mean the same where the names are others."""
+    info = tarfile.TarInfo(path)
+    info.type, info.mode = kind, found.st_mode & 0o777
+    info.uid, info.gid, info.mtime = found.st_uid, found.st_gid, int(found.st_mtime)
+    info.size = found.st_size if kind == tarfile.REGTYPE else 0
+    return info
+
+
+def write(folder: Path) -> Iterator[tuple[str, Archive]]:
+    """An archive of each folder there is, with its name."""
+    for name, place in folders().items():
+        if place.is_dir():
+            with tarfile.open(folder / f"{name}.tar", "w", format=tarfile.PAX_FORMAT) as tar:
+                archive = Archive(tar)
+                with safe_open.folder(place, ()) as opened:
+                    archive.add_folder(opened, "")
+            yield name, archive
+
+
+def in_use() -> Sequence[Path]:
+    """Those of the folders in which there is something."""
+    return [place for place in folders().values() if place.is_dir() and any(place.iterdir())]
+
+
+def unpack(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Each archive's name, and the folder beside its place that it has been unpacked into, owners included."""
+    for name, place in folders().items():
+        archive = folder / f"{name}.tar"
+        if archive.exists():
+            fresh = place.with_name(f"{place.name}.restored")
+            shutil.rmtree(fresh, ignore_errors=True)
+            fresh.mkdir(mode=0o700, parents=True)
+            with tarfile.open(archive) as tar:
+                _check(tar, archive)
+                tar.extractall(fresh, numeric_owner=True)  # noqa: S202  checked
+            yield name, fresh
+
+
+def _check(tar: tarfile.TarFile, archive: Path) -> None:
+    """Raises BackupError for what `write` never makes: it would lead out of the folder.
+
+    The filters of `tarfile` need Python 3.11.4, and from 3.14 on the default one refuses links that may well be there.
+    """
+    tar.extraction_filter = lambda member, _: member
+    links: set[str] = set()
+    for member in tar:
+        parts = PurePosixPath(member.name).parts
+        way = {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
+        leads_out = member.name.startswith("/") or ".." in parts or bool(way & links)
+        if leads_out or not (member.isreg() or member.isdir() or member.issym()):
+            raise BackupError(f"{archive} has an entry that no backup has: {member.name}.")
+        if member.issym():
+            links.add("/".join(parts))
+
+
+def put_in_place(fresh: Path) -> None:
+    """A folder that was unpacked takes the place of the one there is."""
+    place = fresh.with_name(fresh.name.removesuffix(".restored"))
+    if place.exists():
+        shutil.rmtree(place)
+    fresh.rename(place)

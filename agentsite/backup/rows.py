@@ -1,0 +1,152 @@
+"""All rows, each table in a file of JSON lines: first the columns, then the rows, as neither database has them."""
+
+import base64
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+from django.apps import apps as current
+from django.apps.registry import Apps
+from django.core.management.color import no_style
+from django.db import DatabaseError, connection, models, transaction
+from django.db.models import F, TextField, Value
+from django.db.models.functions import Cast
+from django.db.models.sql import InsertQuery
+
+from agentsite.backup import BackupError
+from llm_app.encryption import EncryptedTextField
+
+LEFT_OUT = {"engine_processes"}  # those that run, or ran, on the old database
+TELL_EVERY = 50_000  # rows
+_AT_ONCE = 500
+Table = type[models.Model]
+Progress = tuple[str, int]  # a table's name, and how many rows of it are done
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """All reads in it see the database as it is now. Nobody who writes meanwhile has to wait."""
+    if connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")  # a slow disk is no stalled process
+            yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN DEFERRED")  # `atomic` would take the lock of writers
+        try:
+            yield
+        finally:
+            cursor.execute("ROLLBACK")
+
+
+def write(folder: Path) -> Iterator[Progress]:
+    """Of one table after the other: now and then while it is written, and at its end."""
+    folder.mkdir()
+    for name, table in tables(current).items():
+        for count in _write(table, folder / f"{name}.jsonl"):
+            yield name, count
+
+
+def _write(table: Table, path: Path) -> Iterator[int]:
+    count, fields = 0, _fields(table)
+    rows = table._base_manager.order_by("pk").values_list(*map(_as_stored, fields))
+    with path.open("w", encoding="utf-8") as file:
+        file.write(json.dumps([field.attname for field in fields]) + "\n")
+        for count, row in enumerate(rows.iterator(chunk_size=_AT_ONCE), 1):
+            file.write(json.dumps(row, default=_as_text, ensure_ascii=False) + "\n")
+            if count % TELL_EVERY == 0:
+                yield count
+    yield count
+
+
+def _as_stored(field: "models.Field[Any, Any]") -> Any:
+    return Cast(field.attname, TextField()) if isinstance(field, EncryptedTextField) else F(field.attname)
+
+
+def _as_text(value: Any) -> str:
+    """What Django's fields read back: all microseconds of a time, all digits of a number."""
+    if isinstance(value, bytes | memoryview):
+        return base64.b64encode(value).decode()
+    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+
+
+@contextmanager
+def replaced(apps: Apps) -> Iterator[None]:
+    """All rows are deleted first; what the block loads takes their place at its end, or nothing changes."""
+    try:
+        with transaction.atomic():
+            flush = connection.ops.sql_flush(no_style(), [table._meta.db_table for table in every(apps)])
+            for statement in flush:
+                _execute(statement)
+            yield
+            for statement in connection.ops.sequence_reset_sql(no_style(), every(apps)):
+                _execute(statement)
+    except DatabaseError as error:
+        raise BackupError(f"The database refuses the rows, and is as it was: {error}") from error
+
+
+def read(folder: Path, apps: Apps) -> Iterator[Progress]:
+    """Of one table after the other, as `write`. Raises BackupError for a table that is unknown."""
+    known = tables(apps)
+    for path in sorted(folder.glob("*.jsonl")):
+        if path.stem not in known:
+            raise BackupError(f"{path} is of a table that this version does not have.")
+        for count in _read(known[path.stem], path):
+            yield path.stem, count
+
+
+def _read(table: Table, path: Path) -> Iterator[int]:
+    fields: Mapping[str, Any] = {field.attname: field for field in _fields(table)}
+    count = 0
+    with path.open(encoding="utf-8") as file:
+        columns = json.loads(next(file))
+        while lines := list(islice(file, _AT_ONCE)):
+            _insert(table, [table(**_from_text(fields, columns, json.loads(line))) for line in lines])
+            count += len(lines)
+            if count % TELL_EVERY == 0:
+                yield count
+    yield count
+
+
+def _from_text(fields: Mapping[str, Any], columns: Iterable[str], row: Iterable[Any]) -> dict[str, Any]:
+    return {name: _value(fields[name], value) for name, value in zip(columns, row, strict=True)}
+
+
+def _value(field: "models.Field[Any, Any]", value: Any) -> Any:
+    if isinstance(field, EncryptedTextField) and value:
+        return Value(value, TextField())  # it is encrypted already
+    return None if value is None else field.to_python(value)
+
+
+def _insert(table: Table, rows: list[models.Model]) -> None:
+    """As they are: `bulk_create` would give them the time of now."""
+    fields = _fields(table)
+    most = connection.ops.bulk_batch_size(fields, rows)
+    for start in range(0, len(rows), most):
+        query = InsertQuery(table)
+        query.insert_values(fields, rows[start : start + most], raw=True)
+        query.get_compiler(connection=connection).execute_sql()
+
+
+def every(apps: Apps) -> list[Table]:
+    """The tables that belong to Django's models, those of many-to-many relations included."""
+    found = apps.get_models(include_auto_created=True)
+    return [model for model in found if model._meta.managed and not model._meta.proxy]
+
+
+def tables(apps: Apps) -> dict[str, Table]:
+    """By name; those that a backup has."""
+    return {t._meta.db_table: t for t in every(apps) if t._meta.db_table not in LEFT_OUT}
+
+
+def _fields(table: Table) -> "list[models.Field[Any, Any]]":
+    return cast("list[models.Field[Any, Any]]", list(table._meta.local_concrete_fields))
+
+
+def _execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)

@@ -1,0 +1,147 @@
+"""What comes before everything else: who a request comes from, behind proxies, and how much of it is let in.
+
+The limits hold before a session or a token is looked up: whoever presents the same one is the same, and one that is
+invented still counts for its address.
+"""
+
+import hashlib
+import json
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.http import parse_cookie
+from django.template.loader import render_to_string
+
+from agentsite.addresses import is_in, network, without_port
+from agentsite.environment import REDIS_URL
+from agentsite.rates import MINUTE, Rates
+from tasks_app.api.problems import CONTENT_TYPE, Problem
+
+logger = logging.getLogger(__name__)
+Scope = dict[str, Any]
+Application = Callable[[Any, Any, Any], Awaitable[Any]]
+TOO_MANY_STREAMS = 4429  # closes a websocket
+STREAM_SECONDS = 10  # until one more may be tried
+_FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"daphne-root-path")
+_STREAM = re.compile(r"/api/v1/sessions/[^/]+/events/")
+_NEVER_LIMITED = ("/healthz", "/readyz")
+
+
+class BehindProxies:
+    """What trusted proxies say of a request holds: its client, its scheme and its host. What others say is removed."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] in ("http", "websocket"):
+            scope = _as_forwarded(scope)
+        await self._application(scope, receive, send)
+
+
+def _as_forwarded(scope: Scope) -> Scope:
+    own = [header for header in scope["headers"] if header[0] not in _FORWARDED]
+    plain = {**scope, "headers": own, "root_path": ""}  # Daphne takes the latter from a header
+    peer = (scope.get("client") or ("", 0))[0]
+    if not is_in(peer, settings.TRUSTED_PROXIES):
+        return plain
+    client, hops = _client(peer, _values(scope, b"x-forwarded-for"))
+    if hosts := _values(scope, b"x-forwarded-host"):
+        own = [header for header in own if header[0] != b"host"]
+        plain["headers"] = [*own, (b"host", _seen_first(hosts, hops).encode("latin-1"))]
+    if schemes := _values(scope, b"x-forwarded-proto"):
+        is_secure = _seen_first(schemes, hops).lower() in ("https", "wss")
+        names = ("ws", "wss") if scope["type"] == "websocket" else ("http", "https")
+        plain["scheme"] = names[is_secure]
+    return {**plain, "client": [client, 0]}
+
+
+def _values(scope: Scope, name: bytes) -> list[str]:
+    """Of a header that each proxy extends, from the client on."""
+    text = ",".join(value.decode("latin-1") for header, value in scope["headers"] if header == name)
+    return [value for part in text.split(",") if (value := part.strip())]
+
+
+def _client(peer: str, forwarded: list[str]) -> tuple[str, int]:
+    """The first address, from here, that is no trusted proxy; and how many proxies are on the way."""
+    client, hops = peer, 0
+    for text in reversed(forwarded):
+        if not is_in(client, settings.TRUSTED_PROXIES) or not (address := without_port(text)):
+            break
+        client, hops = address, hops + 1
+    return client, max(hops, 1)
+
+
+def _seen_first(values: list[str], hops: int) -> str:
+    """What the trusted proxy that is nearest to the client says; further values are the client's own."""
+    return values[-min(hops, len(values))]
+
+
+class Limited:
+    """So many requests a minute, and so many streams at once, of one token or session and of one address."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._rates = Rates(REDIS_URL)
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] not in ("http", "websocket") or scope["path"] in _NEVER_LIMITED:
+            await self._application(scope, receive, send)
+        elif not await self._may_ask(scope):
+            said = "Too many requests came from you in this minute. Try again in the next one."
+            await _refuse(scope, receive, send, said, MINUTE - int(time.time()) % MINUTE)
+        elif scope["type"] == "websocket" or _STREAM.fullmatch(scope["path"]):
+            await self._stream(scope, receive, send)
+        else:
+            await self._application(scope, receive, send)
+
+    async def _may_ask(self, scope: Scope) -> bool:
+        most = _limits(scope, settings.REQUESTS_PER_MINUTE)
+        counts = await self._rates.count_request(list(most))
+        return all(count <= limit for count, limit in zip(counts, most.values(), strict=True))
+
+    async def _stream(self, scope: Scope, receive: Any, send: Any) -> None:
+        most = _limits(scope, settings.STREAMS)
+        name, counts = await self._rates.open_stream(list(most))
+        try:
+            if all(count <= limit for count, limit in zip(counts, most.values(), strict=True)):
+                await self._application(scope, receive, send)
+            else:
+                said = "Too many streams of yours are open. Close some, or try again when some have ended."
+                await _refuse(scope, receive, send, said, STREAM_SECONDS)
+        finally:
+            await self._rates.close_stream(name)
+
+
+def _limits(scope: Scope, most: Mapping[str, int]) -> dict[str, int]:
+    """What is counted for a request, by key, with the limit of each."""
+    headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+    presented = headers.get(b"authorization") or parse_cookie(headers.get(b"cookie", "")).get(
+        settings.SESSION_COOKIE_NAME
+    )
+    found = {f"address:{network((scope.get('client') or ('', 0))[0])}": most["address"]}
+    if presented:
+        found[f"token:{hashlib.sha256(presented.encode()).hexdigest()}"] = most["token"]
+    return {key: limit for key, limit in found.items() if limit}
+
+
+async def _refuse(scope: Scope, receive: Any, send: Any, said: str, seconds: int) -> None:
+    client = (scope.get("client") or ("",))[0]
+    logger.warning("a request of %s was refused: %s", client, said)  # its path may hold a token, or the end of a line
+    if scope["type"] == "websocket":
+        await receive()  # a browser is told why it was closed, but not why it was not accepted
+        await send({"type": "websocket.accept"})
+        await send({"type": "websocket.close", "code": TOO_MANY_STREAMS})
+        return
+    content_type, body = CONTENT_TYPE, json.dumps(Problem(status=429, detail=said).body)
+    is_page = not scope["path"].startswith("/api/") and (b"hx-request", b"true") not in scope["headers"]
+    if is_page:
+        content_type = "text/html; charset=utf-8"
+        body = render_to_string("later.html", {"htmx": False, "said": said, "level": "error"})
+    headers = [(b"content-type", content_type.encode()), (b"retry-after", str(seconds).encode())]
+    await send({"type": "http.response.start", "status": 429, "headers": headers})
+    await send({"type": "http.response.body", "body": body.encode()})

@@ -1,0 +1,51 @@
+"""What the log looks like: Django's setting LOGGING."""
+
+from logging import LogRecord
+
+from agentsite.environment import env
+
+LOG_LEVEL = env.str("LOG_LEVEL", default="WARNING")
+
+
+def _drop_traceback(record: LogRecord) -> bool:
+    """For messages that say it all: the traceback of a wrong Host header is that of our own middleware."""
+    record.exc_info = None
+    return True
+
+
+def _is_not_503(record: LogRecord) -> bool:
+    """Where something is not there yet, or too busy, it says so itself, and not as an error of ours."""
+    return getattr(record, "status_code", None) != 503
+
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {  # both redact secrets, so loggers need not
+        "line": {
+            "()": "llm_app.redaction.logs.RedactingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s%(suffix)s",
+            "defaults": {"suffix": ""},
+        },
+        "json": {"()": "llm_app.redaction.logs.JSONFormatter"},
+    },
+    "filters": {
+        "not 503": {"()": "django.utils.log.CallbackFilter", "callback": _is_not_503},
+        "ids": {"()": "tasks_app.runtime.log_ids.AddIds"},
+        "one line": {"()": "django.utils.log.CallbackFilter", "callback": _drop_traceback},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": env.str("LOG_FORMAT", default="line"),
+            "filters": ["ids"],
+        },
+    },
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    # Django would give them handlers of their own, which do not redact.
+    "loggers": {
+        **{name: {"handlers": [], "propagate": True, "level": LOG_LEVEL} for name in ("django", "django.server")},
+        "django.request": {"filters": ["not 503"]},
+        "django.security.DisallowedHost": {"filters": ["one line"]},
+    },
+}

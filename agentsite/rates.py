@@ -1,0 +1,99 @@
+"""How often and how many at once, counted by key: in Redis for all webs of a team, else in this process.
+
+While Redis is away, each process counts by itself.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+Command = tuple[Any, ...]
+logger = logging.getLogger(__name__)
+MINUTE = 60
+_HELD_SECONDS = 60  # how long the streams of a process that died still count
+_AWAY_SECONDS = 5.0  # after a failure, Redis is left alone for so long
+_TIMEOUT_SECONDS = 1.0
+
+
+class Rates:
+    """Call it on one event loop. `url` is empty where there is no Redis."""
+
+    def __init__(self, url: str) -> None:
+        self._redis: Any = None
+        self._errors: tuple[type[Exception], ...] = (OSError,)
+        if url:  # the import takes a while
+            from redis import asyncio as redis
+
+            options: dict[str, Any] = {"socket_timeout": _TIMEOUT_SECONDS, "socket_connect_timeout": _TIMEOUT_SECONDS}
+            self._redis, self._errors = redis.Redis.from_url(url, **options), (OSError, redis.RedisError)
+        self._away_until = 0.0
+        self._minute, self._requests = 0, Counter[str]()
+        self._streams: dict[str, Sequence[str]] = {}  # of this process: the keys of each
+        self._renewing: asyncio.Task[None] | None = None
+
+    async def count_request(self, keys: Sequence[str]) -> list[int]:
+        """For each key, how many requests there were in this minute, with this one."""
+        minute = int(time.time() // MINUTE)
+        if minute != self._minute:
+            self._minute, self._requests = minute, Counter()
+        self._requests.update(keys)
+        shared = await self._ask([("INCR", f"rate:{minute}:{key}") for key in keys], *_expiring(minute, keys))
+        return shared or [self._requests[key] for key in keys]
+
+    async def open_stream(self, keys: Sequence[str]) -> tuple[str, list[int]]:
+        """A name for it, and for each key, how many streams are open, with this one."""
+        name = uuid4().hex
+        self._streams[name] = keys
+        if self._redis and (self._renewing is None or self._renewing.done()):
+            self._renewing = asyncio.create_task(self._renew())
+        now = time.time()
+        before = [("ZREMRANGEBYSCORE", f"streams:{key}", 0, now) for key in keys]
+        counted = [("ZCARD", f"streams:{key}") for key in keys]
+        shared = await self._ask(counted, before=[*before, *_held([name], self._streams, now)])
+        return name, shared or [self._held_here(key) for key in keys]
+
+    async def close_stream(self, name: str) -> None:
+        keys = self._streams.pop(name)
+        await self._ask([("ZREM", f"streams:{key}", name) for key in keys])
+
+    def _held_here(self, key: str) -> int:
+        return sum(key in keys for keys in self._streams.values())
+
+    async def _renew(self) -> None:
+        """The streams of a process that lives count on, also when Redis has lost its data."""
+        while self._streams:
+            await asyncio.sleep(_HELD_SECONDS / 3)
+            await self._ask(_held(list(self._streams), self._streams, time.time()))
+
+    async def _ask(self, commands: Sequence[Command], *after: Command, before: Sequence[Command] = ()) -> list[int]:
+        """What `commands` answer; nothing where Redis cannot be asked. All go in one message."""
+        if self._redis is None or not commands or time.monotonic() < self._away_until:
+            return []
+        try:
+            async with self._redis.pipeline(transaction=False) as pipeline:
+                for command in (*before, *commands, *after):
+                    pipeline.execute_command(*command)
+                answers = await pipeline.execute()
+        except self._errors as error:
+            self._away_until = time.monotonic() + _AWAY_SECONDS
+            logger.warning("Redis is not reachable, limits hold in this process alone: %s", error)
+            return []
+        return [int(answer) for answer in answers[len(before) : len(before) + len(commands)]]
+
+
+def _expiring(minute: int, keys: Sequence[str]) -> list[Command]:
+    return [("EXPIRE", f"rate:{minute}:{key}", 2 * MINUTE) for key in keys]
+
+
+def _held(names: Sequence[str], streams: Mapping[str, Sequence[str]], now: float) -> list[Command]:
+    """That these streams are open, for a while."""
+    pairs = [(name, f"streams:{key}") for name in names for key in streams[name]]
+    return [
+        command
+        for name, key in pairs
+        for command in (("ZADD", key, now + _HELD_SECONDS, name), ("EXPIRE", key, 2 * _HELD_SECONDS))
+    ]

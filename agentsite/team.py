@@ -1,0 +1,165 @@
+"""Runs a team's processes on this machine (`make team`): webs, workers and beat on a local PostgreSQL and Redis.
+
+A process that ends is started again, after a pause that grows while it keeps ending. Ctrl-C ends them all. This is for
+trying a team out; docker-compose.yml, or a service manager, runs one that lasts.
+"""
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psycopg
+import redis
+from psycopg import sql
+
+from agentsite.environment import BASE_DIR, REDIS_URL, VAR_DIR, env, kept_key, make_var
+
+DATABASE_HERE = "postgres://postgres@127.0.0.1:5432/agentsite"
+REDIS_HERE = "redis://127.0.0.1:6379/0"
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0  # seconds before a process is started again; doubled each time
+STEADY_SECONDS = 30.0  # a process that ran so long starts again after the first pause
+GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL
+LONGEST_LINE = 2**20  # bytes
+_AS_ROOT = "You're running the worker with superuser"  # a warning of ten lines, in each worker
+_CELERY = (sys.executable, "-W", f"ignore:{_AS_ROOT}", "-m", "celery", "-A", "agentsite", "--quiet")
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    command: tuple[str, ...]
+
+
+def programs(webs: int, workers: int, port: int) -> Iterator[Program]:
+    """What a team consists of, besides PostgreSQL and Redis. Each web has a port of its own, from `port` on."""
+    for n in range(webs):
+        yield Program(f"web.{n + 1}", (sys.executable, "manage.py", "serve", "--port", str(port + n)))
+    for n in range(workers):
+        options = ("-P", "threads", "-n", f"worker{n + 1}@%h", "--without-gossip", "--without-mingle")
+        yield Program(f"worker.{n + 1}", (*_CELERY, "worker", *options))
+    yield Program("beat", (*_CELERY, "beat"))
+
+
+class Supervisor:
+    """Keeps programs running, and shows what they write behind their names."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._width = 0
+
+    async def run(self, *team: Program) -> None:
+        """Until SIGINT, SIGTERM or SIGHUP."""
+        self._width = max(len(program.name) for program in team)
+        everything = asyncio.gather(*map(self._keep_running, team))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, everything.cancel)
+        with suppress(asyncio.CancelledError):
+            await everything
+
+    async def _keep_running(self, program: Program) -> None:
+        pause = FIRST_PAUSE
+        while True:
+            began = time.monotonic()
+            status = await self._run(program)
+            pause = FIRST_PAUSE if time.monotonic() - began > STEADY_SECONDS else pause
+            self._show(program, f"ended with status {status}, and starts again in {pause:.0f} s.")
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _run(self, program: Program) -> int:
+        """Its exit status, when it has ended."""
+        process = await asyncio.create_subprocess_exec(
+            *program.command,
+            cwd=BASE_DIR,
+            env=self._environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            limit=LONGEST_LINE,
+            start_new_session=True,  # Ctrl-C is for us alone
+            preexec_fn=_end_with_parent,
+        )
+        try:
+            await self._relay(program, process)
+            return await process.wait()
+        finally:
+            await _end(process)
+
+    async def _relay(self, program: Program, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        async for line in process.stdout:
+            self._show(program, line.decode(errors="replace").rstrip())
+
+    def _show(self, program: Program, line: str) -> None:
+        sys.stdout.write(f"{program.name:{self._width}} | {line}\n")
+        sys.stdout.flush()
+
+
+def _end_with_parent() -> None:
+    """Also after `kill -9` of the supervisor, a new one finds the ports free. Linux only."""
+    if sys.platform == "linux":
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), GRACE_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+class CannotStart(Exception):
+    """The message says what to do."""
+
+
+def prepare_database(url: str) -> None:
+    """Creates the database if it does not exist."""
+    try:
+        psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.OperationalError as error:
+        if "does not exist" not in str(error):
+            raise CannotStart(f"No PostgreSQL answers: {error}\nStart one, or set DATABASE_URL.") from error
+        name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
+        with psycopg.connect(url, dbname="postgres", autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(str(name))))
+
+
+def check_redis(url: str) -> None:
+    try:
+        redis.Redis.from_url(url, socket_connect_timeout=5).ping()
+    except redis.RedisError as error:
+        raise CannotStart(f"No Redis answers: {error}\nStart one, or set REDIS_URL.") from error
+
+
+def main() -> None:
+    database = env.str("DATABASE_URL", default="") or DATABASE_HERE
+    broker = REDIS_URL or REDIS_HERE
+    try:
+        prepare_database(database)
+        check_redis(broker)
+    except (CannotStart, psycopg.Error) as error:
+        sys.exit(str(error))
+    make_var()
+    shared = {
+        "DATABASE_URL": database,
+        "REDIS_URL": broker,
+        "AGENTSITE_VAR": str(VAR_DIR),
+        **{name: env.str(name, default="") or kept_key(name) for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEY")},
+    }
+    team = programs(env.int("WEBS", default=2), env.int("WORKERS", default=2), env.int("PORT", default=8000))
+    asyncio.run(Supervisor(os.environ | shared).run(*team))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""What one iteration asks of the server: CPU, statements, commits, Python calls; beside it, the floor's CPU.
+
+A process of its own for each database: SQLite, and PostgreSQL where one answers at BENCH_POSTGRES.
+"""
+
+import cProfile
+import os
+import pstats
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from benchmarks import floor, overhead
+from benchmarks.provider import Provider, fake_provider
+
+POSTGRES = os.environ.get("BENCH_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
+SHORT, LONG = 10, 60  # what both have in common is no iteration's cost
+_WRITES = ("INSERT", "UPDATE", "DELETE")
+
+
+def report() -> None:
+    """Prints a table. Bars: 12 statements, 2 commits, 8,000 Python calls, 4 floors."""
+    print("an iteration             ms of CPU   floor  ratio  statements  commits  Python calls", flush=True)
+    _measure_apart("SQLite", None)
+    with _postgres() as url:
+        if url:
+            _measure_apart("PostgreSQL", url)
+        else:
+            print("PostgreSQL               none answers: BENCH_POSTGRES=postgres://…")
+
+
+def _measure_apart(name: str, url: str | None) -> None:
+    environment = {**os.environ, **({"DATABASE_URL": url} if url else {})}
+    subprocess.run([sys.executable, "-m", "benchmarks.iteration", name], env=environment, check=True)
+
+
+@contextmanager
+def _postgres() -> Iterator[str | None]:
+    """A new database, for as long as it is needed; None if no server answers."""
+    import psycopg
+
+    name = f"agentsite_bench_{os.getpid()}"
+    try:
+        connection = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=2)
+    except psycopg.OperationalError:
+        yield None
+        return
+    with closing(connection):
+        connection.execute(f"CREATE DATABASE {name}")
+        try:
+            yield f"{POSTGRES.rpartition('/')[0]}/{name}"
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _measure(name: str, provider: Provider, folder: Path) -> None:
+    owner = overhead.set_up(provider, (SHORT, LONG))
+    overhead.engine(provider, owner, f"loop-{SHORT}", SHORT)
+
+    def run(steps: int) -> None:
+        overhead.engine(provider, owner, f"loop-{steps}", steps)
+
+    def bare(steps: int) -> None:
+        floor.run(provider, steps, folder)
+
+    each = LONG - SHORT
+    cpu, least = ((_cpu(work, LONG) - _cpu(work, SHORT)) / each * 1000 for work in (run, bare))
+    (short, first), (long, last) = (_asked(run, steps) for steps in (SHORT, LONG))
+    calls = (_calls(run, LONG) - _calls(run, SHORT)) / each
+    counts = f"{(long - short) / each:11.1f} {(last - first) / each:8.1f} {calls:13,.0f}"
+    print(f"{name:<24} {cpu:9.2f} {least:7.2f} {cpu / least:6.1f} {counts}", flush=True)
+
+
+def _cpu(run: overhead.Run, steps: int) -> float:
+    """Seconds, the least of three."""
+    used = []
+    for _ in range(3):
+        began = time.process_time()
+        run(steps)
+        used.append(time.process_time() - began)
+    return min(used)
+
+
+def _asked(run: overhead.Run, steps: int) -> tuple[int, int]:
+    """Statements without BEGIN and COMMIT, and commits, those of single statements among them."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    statements, commits, is_open = 0, 0, False
+    with CaptureQueriesContext(connection) as caught:
+        run(steps)
+    for query in caught:
+        match query["sql"].split(maxsplit=1)[0]:
+            case "BEGIN":
+                is_open = True
+            case "COMMIT":
+                commits, is_open = commits + 1, False
+            case verb:
+                statements += 1
+                commits += verb in _WRITES and not is_open
+    return statements, commits
+
+
+def _calls(run: overhead.Run, steps: int) -> float:
+    """Calls of functions in the engine's thread, those of built-in ones among them."""
+    with cProfile.Profile() as profile:
+        run(steps)
+    return float(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="agentsite-bench-") as folder:
+        os.environ |= {"AGENTSITE_VAR": folder, "DJANGO_SETTINGS_MODULE": "agentsite.settings"}
+        import django
+
+        django.setup()
+        from llm_app.transport import wire
+        from tasks_app.events import event_loop
+
+        with fake_provider() as provider:
+            _measure(sys.argv[1], provider, Path(folder))
+        event_loop.submit(wire.close()).result(30)
+
+
+if __name__ == "__main__":
+    main()

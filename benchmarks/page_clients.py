@@ -1,0 +1,100 @@
+"""Many pages of one session, or event streams of it, in a process of their own.
+
+    python -m benchmarks.page_clients ADDRESS COUNT NAME VALUE   with one header, NAME: VALUE; ws://… is a page
+
+Prints a line when all are connected, and what they heard once its input ends: {messages, bytes, entries,
+with_text, p50, p99}: `entries` is the least that one of them had; the last three are of text with a time in it.
+"""
+
+import asyncio
+import json
+import re
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from statistics import quantiles
+
+import aiohttp
+
+SETTLING = 1.0  # seconds after the last has connected
+_STAMP = re.compile(r"@(\d+\.\d+)")
+_SEQ = re.compile(r'data-seq=\\?"(\d+)|^id: (\d+)', re.MULTILINE)
+
+
+@dataclass
+class Heard:
+    """By one client. `delays` are from a token's moment to its arrival, the newest of each message, in ms."""
+
+    messages: int = 0
+    bytes: int = 0
+    last_seq: int = 0
+    delays: list[float] = field(default_factory=list)
+    is_open: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def take(self, text: str) -> None:
+        self.messages += 1
+        self.bytes += len(text)
+        for found in _SEQ.finditer(text):
+            self.last_seq = max(self.last_seq, int(found[1] or found[2]))
+        if stamps := "delta" in text[:300] and _STAMP.findall(text):
+            self.delays.append(1000 * (time.monotonic() - float(stamps[-1])))
+
+
+@dataclass(frozen=True)
+class Report:
+    messages: float
+    bytes: float
+    last_seq: int
+    with_text: int
+    p50: float
+    p99: float
+
+    @classmethod
+    def of(cls, heard: list[Heard], before: tuple[int, int]) -> "Report":
+        delays = [delay for one in heard for delay in one.delays] or [0.0, 0.0]
+        hundredths = quantiles(delays, n=100)
+        return cls(
+            messages=(sum(one.messages for one in heard) - before[0]) / len(heard),
+            bytes=(sum(one.bytes for one in heard) - before[1]) / len(heard),
+            last_seq=min(one.last_seq for one in heard),
+            with_text=sum(bool(one.delays) for one in heard),
+            p50=hundredths[49],
+            p99=hundredths[98],
+        )
+
+
+async def _follow(client: aiohttp.ClientSession, address: str, heard: Heard) -> None:
+    if address.startswith("ws"):
+        origin = "http" + address.removeprefix("ws").partition("/ws/")[0]
+        async with client.ws_connect(address, origin=origin, max_msg_size=0) as socket:
+            heard.is_open.set()
+            async for message in socket:
+                heard.take(message.data)
+        return
+    async with client.get(address) as stream:
+        heard.is_open.set()
+        async for chunk in stream.content.iter_any():
+            heard.take(chunk.decode())
+
+
+async def main(address: str, count: int, name: str, value: str) -> None:
+    heard = [Heard() for _ in range(count)]
+    connector = aiohttp.TCPConnector(limit=0)
+    timeout = aiohttp.ClientTimeout(total=None)
+    async with aiohttp.ClientSession(headers={name: value}, connector=connector, timeout=timeout) as client:
+        following = [asyncio.create_task(_follow(client, address, one)) for one in heard]
+        ready = asyncio.gather(*(one.is_open.wait() for one in heard))
+        ended, _ = await asyncio.wait([ready, *following], return_when=asyncio.FIRST_COMPLETED)
+        if ready not in ended:
+            raise RuntimeError(f"a client has ended: {ended}")
+        await asyncio.sleep(SETTLING)
+        print("ready", flush=True)
+        before = sum(one.messages for one in heard), sum(one.bytes for one in heard)
+        await asyncio.to_thread(sys.stdin.read)
+        print(json.dumps(asdict(Report.of(heard, before))), flush=True)
+        for task in following:
+            task.cancel()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]))

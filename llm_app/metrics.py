@@ -1,0 +1,23 @@
+"""What this process has counted since its start, for Prometheus: calls of providers, their tokens and their cost."""
+
+import prometheus_client
+from prometheus_client import CollectorRegistry, Counter
+
+from llm_app.models import LLMLog
+
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # a second line for each counter
+ENGINE = CollectorRegistry()
+_CALLS = Counter("agentsite_llm_calls", "Requests to providers.", ["provider", "outcome"], registry=ENGINE)
+_TOKENS = Counter(
+    "agentsite_llm_tokens", "Tokens: all input, the cached part of it, output.", ["provider", "kind"], registry=ENGINE
+)
+_COST = Counter("agentsite_cost_usd", "What requests to providers have cost, in US dollars.", registry=ENGINE)
+
+
+def count_call(log: LLMLog) -> None:
+    """A request that has ended, with its outcome (`succeeded`, `failed`, `aborted`) and what it used."""
+    _CALLS.labels(log.provider, log.status).inc()
+    for kind in ("input", "cached", "output", "thinking"):
+        if tokens := getattr(log, f"{kind}_tokens"):
+            _TOKENS.labels(log.provider, kind).inc(tokens)
+    _COST.inc(float(log.cost_usd or 0))

@@ -1,0 +1,64 @@
+"""`/metrics`, in the text format of Prometheus: what all workers have counted, and what the database says now."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import Count
+from django.http import HttpResponse
+from prometheus_client import CollectorRegistry, Gauge, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from llm_app.models import BreakerState, CircuitBreaker, Provider
+from tasks_app.models import EngineProcess, Sample, Task, TaskState
+from tasks_app.runtime import metrics
+
+_WEB = CollectorRegistry()
+WEBSOCKETS = Gauge("agentsite_websockets", "Open pages of the web process that answers.", registry=_WEB)
+
+
+class MayWatch(BasePermission):
+    """Administrators, and accounts with the permission to view engine processes."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        return request.user.is_active and request.user.has_perm("tasks_app.view_engineprocess")
+
+
+class Metrics(APIView):
+    """Of the whole installation, except `agentsite_websockets`. Workers report every 5 s."""
+
+    permission_classes = [MayWatch]
+    schema = None
+
+    def get(self, request: Request) -> HttpResponse:
+        registry = CollectorRegistry()
+        registry.register(_Installation())
+        return HttpResponse(generate_latest(registry) + generate_latest(_WEB), content_type=CONTENT_TYPE_LATEST)
+
+
+class _Installation(Collector):
+    def collect(self) -> Iterator[Metric]:
+        yield _tasks()
+        yield _breakers()
+        counted = EngineProcess.objects.values_list("counted", flat=True)
+        yield from metrics.summed(Sample(*sample) for samples in counted for sample in samples)
+
+
+def _tasks() -> Metric:
+    by_state = dict(Task.objects.order_by().values_list("state").annotate(Count("pk")))
+    family = Metric("agentsite_tasks", "Tasks by their state.", "gauge")
+    for state in TaskState:
+        family.add_sample("agentsite_tasks", {"state": state}, by_state.get(state, 0))
+    return family
+
+
+def _breakers() -> Metric:
+    states: dict[str, Any] = dict(CircuitBreaker.objects.values_list("provider__name", "state"))
+    family = Metric("agentsite_breaker_state", "0 closed, 1 half-open, 2 open.", "gauge")
+    value = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
+    for name in Provider.objects.values_list("name", flat=True):
+        family.add_sample("agentsite_breaker_state", {"provider": name}, value[states.get(name, BreakerState.CLOSED)])
+    return family

@@ -1,0 +1,180 @@
+"""Why a task does not go on: what its rows say, in sentences for people, the most likely reason first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import islice
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from llm_app.models import BreakerState, Route
+from tasks_app.models import (
+    Approval,
+    CallStatus,
+    ContextEntry,
+    ContextType,
+    EngineProcess,
+    Task,
+    TaskState,
+    ToolCallLog,
+    WaitingFor,
+)
+from tasks_app.record import redactor_of
+from tasks_app.runtime import admission
+
+_STUCK_AFTER = timedelta(minutes=1)  # runnable, and no worker has it
+_SILENT_AFTER = timedelta(minutes=30)  # a worker has it, and nothing comes of it
+_UNHEARD_AFTER = timedelta(seconds=10)  # a stop that has not taken effect
+
+
+class Kind(StrEnum):
+    """`fault`: something to repair. `person`: somebody has to act. `normal`: it goes on by itself."""
+
+    FAULT = "fault"
+    PERSON = "person"
+    NORMAL = "normal"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reason:
+    """`since` is when it began, where that is known; `process` names the one it is about, to those who operate them."""
+
+    kind: Kind
+    sentence: str
+    hint: str = ""
+    since: datetime | None = None
+    process: str = ""
+
+
+def reasons(task: Task) -> list[Reason]:
+    """At least one, without secrets. Reads the rows that decide; asks no other process."""
+    redactor = redactor_of(task.session)  # what became secret after it was stored is in no sentence either
+    return [replace(reason, sentence=redactor.redacted(reason.sentence)) for reason in _reasons(task)]
+
+
+def _reasons(task: Task) -> list[Reason]:
+    if not task.is_active:
+        end = task.failure_detail or "It has its result."
+        return [Reason(kind=Kind.NORMAL, sentence=f"The task has ended. {end}", since=task.ended_at)]
+    if task.waiting_for:
+        return [_of_a_person(task)]
+    found = [*_of_a_stop(task), *(_of_a_worker(task) if task.lease_owner else _of_no_worker(task))]
+    return sorted(found, key=lambda reason: reason.kind != Kind.FAULT)
+
+
+def stuck_tasks(most: int = 10) -> list[Task]:
+    """Active tasks in which too little happens, the oldest first. Who waits for a person or for room is none."""
+    now = timezone.now()
+    entries = ContextEntry.objects.filter(session=OuterRef("session"), created_at__gt=now - _SILENT_AFTER)
+    nobody = Q(woken_at__lt=now - _STUCK_AFTER) | Q(woken_at=None, created_at__lt=now - _STUCK_AFTER)
+    tasks = Task.objects.runnable().select_related("session")
+    unclaimed = tasks.unclaimed().filter(nobody, Q(lease_owner="") | Q(lease_expires_at__lt=now - _STUCK_AFTER))
+    silent = tasks.exclude(lease_owner="").filter(~Exists(entries), created_at__lt=now - _SILENT_AFTER)
+    unheard = tasks.filter(stop_requested_at__lt=now - _UNHEARD_AFTER)
+    oldest = (unclaimed | silent | unheard).order_by("created_at").distinct()
+    return list(islice((task for task in oldest if not admission.position_of(task)), most))
+
+
+def _of_a_person(task: Task) -> Reason:
+    if task.waiting_for == WaitingFor.REPLY:
+        asked = _newest(task, ContextType.AI_MESSAGE)
+        sentence = "The agent has asked a question and waits for the answer."
+        return Reason(kind=Kind.PERSON, sentence=sentence, hint="Answer it in the chat.", since=asked)
+    approval = Approval.objects.waiting().filter(tool_call__task=task).select_related("tool_call").first()
+    if approval is None:
+        sentence = "The call that waited for approval has expired; it is rejected within seconds."
+        return Reason(kind=Kind.NORMAL, sentence=sentence)
+    end = f" It is rejected on {approval.expires_at:%-d %B at %H:%M} UTC." if approval.expires_at else ""
+    sentence = f"A call of {approval.tool_call.name} waits for approval.{end}"
+    hint = "Approve or reject it in the chat, or under “Waiting for me”."
+    return Reason(kind=Kind.PERSON, sentence=sentence, hint=hint, since=approval.created_at)
+
+
+def _of_a_stop(task: Task) -> Iterator[Reason]:
+    if task.stop_requested_at:
+        is_late = task.stop_requested_at < timezone.now() - _UNHEARD_AFTER
+        yield Reason(
+            kind=Kind.FAULT if is_late else Kind.NORMAL,
+            sentence="Somebody has stopped it, and its worker has not ended it yet.",
+            hint="If it stays so, an administrator should restart the worker." if is_late else "",
+            since=task.stop_requested_at,
+        )
+
+
+def _of_a_worker(task: Task) -> Iterator[Reason]:
+    if task.lease_expires_at and task.lease_expires_at < timezone.now():
+        sentence = "Its worker has stopped responding. Another takes the task over within seconds."
+        yield Reason(kind=Kind.FAULT, sentence=sentence, since=task.lease_expires_at, process=task.lease_owner)
+        yield from _of_workers()
+        return
+    if task.crashes:
+        sentence = f"Its worker died {_times(task.crashes)} at this step; after 3 more the task is given up."
+        yield Reason(kind=Kind.FAULT, sentence=sentence, hint="The log of the workers says why.")
+    yield _activity(task)
+
+
+def _activity(task: Task) -> Reason:
+    running = ToolCallLog.objects.filter(task=task, status=CallStatus.STARTED).first()
+    if running is not None:
+        hint = "Stop ends it; a message interrupts it."
+        return Reason(
+            kind=Kind.NORMAL, sentence=f"The tool {running.name} is running.", hint=hint, since=running.started_at
+        )
+    newest = ContextEntry.objects.filter(session=task.session_id).order_by("-seq").first()
+    since = newest.created_at if newest else task.created_at
+    if newest is not None and newest.context_type == ContextType.STATUS_NOTICE:
+        return Reason(kind=Kind.NORMAL, sentence=newest.content, since=since)
+    if task.state == TaskState.FINALIZING:
+        return Reason(kind=Kind.NORMAL, sentence="The result is there and is being stored.", since=since)
+    return Reason(kind=Kind.NORMAL, sentence=f"The model is working. {_breakers(task)}".strip(), since=since)
+
+
+def _breakers(task: Task) -> str:
+    """Which of the model's providers are paused."""
+    model = task.session.model.name if task.session.model else ""
+    routes = Route.objects.usable_for(model, task.started_by_id, task.pk)
+    paused = routes.filter(provider__circuit_breaker__state=BreakerState.OPEN)
+    names = ", ".join(sorted(set(paused.values_list("provider__name", flat=True))))
+    return f"Calls to {names} are paused after failures." if names else ""
+
+
+def _of_no_worker(task: Task) -> Iterator[Reason]:
+    if task.terminal:
+        sentence, hint = "It belongs to a terminal, which alone continues it.", "Stop it here if that terminal is gone."
+        yield Reason(kind=Kind.NORMAL, sentence=sentence, hint=hint, process=task.terminal)
+        return
+    faults = list(_of_workers())
+    yield from faults
+    holder = task.session.held_by
+    if not faults and holder and EngineProcess.objects.alive().filter(pk=holder).exists():
+        held = ", ".join(task.session.held.values())
+        sentence = f"It waits for the worker that holds this for the session: {held}."
+        yield Reason(kind=Kind.NORMAL, sentence=sentence, process=holder)
+    elif not faults and (position := admission.position_of(task)):
+        sentence = f"As many tasks are running as may run. It is number {position} in the queue."
+        yield Reason(kind=Kind.NORMAL, sentence=sentence, since=task.created_at)
+    elif not faults:
+        since = task.woken_at or task.created_at
+        yield Reason(kind=Kind.NORMAL, sentence="It waits for a free worker.", hint=_FREE, since=since)
+
+
+_FREE = "If this lasts, start more workers, or raise AGENTSITE_THREADS."
+
+
+def _of_workers() -> Iterator[Reason]:
+    if not EngineProcess.objects.alive().exists():
+        last = EngineProcess.objects.order_by("-seen_at").first()
+        hint = "An administrator has to start a worker; `manage.py doctor` says how."
+        since = last.seen_at if last else None
+        yield Reason(kind=Kind.FAULT, sentence="No worker is running.", hint=hint, since=since)
+
+
+def _newest(task: Task, kind: ContextType) -> datetime | None:
+    entries = ContextEntry.objects.filter(session=task.session_id, task=task, context_type=kind)
+    return entries.order_by("-seq").values_list("created_at", flat=True).first()
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"

@@ -1,0 +1,232 @@
+"""One look at a session's rows, for all in this process who follow it: read, redacted and rendered once."""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from tasks_app.events import broadcast
+from tasks_app.live.messages import Appended, Event, News
+from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, SessionMember, Task
+from tasks_app.pages import file_tree, fragments
+from tasks_app.pages.fragments import Fragment, Viewer
+from tasks_app.record import redact_entries
+from tasks_app.runtime import admission
+from tasks_app.transcript import transcript
+from tasks_app.transcript.item import Item
+
+PAGE = 500  # entries of a backlog that are read at once
+SELDOM_SECONDS = 1.0  # between two looks at what changes with each step and is dear: budgets, files
+_WITH_STATE = ("state", "here", "said", "actions", "queue")  # with the state alone
+
+
+class SessionGone(Exception):
+    """The session is deleted, or no longer shared with this user."""
+
+
+def backlog(session_id: UUID, user: Any, after: int, until: int, *, renders: bool) -> tuple[News, Viewer]:
+    """What somebody has missed: at most PAGE entries, with their HTML if it `renders`. Raises SessionGone."""
+    session = Session.objects.visible_to(user).filter(pk=session_id).first()
+    if session is None:
+        raise SessionGone()
+    rows = ContextEntry.objects.in_session(session).after(after).filter(seq__lte=until)
+    entries = redact_entries(session, rows[:PAGE])
+    viewer = Viewer(user, _rights(session).get(user.pk, False), False)
+    items = _html(session, _items(session, entries, None), entries, [viewer]) if renders else {}
+    return News(appended=list(map(Appended, entries)), items=items), viewer
+
+
+def _rights(session: Session) -> dict[int, bool]:
+    """Whether each user who may see the session may write in it."""
+    members = SessionMember.objects.filter(session=session.pk).values_list("user_id", "may_write")
+    return {**dict(members), session.owner_id: True}
+
+
+class Look:
+    """Looks again and again, in threads, one at a time, and remembers what it has shown.
+
+    `seq` is the newest entry that it has read, `rights` who may see the session and write in it, `task` the newest.
+    `files_may_differ` is also set from outside, between two looks or during one.
+    """
+
+    def __init__(self, session_id: UUID) -> None:
+        self._session_id = session_id
+        self.seq: int | None = None
+        self.rights: dict[int, bool] = {}
+        self.task: Task | None = None
+        self.is_behind = False  # what is looked at seldom may have changed since
+        self._call: ContextEntry | None = None  # the newest one
+        self._call_looks: tuple[object, ...] = ()
+        self.files_may_differ = True
+        self._waiting: list[InboxMessage] | None = None
+        self._pieces: dict[str, tuple[object, Fragment]] = {}
+        self._shown: dict[Viewer, dict[str, str]] = {}
+        self._looked: dict[str, float] = {}
+
+    def again(self, users: Iterable[Any], *, inbox: bool, newcomers: bool) -> News:
+        """What is new, rendered for the `users` with pages; `inbox` says that waiting messages may have changed.
+
+        Raises SessionGone.
+        """
+        session = Session.objects.filter(pk=self._session_id).first()
+        if session is None:
+            raise SessionGone()
+        self.rights = _rights(session)
+        self.task = session.tasks.first()  # before the entries: nobody is told of an end before its last entry
+        entries = self._new_entries(session)
+        state = Event({"type": "state", **broadcast.state_of(self.task)}) if self.task else None
+        viewers = {user.pk: self._viewer(user) for user in users if user.pk in self.rights}
+        news: dict[str, Any] = {"appended": list(map(Appended, entries)), "state": state}
+        if viewers:
+            news |= self._rendered(session, entries, set(viewers.values()), inbox=inbox, newcomers=newcomers)
+        else:
+            self._forget_pages()
+        return News(**news)
+
+    def _viewer(self, user: Any) -> Viewer:
+        is_starter = self.task is not None and self.task.started_by_id == user.pk
+        return Viewer(user, self.rights[user.pk], is_starter)
+
+    def viewer_of(self, user: Any) -> Viewer | None:
+        """As of the last look; None for whom may not see the session."""
+        return self._viewer(user) if user.pk in self.rights else None
+
+    def is_recorded(self, stream: str) -> bool:
+        """Whether the streamed text is in an entry by now."""
+        return ContextEntry.objects.filter(session=self._session_id, metadata__stream=stream).exists()
+
+    def _new_entries(self, session: Session) -> list[ContextEntry]:
+        if self.seq is None:
+            self.seq = session.last_seq
+        writers = [user for user, may_write in self.rights.items() if may_write]
+        entries = list(ContextEntry.objects.in_session(session).after(self.seq)[:PAGE])
+        if not entries:
+            return []
+        self.seq = entries[-1].seq
+        if self._call is not None:  # shown again, with what has become a secret since
+            entries.insert(0, self._call)
+        redacted = redact_entries(session, entries, writers)
+        if self._call is not None:
+            self._call = redacted.pop(0)
+        return redacted
+
+    def _forget_pages(self) -> None:
+        """Nobody has one any more: the next one gets everything, as it stands then."""
+        self._call, self._waiting, self._pieces, self._shown = None, None, {}, {}
+        self.files_may_differ = True
+
+    # --- pages --------------------------------------------------------------------------------------------------
+
+    def _rendered(
+        self, session: Session, entries: Sequence[ContextEntry], viewers: set[Viewer], *, inbox: bool, newcomers: bool
+    ) -> dict[str, Any]:
+        items = _items(session, entries, self._call)
+        self._draw_pieces(session, entries, items, inbox=inbox, newcomers=newcomers)
+        whole, changed = {}, {}
+        for viewer in viewers:
+            pieces = {name: str(fragment.seen_by(viewer)) for name, (_, fragment) in self._pieces.items()}
+            before = self._shown.get(viewer, {})
+            whole[viewer] = "".join(pieces.values())
+            changed[viewer] = "".join(html for name, html in pieces.items() if before.get(name) != html)
+            self._shown[viewer] = pieces
+        self._shown = {viewer: self._shown[viewer] for viewer in viewers}
+        return {"items": _html(session, items, entries, viewers), "whole": whole, "changed": changed}
+
+    def _draw_pieces(
+        self,
+        session: Session,
+        entries: Sequence[ContextEntry],
+        items: Sequence[Item],
+        *,
+        inbox: bool,
+        newcomers: bool,
+    ) -> None:
+        task = self.task
+        position = admission.position_of(task) if task else None
+        common = {"session": session, "task": task, "queue_position": position, "oob": True}
+        stands = (task.pk, task.state, task.waiting_for, task.stopped, position) if task else None
+        has_moved = "state" not in self._pieces or self._pieces["state"][0] != stands
+        for name in _WITH_STATE:
+            self._draw(name, stands, **common)
+        self._draw("plan", (task.pk, task.plan, task.workflow) if task else None, **common)
+        inbox |= newcomers or any(one.context_type == ContextType.USER_MESSAGE for one in entries)
+        if inbox or self._waiting is None:
+            self._waiting = list(InboxMessage.objects.waiting_in(session).select_related("author"))
+        said = [(message.pk, message.content) for message in self._waiting]  # what became a secret is not in it
+        self._draw("waiting", said, **common, waiting=self._waiting)
+        self._draw_newest_call(session, items, is_asked=has_moved or newcomers)
+        self._draw_seldom(session, entries, common, newcomers=newcomers)
+
+    def _draw(self, name: str, inputs: object, **context: Any) -> None:
+        """Anew only where what it shows is not as it was."""
+        if name not in self._pieces or self._pieces[name][0] != inputs:
+            self._pieces[name] = (inputs, Fragment(f"chat/_{name}.html", **context))
+
+    def _draw_newest_call(self, session: Session, items: Sequence[Item], *, is_asked: bool) -> None:
+        """The last item that is a call: its looks follow the task's state and a person's decision."""
+        if newest := next((item for item in reversed(items) if item.entry.tool_call), None):
+            self._call, self._call_looks = newest.entry, _looks(newest)
+            self._pieces.pop("entry", None)  # it is among the items
+        has_ended = self.task is not None and not self.task.is_active  # what is known of its answer may lack the steps
+        if is_asked and (has_ended or not newest):
+            item = transcript.newest_call(session)
+            is_told = item is not None and self.seq is not None and item.seq <= self.seq
+            if item and is_told and (item.needs_approval or _looks(item) != self._call_looks):
+                self._call, self._call_looks = item.entry, _looks(item)
+                self._draw("entry", object(), session=session, item=item, task=self.task)
+
+    def _draw_seldom(
+        self, session: Session, entries: Sequence[ContextEntry], common: dict[str, Any], *, newcomers: bool
+    ) -> None:
+        """Budgets, tokens and files: at once when the task rests, else not more often than once a second."""
+        task, self.is_behind = self.task, False
+        rests = task is None or not task.is_active or bool(task.waiting_for)
+        used = task and (task.pk, task.iteration, task.usage, task.cost_usd, task.is_active)
+        if ("spent" not in self._pieces or self._pieces["spent"][0] != used) and self._is_due("spent", rests=rests):
+            self._draw("spent", used, **common)
+        self.files_may_differ |= newcomers or any(entry.tool_call_id for entry in entries)
+        if self.files_may_differ and self._is_due("files", rests=rests or newcomers):
+            self.files_may_differ = False  # before it looks: what changes meanwhile is looked at again
+            tree = file_tree.tree_of(session)
+            self._draw("files", (tree, session.changes.exists()), session=session, tree=tree, oob=False)
+
+    def _is_due(self, name: str, *, rests: bool) -> bool:
+        now = time.monotonic()
+        if rests or now - self._looked.get(name, 0.0) >= SELDOM_SECONDS:
+            self._looked[name] = now
+            return True
+        self.is_behind = True
+        return False
+
+
+def _looks(item: Item) -> tuple[object, ...]:
+    """What a call's item shows beside what was appended; an answer gets its steps when its task ends."""
+    decision = item.approval and (item.approval.decision, item.approval.note)
+    steps = len(item.entry.metadata.get("steps", ()))
+    return item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision, steps
+
+
+def _items(session: Session, entries: Sequence[ContextEntry], call: ContextEntry | None) -> list[Item]:
+    """The items that redacted entries make; the first may be one that pages have, with the result that it lacked.
+
+    `call` is the newest one before the entries, where it is known.
+    """
+    if not entries:
+        return []
+    calls = {entry.call["id"] for entry in entries if entry.call}
+    lacking = next((entry for entry in entries if entry.tool_call_id and entry.tool_call_id not in calls), None)
+    known: list[ContextEntry] = []
+    if lacking is not None and call is not None and call.call and call.call["id"] == lacking.tool_call_id:
+        known = [call]
+    elif lacking is not None and (item := transcript.item_of(lacking)).result:
+        known = [item.entry]
+    return transcript.items_of_redacted(session, [*known, *entries])
+
+
+def _html(
+    session: Session, items: Sequence[Item], entries: Sequence[ContextEntry], viewers: Iterable[Viewer]
+) -> dict[Viewer, str]:
+    """Of the items, for each viewer: those whose entry is new are appended, others replaced."""
+    new = {entry.seq for entry in entries}
+    pushed = [fragments.pushed(session, item, is_new=item.entry.seq in new) for item in items]
+    return {viewer: "".join(fragment.seen_by(viewer) for fragment in pushed) for viewer in viewers}

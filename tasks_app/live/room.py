@@ -1,0 +1,235 @@
+"""A session's room: all in this process who follow it, with one subscription and one look at the rows for all."""
+
+import asyncio
+import logging
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from channels.layers import get_channel_layer
+
+from tasks_app.events.event_loop import in_thread
+from tasks_app.live.look import PAGE, SELDOM_SECONDS, Look, SessionGone
+from tasks_app.live.messages import Event, Member, News
+from tasks_app.live.text_so_far import TextSoFar
+from tasks_app.pages.fragments import Viewer
+
+logger = logging.getLogger(__name__)
+LOOK_SECONDS = 0.12  # between two looks, however many changes come
+DELTA_SECONDS = 1 / 30  # between two messages with text
+Hint = dict[str, Any]
+
+
+class Room:
+    """Lives on the event loop. Messages of the channel layer are hints: what is told is read from the rows.
+
+    Text is told as it comes, unless it belongs to a stream that began after something that was not yet looked at: it
+    waits for the look, so that everybody has the call before its output.
+    """
+
+    def __init__(self, session_id: UUID) -> None:
+        self.session_id = session_id
+        self.look = Look(session_id)
+        self.members: dict[Member, None] = {}
+        self._needs_look = asyncio.Event()
+        self._is_looking = False
+        self._inbox = True
+        self._last_state: Any = None
+        self._hints: list[Hint] = []  # told after the next look
+        self._held: list[Hint] = []  # deltas that wait for it
+        self._text = TextSoFar()
+        self._pending: dict[tuple[str, str], Hint] = {}
+        self._flushing: asyncio.TimerHandle | None = None
+        self._flushed = 0.0
+        self._looking_later: asyncio.TimerHandle | None = None
+        self._work: list[asyncio.Task[None]] = []
+        self._opening: asyncio.Task[None] | None = None
+
+    # --- coming and going ---------------------------------------------------------------------------------------
+
+    async def opened(self) -> None:
+        """Returns once it listens and has looked."""
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open())
+        await asyncio.shield(self._opening)
+
+    async def _open(self) -> None:
+        layer = get_channel_layer()
+        assert layer is not None
+        self._layer, self._channel = layer, await layer.new_channel()
+        self._group = f"session.{self.session_id.hex}"
+        await layer.group_add(self._group, self._channel)
+        self._work = [asyncio.create_task(self._run(self._listen))]
+        await self._look_once()
+        if self.look.task is not None:
+            await self._take_up(str(self.look.task.pk))
+        self._work.append(asyncio.create_task(self._run(self._look_on)))
+
+    async def _take_up(self, task: str) -> None:
+        """What streams already; text that is in an entry by now is not told again."""
+        parts = await self._text.stored(task)
+        for stream in {part["stream"] for part in parts}:
+            if await in_thread(partial(self.look.is_recorded, stream)):
+                self._text.end(stream)
+
+    def enter(self, member: Member) -> None:
+        """It hears everything from the entry on that the room has read."""
+        self.members[member] = None
+        self._needs_look.set()
+
+    def leave(self, member: Member) -> None:
+        self.members.pop(member, None)
+
+    async def close(self) -> None:
+        if self._opening is not None:
+            self._opening.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await self._opening
+        for timer in filter(None, (self._flushing, self._looking_later)):
+            timer.cancel()
+        for task in self._work:
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
+        if hasattr(self, "_channel"):
+            await self._layer.group_discard(self._group, self._channel)
+
+    async def _run(self, work: Any) -> None:
+        try:
+            await work()
+        except Exception as error:
+            if not isinstance(error, SessionGone):
+                logger.exception("following session %s failed", self.session_id)
+            for member in list(self.members):
+                member.end(error)
+
+    # --- hints --------------------------------------------------------------------------------------------------
+
+    async def _listen(self) -> None:
+        """One receiver for the whole time: layers take a cancelled receive for the end of the consumer."""
+        while True:
+            await self._take(await self._layer.receive(self._channel))
+
+    async def _take(self, hint: Hint) -> None:
+        kind = hint["type"]
+        if kind == "delta":
+            await self._take_delta(hint)
+        elif kind == "reset":
+            self._held = [delta for delta in self._held if delta["stream"] != hint["stream"]]
+            self._flush()
+            self._text.end(hint["stream"])
+            self._tell(Event(hint))
+        elif kind == "entry":
+            self.look_at(hint["seq"])
+        elif kind == "state":
+            self.look_unless(hint.get("task"), hint.get("state"), hint.get("waiting_for"))
+        elif kind == "files":
+            self.look.files_may_differ = True
+            self._needs_look.set()
+        else:
+            self._inbox |= kind == "inbox"
+            self._hints.append(hint)
+            self._needs_look.set()
+
+    def look_at(self, seq: int) -> None:
+        """There is an entry `seq`."""
+        if self.look.seq is None or seq > self.look.seq:
+            self._needs_look.set()
+
+    def look_unless(self, *stands: str | None) -> None:
+        """The newest task may stand otherwise than it was seen: its id, state, and what it waits for."""
+        task = self.look.task
+        if self._is_looking or task is None or stands != (str(task.pk), task.state, task.waiting_for):
+            self._needs_look.set()
+
+    def look_again(self) -> None:
+        """Something may have changed."""
+        self._needs_look.set()
+
+    # --- text ---------------------------------------------------------------------------------------------------
+
+    async def _take_delta(self, delta: Hint) -> None:
+        if (self._needs_look.is_set() or self._is_looking) and not self._text.knows(delta["stream"]):
+            self._held.append(delta)
+            return
+        for part in await self._text.unseen(delta):
+            self._gather(part)
+        if self._pending and self._flushing is None:
+            loop = asyncio.get_running_loop()
+            self._flushing = loop.call_at(max(loop.time(), self._flushed + DELTA_SECONDS), self._flush)
+
+    def _gather(self, part: Hint) -> None:
+        key = (part["stream"], part["kind"])
+        if before := self._pending.get(key):
+            part = before | {"text": before["text"] + part["text"]}
+        self._pending[key] = part
+
+    def _flush(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        parts, self._pending = self._pending, {}
+        self._flushed = asyncio.get_running_loop().time()
+        for part in parts.values():
+            self._tell(Event(part))
+
+    def _tell(self, event: Event) -> None:
+        for member in self.members:
+            if not member.is_new:
+                member.hear(event)
+
+    # --- looks --------------------------------------------------------------------------------------------------
+
+    async def _look_on(self) -> None:
+        while True:
+            await self._needs_look.wait()
+            await self._look_once()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _look_once(self) -> None:
+        self._needs_look.clear()
+        hints, self._hints = self._hints, []
+        inbox, self._inbox = self._inbox, False
+        present = set(self.members)
+        users = {member.user.pk: member.user for member in present if member.has_page}
+        newcomers = any(member.is_new for member in present)
+        self._is_looking = True
+        try:
+            news = await in_thread(partial(self.look.again, users.values(), inbox=inbox, newcomers=newcomers))
+        finally:
+            self._is_looking = False
+        self._publish(news, hints, present)
+        held, self._held = self._held, []
+        for delta in held:
+            await self._take_delta(delta)
+        if len(news.appended) == PAGE:
+            self._needs_look.set()
+        if self._looking_later is not None:
+            self._looking_later.cancel()
+        if self.look.is_behind:
+            loop = asyncio.get_running_loop()
+            self._looking_later = loop.call_later(SELDOM_SECONDS, self._needs_look.set)
+
+    def _publish(self, news: News, hints: list[Hint], present: set[Member]) -> None:
+        self._flush()
+        for one in news.appended:
+            self._text.end(one.entry.metadata.get("stream", ""))
+        events = list(map(Event, hints))
+        if news.state and news.state.content != self._last_state:
+            self._last_state = news.state.content
+            events.insert(0, news.state)
+        for member in list(self.members):
+            viewer = self.look.viewer_of(member.user)
+            if viewer is None:
+                member.end(SessionGone())
+            elif member in present:
+                self._inform(member, viewer, news, events)
+            elif news.appended:
+                member.leave_behind()
+
+    def _inform(self, member: Member, viewer: Viewer, news: News, events: list[Event]) -> None:
+        if member.is_new:
+            events = [*([news.state] if news.state else []), *map(Event, self._text.so_far())]
+        if member.learn(news, viewer):
+            for event in events:
+                member.hear(event)

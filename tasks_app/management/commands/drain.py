@@ -1,0 +1,49 @@
+"""Lets this host's workers finish their step and take nothing new, before they are stopped or replaced.
+
+Waits until they are idle. A worker that was drained runs nothing more until it is started anew.
+"""
+
+import socket
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from tasks_app.models import EngineProcess, Task
+from tasks_app.runtime import process
+
+_POLL_SECONDS = 0.5
+
+
+class Command(BaseCommand):
+    help = __doc__
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--timeout", type=float, default=600, help="Seconds. Default: 600.")
+
+    def handle(self, *args: Any, timeout: float, **options: Any) -> None:
+        alive = EngineProcess.objects.alive().filter(name__startswith=f"{socket.gethostname()}:")
+        workers = [name for name in alive.values_list("name", flat=True) if not process.is_dead(name)]
+        if not workers:
+            raise CommandError("No worker of this host runs.")
+        for name in workers:
+            process.ask_to_drain(name)
+        self._wait(workers, timeout)
+        self.stdout.write(f"Idle, and taking nothing new: {len(workers)}. Stop them, or start them anew.")
+
+    def _wait(self, workers: list[str], timeout: float) -> None:
+        """Until they hold no task. One that has not seen the order yet may take a last one within a second."""
+        end, said, quiet = time.monotonic() + timeout, -1, 0
+        while quiet < 4:
+            time.sleep(_POLL_SECONDS)
+            held = Task.objects.active().filter(lease_owner__in=workers).count()
+            quiet = 0 if held else quiet + 1
+            if held and held != said:
+                self.stdout.write(f"{held} tasks finish their step …")
+                self.stdout.flush()
+                said = held
+            if held and time.monotonic() > end:
+                raise CommandError(
+                    f"{held} tasks are still in a step after {timeout:.0f} s. The workers go on draining."
+                )

@@ -1,0 +1,61 @@
+"""What a running task asks at once: all that may have moved since it last looked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from tasks_app.models import Mode, Task
+
+# Of a row of `tasks`, in what a statement selects or returns. SQLite 3.40 answers IS NOT NULL wrongly in the latter.
+COLUMNS = f"""
+    tasks.epoch,
+    tasks.stop_requested_at,
+    EXISTS (SELECT 1 FROM inbox_messages
+        WHERE session_id = tasks.session_id AND delivered_seq IS NULL AND mode = '{Mode.INTERJECT.value}'),
+    (SELECT version FROM settings_version),
+    (SELECT COALESCE(SUM(epoch), 0) FROM circuit_breakers),
+    (SELECT agent_id FROM sessions WHERE id = tasks.session_id),
+    (SELECT denied_tools FROM sessions WHERE id = tasks.session_id)
+"""  # noqa: S608  a constant
+_LOOK = f"SELECT {COLUMNS} FROM tasks WHERE id = %s"  # noqa: S608
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """`version` counts the changes of settings and secrets, `breakers` those of all circuit breakers.
+
+    Who reads what they stand for after them never holds an old value for a new one. The agent and the denied tools are
+    as the database has them: to be compared, not to be looked up.
+    """
+
+    epoch: int
+    stop_requested: bool
+    has_messages: bool
+    version: int
+    breakers: int
+    agent: object
+    denied_tools: str
+
+    def interrupts(self, task: Task) -> bool:
+        """Whether a person wants the task to leave what it is doing: to stop, or to read what they wrote; or whether
+        another worker has taken it over, so that whatever it does comes to nothing.
+        """
+        return self.stop_requested or self.has_messages or self.epoch != task.epoch
+
+    @classmethod
+    def of_row(cls, row: Sequence[Any]) -> "Look":
+        """From `COLUMNS`."""
+        epoch, stop, messages, version, breakers, agent, denied = row
+        return cls(epoch, stop is not None, bool(messages), version, int(breakers), agent, denied)
+
+
+def look_at(task: Task) -> Look:
+    """Raw SQL, for it runs several times a step. Raises Task.DoesNotExist."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOOK, [Task._meta.pk.get_db_prep_value(task.pk, connection)])
+        row = cursor.fetchone()
+    if row is None:
+        raise Task.DoesNotExist
+    return Look.of_row(row)

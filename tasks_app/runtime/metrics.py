@@ -1,0 +1,53 @@
+"""What this engine process has counted since its start, besides the calls of providers.
+
+A web process does not see what workers count, so they store their samples with each heartbeat.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from django.utils import timezone
+from prometheus_client import Counter, Histogram, Metric
+
+from llm_app.metrics import ENGINE
+from tasks_app.models import EngineProcess, Sample, Task, TaskState
+from tasks_app.runtime import process
+
+ITERATIONS = Counter("agentsite_iterations", "Iterations of tasks.", registry=ENGINE)
+_TAKEOVERS = Counter("agentsite_lease_takeovers", "Tasks that were taken over from a dead worker.", registry=ENGINE)
+_QUEUE_DELAY = Histogram(
+    "agentsite_queue_delay_seconds",
+    "How long new tasks waited for a worker.",
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300),
+    registry=ENGINE,
+)
+
+
+def count_claim(task: Task) -> None:
+    """`task` as it was before this process took it."""
+    if task.lease_owner:
+        _TAKEOVERS.inc()
+    elif task.state == TaskState.INITIALIZING:
+        _QUEUE_DELAY.observe(max(0.0, (timezone.now() - task.created_at).total_seconds()))
+
+
+def store() -> None:
+    """This process is alive, and has counted so much."""
+    counted = [Sample(each.name, each.labels, each.value) for metric in ENGINE.collect() for each in metric.samples]
+    EngineProcess.objects.beat(process.name(), counted)
+
+
+def summed(counted: Iterable[Sample]) -> list[Metric]:
+    """What several processes have counted, as one."""
+    values: dict[str, dict[tuple[tuple[str, str], ...], float]] = defaultdict(lambda: defaultdict(float))
+    for name, labels, value in counted:
+        values[name][tuple(labels.items())] += value
+    return [_family(metric, values) for metric in ENGINE.collect()]
+
+
+def _family(own: Metric, values: dict[str, dict[tuple[tuple[str, str], ...], float]]) -> Metric:
+    family = Metric(own.name, own.documentation, own.type)
+    for suffix in {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"]}[own.type]:
+        for labels, value in values[own.name + suffix].items():
+            family.add_sample(own.name + suffix, dict(labels), value)
+    return family

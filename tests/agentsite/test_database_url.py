@@ -1,0 +1,18 @@
+"""What the settings make of an address of PostgreSQL."""
+
+import json
+import subprocess
+import sys
+
+from tests.server import KEYS, ROOT
+
+PRINT = "import json; from agentsite import settings; print(json.dumps(settings.DATABASES['default']['OPTIONS']))"
+
+
+def test_options_of_the_address_hold_and_a_stalled_transaction_is_ended() -> None:
+    environment = {"DATABASE_URL": "postgres://u@h/d?sslmode=require", "REDIS_URL": "redis://h/0", **KEYS}
+    done = subprocess.run([sys.executable, "-c", PRINT], cwd=ROOT, env=environment, capture_output=True, check=True)
+    options = json.loads(done.stdout)
+    assert options["sslmode"] == "require"
+    assert "idle_in_transaction_session_timeout=10s" in options["options"]
+    assert options["pool"]["max_size"] == 32

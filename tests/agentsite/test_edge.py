@@ -1,0 +1,226 @@
+"""Who a request comes from behind proxies, and how much of it is let in."""
+
+import asyncio
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from agentsite.asgi import application
+from agentsite.edge import TOO_MANY_STREAMS, BehindProxies, Limited
+from agentsite.environment import trusted_proxies
+
+PROXY, CLIENT = "10.0.0.5", "203.0.113.7"
+
+
+@pytest.fixture
+def proxies(settings: Any) -> None:
+    settings.TRUSTED_PROXIES = [ip_network("10.0.0.0/24"), ip_network("2001:db8::1")]
+
+
+@pytest.fixture
+def most(settings: Any) -> Any:
+    """Sets the limits."""
+
+    def set_them(**limits: int) -> None:
+        settings.REQUESTS_PER_MINUTE = {"token": limits.get("requests", 0), "address": limits.get("of_address", 0)}
+        settings.STREAMS = {"token": limits.get("streams", 0), "address": limits.get("streams_of_address", 0)}
+
+    return set_them
+
+
+def scope(peer: str = CLIENT, path: str = "/", kind: str = "http", **headers: str) -> dict[str, Any]:
+    pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return {
+        "type": kind,
+        "path": path,
+        "method": "GET",
+        "query_string": b"",
+        "scheme": "ws" if kind == "websocket" else "http",
+        "client": [peer, 1234],
+        "root_path": "/evil",
+        "headers": [(b"host", b"inside"), *pairs],
+    }
+
+
+def seen(**request: Any) -> tuple[str, str, str]:
+    """Client, scheme and host, as everything behind sees them."""
+    found: dict[str, Any] = {}
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        found.update(scope)
+
+    asyncio.run(BehindProxies(application)(scope(**request), None, None))
+    assert found["root_path"] == ""
+    assert {name for name, _ in found["headers"]} <= {b"host"}
+    return found["client"][0], found["scheme"], dict(found["headers"])[b"host"].decode()
+
+
+FORWARDED = {"x_forwarded_for": CLIENT, "x_forwarded_proto": "https", "x_forwarded_host": "site.example"}
+
+
+@pytest.mark.usefixtures("proxies")
+class TestBehindProxies:
+    def test_what_a_trusted_proxy_says_holds(self) -> None:
+        assert seen(peer=PROXY, **FORWARDED) == (CLIENT, "https", "site.example")
+        assert seen(peer="::ffff:10.0.0.5", **FORWARDED)[0] == CLIENT
+        assert seen(peer="2001:db8::1", kind="websocket", **FORWARDED)[1] == "wss"
+
+    def test_what_others_say_is_removed(self) -> None:
+        assert seen(**{**FORWARDED, "x_forwarded_for": "10.0.0.9"}, daphne_root_path="/x") == (CLIENT, "http", "inside")
+
+    @pytest.mark.parametrize(
+        ("forwarded", "client"),
+        [
+            ("1.2.3.4, 203.0.113.7", CLIENT),  # the first is what the client says
+            ("1.2.3.4, 203.0.113.7, 10.0.0.8", CLIENT),
+            ("203.0.113.7:4711", CLIENT),
+            ('"[2001:db8:1::7]:443"', "2001:db8:1::7"),
+            ("10.0.0.7, 10.0.0.8", "10.0.0.7"),
+            ("203.0.113.7, unknown", PROXY),
+            ("<script>", PROXY),
+            ("", PROXY),
+        ],
+    )
+    def test_the_client_is_the_first_that_no_trusted_proxy_is(self, forwarded: str, client: str) -> None:
+        assert seen(peer=PROXY, x_forwarded_for=forwarded)[0] == client
+
+    def test_the_scheme_is_that_of_the_outermost_trusted_proxy(self) -> None:
+        chain = f"{CLIENT}, 10.0.0.8"
+        assert seen(peer=PROXY, x_forwarded_for=chain, x_forwarded_proto="https, http")[1] == "https"
+        assert seen(peer=PROXY, x_forwarded_for=f"9.9.9.9, {CLIENT}", x_forwarded_proto="https, http")[1] == "http"
+
+    @pytest.mark.django_db(transaction=True)
+    def test_lists_lead_to_https_and_cookies_are_secure(self, alice: Any, client: Any) -> None:
+        """As a whole: a client that follows `next` does not send its token in clear."""
+        from tests import factories
+
+        for _ in range(2):
+            factories.SessionFactory(owner=alice)
+        client.force_login(alice)
+        cookie = f"sessionid={client.cookies['sessionid'].value}"
+        forwarded = {**FORWARDED, "x_forwarded_host": "localhost"}
+        request = scope(peer=PROXY, path="/api/v1/sessions/", cookie=cookie, **forwarded)
+        status, headers, body = asyncio.run(answer({**request, "query_string": b"limit=1"}))
+        assert status == 200
+        assert b'"next":"https://localhost/api/v1/sessions/?' in body
+        assert headers[b"strict-transport-security"].startswith(b"max-age=")
+        _, headers, _ = asyncio.run(answer(scope(peer=PROXY, path="/accounts/login/", **forwarded)))
+        assert b"Secure" in headers[b"set-cookie"]
+        _, headers, _ = asyncio.run(answer(scope(path="/healthz", x_forwarded_proto="https") | {"client": ["::1", 1]}))
+        assert b"strict-transport-security" not in headers
+
+
+async def answer(request: dict[str, Any]) -> tuple[int, dict[bytes, bytes], bytes]:
+    sent: list[dict[str, Any]] = []
+    asked = asyncio.Event()
+
+    async def receive() -> dict[str, Any]:
+        if asked.is_set():
+            await asyncio.sleep(3600)
+        asked.set()
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    request["headers"] = [(name, value if name != b"host" else b"localhost") for name, value in request["headers"]]
+    await application(request, receive, send)
+    body = b"".join(message.get("body", b"") for message in sent[1:])
+    return sent[0]["status"], {name.lower(): value for name, value in sent[0]["headers"]}, body
+
+
+@pytest.mark.parametrize("text", ["proxy", "10.0.0.1/8", "10.0.0.300"])
+def test_a_mistake_in_the_setting_stops_the_start(text: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="TRUSTED_PROXIES: .*Name addresses"):
+        trusted_proxies([text])
+
+
+class Behind:
+    """An application that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.inside = 0
+        self.may_end = asyncio.Event()
+        self.sent: list[dict[str, Any]] = []
+        self.limited = Limited(self)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.inside += 1
+        await self.may_end.wait()
+
+    async def ask(self, **request: Any) -> list[dict[str, Any]]:
+        """What is sent if it is refused; nothing if it is let in."""
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "websocket.connect"}
+
+        await self.limited(scope(**request), receive, send)
+        return sent
+
+
+def test_so_many_requests_a_minute_of_one_token(most: Any) -> None:
+    async def flood() -> None:
+        behind = Behind()
+        behind.may_end.set()
+        answers = [await behind.ask(authorization="Bearer a", path="/api/v1/tasks/") for _ in range(4)]
+        assert [len(sent) for sent in answers] == [0, 0, 0, 2]
+        headers = dict(answers[3][0]["headers"])
+        assert (answers[3][0]["status"], headers[b"content-type"]) == (429, b"application/problem+json")
+        assert 1 <= int(headers[b"retry-after"]) <= 60
+        assert await behind.ask(authorization="Bearer b") == []
+        assert await behind.ask(authorization="Bearer a", path="/healthz") == []
+        page = await behind.ask(authorization="Bearer a")
+        assert "Not now" in page[1]["body"].decode()
+
+    most(requests=3)
+    asyncio.run(flood())
+
+
+def test_the_path_of_what_was_refused_is_not_logged(most: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """That of a preview or a sign-in link is as good as a password, and any may hold the end of a line."""
+
+    async def flood() -> None:
+        behind = Behind()
+        behind.may_end.set()
+        for _ in range(2):
+            await behind.ask(path="/preview/t0ken/\nforged")
+
+    most(of_address=1)
+    asyncio.run(flood())
+    assert f"of {CLIENT} was refused" in caplog.text
+    assert "t0ken" not in caplog.text
+    assert "forged" not in caplog.text
+
+
+def test_so_many_requests_a_minute_of_one_address(most: Any) -> None:
+    async def flood() -> list[int]:
+        behind = Behind()
+        behind.may_end.set()
+        return [len(await behind.ask(authorization=f"Bearer {number}")) for number in range(3)]
+
+    most(of_address=2)
+    assert asyncio.run(flood()) == [0, 0, 2]
+
+
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_so_many_streams_at_once_and_one_that_ends_makes_room(most: Any, kind: str) -> None:
+    async def open_them() -> None:
+        behind = Behind()
+        request = {"kind": kind, "path": "/api/v1/sessions/x/events/", "cookie": "sessionid=s"}
+        held = [asyncio.ensure_future(behind.ask(**request)) for _ in range(2)]
+        while behind.inside < 2:  # noqa: ASYNC110  no time passes
+            await asyncio.sleep(0)
+        refused = await behind.ask(**request)
+        assert refused[-1] == {"type": "websocket.close", "code": TOO_MANY_STREAMS} or refused[0]["status"] == 429
+        behind.may_end.set()
+        await asyncio.gather(*held)
+        assert await behind.ask(**request) == []
+
+    most(streams=2)
+    asyncio.run(open_them())

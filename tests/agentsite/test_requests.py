@@ -1,0 +1,46 @@
+"""How a request gets its thread: threads stay for later ones, and files need none."""
+
+import threading
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
+from django.conf import settings
+from django.db import connection, connections
+from django.http import HttpRequest, HttpResponse
+
+from agentsite.asgi import Handler
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+async def get(handler: Handler, path: str) -> int:
+    scope = {"type": "http", "http_version": "1.1", "method": "GET", "path": path, "raw_path": path.encode()}
+    request = ApplicationCommunicator(handler, {**scope, "query_string": b"", "headers": [(b"host", b"localhost")]})
+    await request.send_input({"type": "http.request", "body": b""})
+    status = (await request.receive_output(60))["status"]
+    await request.wait(60)
+    return int(status)
+
+
+async def test_requests_share_a_thread_and_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def look(request: HttpRequest) -> HttpResponse:
+        connection.ensure_connection()
+        seen.append((threading.get_ident(), id(connection.connection)))
+        return HttpResponse()
+
+    handler = Handler()
+    monkeypatch.setattr(handler._in_thread, "_middleware_chain", look)
+    assert [await get(handler, "/healthz") for _ in range(20)] == [200] * 20
+    assert len(set(seen)) < 10  # another one is only begun where the first is not yet idle
+    assert threading.get_ident() not in {thread for thread, _ in seen}
+    await sync_to_async(handler._threads.submit(connections.close_all).result)()
+
+
+async def test_a_file_needs_no_thread() -> None:
+    handler = Handler()
+    assert await get(handler, f"{settings.STATIC_URL}nothing.css") == 404
+    assert not handler._threads._threads

@@ -1,0 +1,39 @@
+"""What a start costs depends on what it imports: an embedded server needs nothing of a team's, nor what loads on first use."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.server import KEYS, ROOT
+
+UNUSED = {
+    *("psycopg", "psycopg_pool", "redis", "channels_redis"),  # a team's
+    *(
+        "requests",
+        "urllib3",
+        "jinja2",
+        "OpenSSL",
+        "h2",
+        "allauth.socialaccount.models",
+        "allauth.mfa",
+    ),  # optional, for others
+    *("litellm", "openai", "mcp", "playwright", "trafilatura", "lxml", "pypdf", "docx", "pptx", "PIL"),  # on first use
+}
+_SERVER = (
+    "import django; django.setup(); import agentsite.serving.web, agentsite.asgi, agentsite.urls, tasks_app.worker"
+)
+
+
+def test_an_embedded_server_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "AGENTSITE_VAR": str(tmp_path), **KEYS}
+    command = [sys.executable, "-c", f"{_SERVER}; import sys; print(*sys.modules)"]
+    said = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**environment, "DJANGO_SETTINGS_MODULE": "agentsite.settings"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert UNUSED & set(said.split()) == set()

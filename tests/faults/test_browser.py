@@ -1,0 +1,42 @@
+"""What people see in three tabs while the database and the web go and come back."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Chat, browser, call, kept, login, open_page, result, script
+from tests.faults.conftest import Start
+from tests.waiting import until
+
+pytestmark = [pytest.mark.team, pytest.mark.e2e]
+__all__ = ["browser", "kept", "login", "open_page"]
+
+
+def test_three_tabs_and_a_message_while_the_database_is_away(team: Start, open_page) -> None:  # noqa: F811
+    deployment = team(workers=1)
+    server, postgres = deployment.server, deployment.postgres
+    chat = Chat(open_page(server, may_complain=True), server)
+    chat.start(script(call("file", {"action": "list", "path": "."}), result("First.")))
+    expect(chat.result("First.")).to_be_visible()
+    tabs = [chat, *(Chat(open_page(server, may_complain=True), server) for _ in range(2))]
+    for tab in tabs[1:]:
+        tab.page.goto(chat.page.url)
+    text = script(result("Second."))
+    postgres.crash()
+    chat.say(text)
+    expect(chat.page.locator("#toasts")).to_contain_text("Try again")
+    assert chat.words.input_value() == text
+    postgres.start()
+    until(lambda: server.call("GET", f"sessions/{chat.session_id}/")["id"])
+    chat.words.press("Enter")
+    for tab in tabs:
+        expect(tab.result("Second.")).to_be_visible()
+    assert chat.words.input_value() == ""
+    server.kill()
+    for tab in tabs:
+        expect(tab.page.locator("#connection")).to_be_visible()
+    server.start()
+    for tab in tabs:
+        expect(tab.page.locator("#connection")).to_be_hidden()
+        until(lambda tab=tab: tab.seqs == chat.seqs)
+        assert len(tab.seqs) == len(set(tab.seqs))
+        assert tab.page.locator(".entry.user_message", has_text="Second.").count() == 1

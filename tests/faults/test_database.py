@@ -1,0 +1,82 @@
+"""PostgreSQL is restarted in mid-transaction, again and again; and a commit's answer is lost on its way."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.faults import load
+from tests.faults.conftest import Start
+from tests.faults.figures import Figures, times
+from tests.faults.invariants import check
+from tests.faults.proxy import Proxy
+from tests.faults.servers import Postgres
+from tests.tasks_app.engine.conftest import script
+from tests.waiting import check_bound, until
+
+pytestmark = pytest.mark.team
+RECOVERED = 30.0  # seconds after the database is back, without a person
+
+
+def test_restarts_in_mid_transaction(team: Start, postgres: Postgres, request: pytest.FixtureRequest) -> None:
+    """All connections are cut off, as by a crash; the tasks that were under way end, and each new one is taken."""
+    deployment, figures = team(), Figures("PostgreSQL crashes and restarts")
+    jobs, delays = load.moments(deployment, times(8, 20), times(1, 30))
+    for delay in delays:
+        begun = load.start(deployment, times(8, 20))
+        time.sleep(delay)
+        held = load.states(deployment, begun)
+        postgres.crash()
+        figures.hit([row["state"] for row in held.values() if row["lease_owner"]])
+        postgres.start()
+        with load.approving(deployment, begun):
+            figures.took("all ended after the restart", load.until_ended(deployment, begun, RECOVERED * 2))
+        figures.tasks += len(begun)
+        jobs += begun
+    figures.report(request)
+    check(deployment, jobs)
+    check_bound(max(figures.seconds["all ended after the restart"]), RECOVERED)
+
+
+def test_the_answers_to_commits_are_lost(
+    team: Start, postgres: Postgres, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    proxy, figures = Proxy(postgres.port), Figures("the answer to a commit is lost")
+    deployment, jobs = team(through=proxy.port), []
+    for number in range(times(1, 12)):
+        begun = load.start(deployment, times(8, 20))
+        proxy.lose(5, every=3 + number)
+        with load.approving(deployment, begun):
+            load.until_ended(deployment, begun)
+        figures.tasks += len(begun)
+        jobs += begun
+    figures.faults, figures.hits = proxy.lost, {"commits": proxy.lost}
+    figures.report(request)
+    check(deployment, jobs)
+    assert proxy.lost
+
+
+def test_a_message_is_sent_again_when_its_answer_was_lost_and_when_the_database_was_away(
+    team: Start, postgres: Postgres
+) -> None:
+    proxy = Proxy(postgres.port)
+    deployment = team(workers=1, through=proxy.port)
+    (job,) = load.start(deployment, 1)
+    load.until_ended(deployment, [job])
+    proxy.lose(1)
+    statuses = [load.send(deployment, job, _message(job, 1), "one key") for _ in range(2)]
+    assert (statuses[1], proxy.lost) == (202, 1)
+    load.until_ended(deployment, [job])
+    postgres.crash()
+    assert load.send(deployment, job, _message(job, 2), "another key") == 503
+    postgres.start()
+    began = time.monotonic()
+    assert until(lambda: load.send(deployment, job, _message(job, 2), "another key") == 202)
+    check_bound(time.monotonic() - began, RECOVERED)
+    job.said += [f"{job.token}m1", f"{job.token}m2"]
+    load.until_ended(deployment, [job])
+    check(deployment, [job], verify=False)
+
+
+def _message(job: load.Job, number: int) -> str:
+    return f"{job.token}m{number}\n{script(*load.steps(job)[-1:])}"

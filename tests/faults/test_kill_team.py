@@ -1,0 +1,136 @@
+"""A team's processes are killed, stopped and ended, at 20 ms steps over tasks under way."""
+
+import random
+import signal
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+from celery import Celery
+
+from tests.faults import load, windows
+from tests.faults.conftest import Start
+from tests.faults.deployment import Team, kill_all
+from tests.faults.figures import SEED, Figures, times
+from tests.faults.invariants import check
+from tests.tasks_app.engine.conftest import script
+from tests.waiting import check_bound
+
+pytestmark = pytest.mark.team
+TASKS = times(8, 20)
+RECOVERED = 20.0  # seconds with the default lease
+LEASE = 4  # seconds, where a test waits for its end
+
+
+def test_kill_at_each_moment(team: Start, request: pytest.FixtureRequest) -> None:
+    deployment, figures, dice = team(), Figures("kill -9 in a team"), random.Random(SEED)
+    try:
+        jobs, delays = load.moments(deployment, TASKS, times(3, 40))
+        for number, delay in enumerate(delays):
+            begun = load.start(deployment, TASKS)
+            time.sleep(delay)
+            hit = _kill(deployment, begun, ["worker", "all", "web", "worker"][number % 4], dice)
+            figures.tasks += len(begun)
+            figures.hit([row["window"] for row in hit.values()])
+            _until_claimed(deployment, begun, hit, figures)
+            with load.approving(deployment, begun):
+                load.until_ended(deployment, begun)
+            jobs += begun
+        check(deployment, jobs)
+    finally:
+        figures.report(request)
+    check_bound(max(figures.seconds["claimed again after the kill"]), RECOVERED)
+
+
+def _kill(deployment: Team, jobs: Sequence[load.Job], what: str, dice: random.Random) -> dict[str, windows.Hit]:
+    """Kills, and brings new ones up. What hit a task is told from before that."""
+    if what == "web":
+        deployment.server.kill()
+        rows = load.states(deployment, jobs)
+        deployment.server.start()
+        return {token: row | {"window": "web"} for token, row in rows.items() if row["lease_owner"]}
+    if what == "all":
+        kill_all(deployment, deployment.workers)
+        deployment.workers.clear()
+    else:
+        deployment.end_worker(dice.choice(deployment.workers))
+    hit = windows.of_hit(deployment, jobs, deployment.dead)
+    if what == "all":
+        deployment.server.start()
+    while len(deployment.workers) < 2:
+        deployment.start_worker()
+    return hit
+
+
+def _until_claimed(deployment: Team, jobs: Sequence[load.Job], hit: dict[str, windows.Hit], figures: Figures) -> None:
+    """Each task whose worker was killed has another one, or went on before we looked."""
+    of_workers = {token: row for token, row in hit.items() if row["window"] != "web"}
+    windows.until_claimed(deployment, jobs, of_workers, 60, partial(figures.took, "claimed again after the kill"))
+
+
+def test_a_worker_that_was_stopped_past_its_lease_writes_nothing_when_it_wakes_up(
+    team: Start, request: pytest.FixtureRequest
+) -> None:
+    deployment, figures = team(AGENTSITE_LEASE_SECONDS=str(LEASE)), Figures("SIGSTOP past the lease, SIGCONT")
+    jobs, delays = load.moments(deployment, TASKS, times(1, 10))
+    for number, delay in enumerate(delays):
+        begun = load.start(deployment, TASKS)
+        time.sleep(delay)
+        asleep = deployment.workers[number % 2]
+        asleep.send_signal(signal.SIGSTOP)
+        held = load.states(deployment, begun)
+        with load.approving(deployment, begun):
+            load.until_ended(deployment, begun)
+        taken = [
+            row for token, row in load.states(deployment, begun).items() if row["epoch"] > held[token]["epoch"] > 0
+        ]
+        figures.tasks += len(begun)
+        figures.hit(["taken over"] * len(taken))
+        asleep.send_signal(signal.SIGCONT)
+        jobs += begun
+    time.sleep(1)  # what it still does
+    figures.report(request)
+    check(deployment, jobs)
+    assert figures.hits
+
+
+def test_rolling_restarts_fail_no_step(team: Start, request: pytest.FixtureRequest) -> None:
+    """SIGTERM: each worker finishes the steps that it is at. No outcome is unknown, and no crash is counted."""
+    deployment, figures = team(), Figures("SIGTERM, rolling restarts")
+    jobs: list[load.Job] = []
+    for _ in range(times(1, 5)):
+        begun = load.start(deployment, 20, lambda job, number: script(*load.steps(job)))
+        for worker in list(deployment.workers):
+            rows = load.states(deployment, begun)
+            figures.hit([row["state"] for row in rows.values() if row["lease_owner"]])
+            deployment.start_worker()
+            deployment.end_worker(worker, signal.SIGTERM)
+        load.until_ended(deployment, begun)
+        figures.tasks += len(begun)
+        jobs += begun
+    figures.report(request)
+    check(deployment, jobs)
+    statuses = {entry["metadata"].get("status") for job in jobs for entry in deployment.server.entries(job.session)}
+    assert "unknown" not in statuses
+    assert not deployment.rows("SELECT id FROM tasks WHERE crashes > 0")
+
+
+def test_each_message_of_the_broker_comes_five_times(team: Start, request: pytest.FixtureRequest) -> None:
+    """To two workers, at every moment: each task has one of them at a time."""
+    deployment, figures = team(), Figures("each message five times, two workers")
+    broker = Celery(broker=deployment.redis.url)
+    jobs = load.start(deployment, times(10, 60))
+    with load.approving(deployment, jobs):
+        for _ in range(20):
+            for _ in range(5):
+                for job in jobs:
+                    broker.send_task("tasks_app.advance_task", args=[job.task])
+            figures.hit([row["state"] for row in load.states(deployment, jobs).values() if row["lease_owner"]])
+            time.sleep(load.STEP)
+        load.until_ended(deployment, jobs)
+    broker.close()
+    figures.tasks = len(jobs)
+    figures.report(request)
+    check(deployment, jobs)
+    assert not deployment.rows("SELECT id FROM tasks WHERE crashes > 0")

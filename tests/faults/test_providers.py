@@ -1,0 +1,49 @@
+"""Providers stall, reset, send rubbish and storm with 429; then all of them are down."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults import load, provider
+from tests.faults.deployment import Embedded
+from tests.faults.figures import SEED, Figures, times
+from tests.faults.invariants import check
+
+GIVEN_UP = {"provider_unavailable", "structural_error"}  # with a sentence that says what to do
+
+
+def test_providers_fail_in_every_way(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    figures = Figures(f"providers (seed {SEED})")
+    with provider.faulty(SEED) as faulty:
+        deployment = Embedded(tmp_path, provider.CONFIG.format(url=faulty.url))
+        deployment.server.start()
+        try:
+            jobs = []
+            for _ in range(times(1, 8)):
+                faulty.fails(0.2)
+                jobs += (begun := load.start(deployment, times(10, 20)))
+                _until_ended(deployment, begun)
+                faulty.fails(1)
+                jobs += (down := load.start(deployment, 3))
+                _until_ended(deployment, down)
+                faulty.fails(0)
+                jobs += (after := load.start(deployment, 3))
+                _until_ended(deployment, after)
+            check(deployment, jobs)
+            rows = load.states(deployment, jobs)
+        finally:
+            deployment.close()
+    figures.tasks, figures.faults = len(jobs), len(faulty.failed)
+    for fault in faulty.failed:
+        figures.hits[fault] = figures.hits.get(fault, 0) + 1
+    done = sum(row["state"] == "done" for row in rows.values())
+    figures.report(request)
+    assert {row["failure_code"] for row in rows.values()} <= GIVEN_UP | {""}
+    assert done > len(jobs) / 2
+
+
+def _until_ended(deployment: Embedded, jobs: list[load.Job]) -> None:
+    for job in jobs:
+        job.may_fail = True
+    with load.approving(deployment, jobs):
+        load.until_ended(deployment, jobs, 120)

@@ -1,0 +1,53 @@
+"""Redis is restarted with its data and without it, and is gone for a while: messages are only hints."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.faults import load
+from tests.faults.conftest import Start
+from tests.faults.deployment import Team
+from tests.faults.figures import Figures, times
+from tests.faults.invariants import check
+from tests.waiting import check_bound
+
+pytestmark = pytest.mark.team
+GONE = times(5, 60)  # seconds
+RECOVERED = 30.0  # seconds after it is back
+
+
+def _keeps_its_data(team: Team) -> None:
+    team.redis.stop()
+
+
+def _loses_its_data(team: Team) -> None:
+    team.redis.lose()
+
+
+def _is_gone(team: Team) -> None:
+    team.redis.stop()
+    time.sleep(GONE)
+
+
+FAULTS: list[Callable[[Team], None]] = [_is_gone, *[_keeps_its_data, _loses_its_data] * times(1, 6)]
+
+
+def test_redis_is_restarted(team: Start, request: pytest.FixtureRequest) -> None:
+    deployment, figures = team(), Figures("Redis is restarted")
+    jobs, delays = load.moments(deployment, times(6, 15), len(FAULTS))
+    for fault, delay in zip(FAULTS, delays, strict=True):
+        begun = load.start(deployment, times(6, 15))
+        time.sleep(delay)
+        under_way = [row for row in load.states(deployment, begun).values() if row["state"] not in load.ENDED]
+        fault(deployment)
+        figures.hit([f"{fault.__name__.strip('_')}, {row['state']}" for row in under_way])
+        begun += load.start(deployment, 3)  # nobody hears of them
+        deployment.redis.start()
+        with load.approving(deployment, begun):
+            figures.took("all ended after its return", load.until_ended(deployment, begun, RECOVERED * 2))
+        figures.tasks += len(begun)
+        jobs += begun
+    figures.report(request)
+    check(deployment, jobs)
+    check_bound(max(figures.seconds["all ended after its return"]), RECOVERED)

@@ -1,0 +1,14 @@
+"""What an open page is sent when an entry is appended."""
+
+from typing import Any
+
+from tasks_app.access import may_write
+from tasks_app.models import ContextEntry
+from tasks_app.pages import fragments
+from tasks_app.transcript import transcript
+
+
+def pushed(entry: ContextEntry, user: Any) -> str:
+    session, item = entry.session, transcript.item_of(entry)
+    viewer = fragments.Viewer(user, may_write(user, session), is_starter=False)
+    return fragments.pushed(session, item, is_new=item.entry == entry).seen_by(viewer)

@@ -1,0 +1,63 @@
+"""A new SQLite database is what it would be if each migration had run."""
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection, connections
+
+from agentsite.sqlite import prepared_schema
+from agentsite.sqlite.base import DatabaseWrapper
+from agentsite.sqlite.prepared_schema import FILE
+from tests.server import KEYS, ROOT, migrated
+
+# Whose numbers depend on the order in which `migrate` met the models, and are nobody's business.
+_NUMBERED = {
+    "django_content_type": "SELECT app_label, model FROM django_content_type",
+    "auth_permission": """SELECT app_label, model, codename, name FROM auth_permission
+                          JOIN django_content_type types ON types.id = content_type_id""",
+    "django_migrations": "SELECT id, app, name FROM django_migrations",  # but not when
+    "sqlite_sequence": "SELECT * FROM sqlite_sequence WHERE seq > 0",
+}
+
+
+def test_it_is_what_the_migrations_make(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.recorded.prepare", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, env=KEYS, check=True)
+    assert (tmp_path / FILE.name).read_text() == FILE.read_text(), "run `make schema`"
+    assert _everything(migrated() / "agentsite.sqlite3") == _everything(tmp_path / "agentsite.sqlite3")
+
+
+@pytest.fixture
+def empty(tmp_path: Path, django_db_blocker: Any) -> Iterator[DatabaseWrapper]:
+    settings = {**connection.settings_dict, "NAME": str(tmp_path / "empty.sqlite3")}
+    database = connections["empty"] = DatabaseWrapper(settings, "empty")
+    with django_db_blocker.unblock():
+        yield database
+        database.close()
+    del connections["empty"]
+
+
+def test_only_an_empty_database_begins_with_it(empty: DatabaseWrapper) -> None:
+    assert prepared_schema.begin_with_it(empty)
+    assert not prepared_schema.begin_with_it(empty)
+
+
+def test_where_a_migration_has_changed_they_all_run(empty: DatabaseWrapper, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared_schema, "digest_of", lambda migration: "another")
+    assert not prepared_schema.begin_with_it(empty)
+    assert empty.introspection.table_names() == []
+
+
+def _everything(path: Path) -> dict[str, Any]:
+    """Tables, indexes, triggers, and the rows of every table."""
+    with closing(sqlite3.connect(path)) as database:
+        master = database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+        tables = [name for kind, name, _, _ in master if kind == "table"]
+        rows = {name: database.execute(_NUMBERED.get(name, f'SELECT * FROM "{name}"')).fetchall() for name in tables}
+    return {"master": sorted(map(repr, master)), **{name: sorted(map(repr, found)) for name, found in rows.items()}}

@@ -1,0 +1,112 @@
+"""A commit is composed by what its worker knows. Where that is old by then, it is composed again under the lock."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.forms.models import model_to_dict
+
+from llm_app.models import LLMLog, Secret
+from llm_app.statements import Insert, execute, save
+from tasks_app.models import CallStatus, ContextEntry, ContextType, Limits, Task, ToolCallLog
+from tasks_app.record import Draft, notice
+from tasks_app.replay import verification
+from tasks_app.run import TaskContext
+from tasks_app.runtime import lease, process
+from tasks_app.workspaces import sandbox, workspace_of
+from tests import factories
+
+
+@pytest.fixture
+def context(owner: Any) -> TaskContext:
+    """Of a worker that holds a task, and knows its session."""
+    session = factories.SessionFactory(owner=owner, model=factories.scripted_model("script"))
+    task = factories.TaskFactory(session=session, state="thinking", lease_owner=process.name())
+    factories.append(task, Draft(context_type=ContextType.USER_MESSAGE, content="Begin."))
+    held = Task.objects.select_related("session").get(pk=task.pk)
+    context = TaskContext(held, workspace_of(session), sandbox())
+    context.secrets.refresh(context.look().version)
+    return context
+
+
+def log_of(context: TaskContext, call_id: str = "c1") -> ToolCallLog:
+    return ToolCallLog(
+        task=context.task, session_id=context.session.pk, call_id=call_id, name="file", status=CallStatus.PENDING
+    )
+
+
+def llm_log() -> LLMLog:
+    return LLMLog(
+        purpose="step",
+        adapter="x",
+        adapter_version=1,
+        request_bytes=7,
+        status="succeeded",
+        parameters={"ö": [1.5, None]},
+        cost_usd=Decimal("0.00000007"),
+    )
+
+
+def said(context: TaskContext) -> list[str]:
+    return [entry.content for entry in ContextEntry.objects.in_session(context.session)]
+
+
+def test_what_others_have_appended_comes_first(context: TaskContext) -> None:
+    factories.append(context.task, notice("From elsewhere."))
+    context.stage(rows=[log_of(context)])
+    context.commit(notice("From the worker."))
+    context.commit(notice("And more."))
+    assert said(context) == ["Begin.", "From elsewhere.", "From the worker.", "And more."]
+    assert ToolCallLog.objects.count() == 1
+    assert verification.of_session(context.session).is_whole
+
+
+def test_what_became_secret_meanwhile_is_redacted(context: TaskContext) -> None:
+    Secret.objects.create(name="KEY", value="correct-horse-battery")
+    log = log_of(context)
+    context.stage(rows=[log])
+    context.commit(notice("It is correct-horse-battery."), plan=[{"title": "correct-horse-battery", "status": "open"}])
+    assert "correct-horse" not in said(context)[-1]
+    assert "correct-horse" not in str(Task.objects.get(pk=context.task.pk).plan)
+    assert ToolCallLog.objects.get() == log
+
+
+def test_a_change_of_a_setting_takes_nothing_from_a_commit(context: TaskContext) -> None:
+    Limits.objects.create(pk=1, max_iterations=3)
+    context.stage(rows=[log_of(context)])
+    context.commit(notice("One."))
+    assert said(context)[-1] == "One."
+    assert ToolCallLog.objects.count() == 1
+
+
+def test_what_a_commit_that_failed_would_have_stored_can_be_stored_again(context: TaskContext) -> None:
+    context.stage(rows=[log_of(context)])
+    with pytest.raises(ZeroDivisionError):
+        context.commit(notice("One."), also=lambda: 1 / 0)
+    assert (said(context), ToolCallLog.objects.count()) == (["Begin."], 0)
+    context.commit(notice("One."))
+    assert (said(context), ToolCallLog.objects.count()) == (["Begin.", "One."], 1)
+
+
+def test_without_the_lease_nothing_is_written(context: TaskContext) -> None:
+    Task.objects.filter(pk=context.task.pk).update(epoch=7)
+    context.stage(rows=[log_of(context)])
+    with pytest.raises(lease.StaleLease):
+        context.commit(notice("One."))
+    assert (said(context), ToolCallLog.objects.count()) == (["Begin."], 0)
+
+
+def test_a_statement_stores_what_the_orm_would_store(context: TaskContext) -> None:
+    rows: list[Any] = [log_of(context, "c2"), llm_log()]
+    twins: list[Any] = [log_of(context, "c3"), llm_log()]
+    for row, twin in zip(rows, twins, strict=True):
+        execute([save(row)])
+        twin.save()
+        stored, other = type(row).objects.get(pk=row.pk), type(row).objects.get(pk=twin.pk)
+        assert model_to_dict(stored, exclude=["id", "call_id"]) == model_to_dict(other, exclude=["id", "call_id"])
+    rows[0].status = CallStatus.FAILED
+    execute([save(rows[0])])
+    assert ToolCallLog.objects.get(pk=rows[0].pk).status == "failed"
+    execute([Insert([log_of(context, "c4"), log_of(context, "c5")])])
+    assert ToolCallLog.objects.count() == 4
+    assert LLMLog.objects.count() == 2

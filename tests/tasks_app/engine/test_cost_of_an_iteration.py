@@ -1,0 +1,119 @@
+"""What an iteration costs, in figures that no load of the machine changes: statements, commits, calls of functions.
+
+`pytest -s` on this file prints where they go.
+"""
+
+import re
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from benchmarks.provider import Provider, fake_provider
+from llm_app.models import LogicalModel
+from tasks_app import services
+from tasks_app.events import event_loop
+from tasks_app.models import Task
+from tasks_app.worker import jobs
+from tests import factories
+
+SHORT, LONG = 5, 25  # iterations: what both cost is a task's beginning and end
+MOST_STATEMENTS = 12  # without BEGIN and COMMIT
+MOST_CALLS = 9_000  # of functions, Python's own and those of extensions, on the engine's thread and on the loop's
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with fake_provider() as running:
+        yield running
+
+
+@pytest.fixture
+def run(owner: Any, provider: Provider) -> Callable[[int], None]:
+    """Runs a task of so many iterations, each a message to the person, over real HTTP."""
+    row = factories.ProviderFactory(protocol="openai_native", base_url=f"{provider.base_url}/v1")
+    for steps in (SHORT, LONG):
+        factories.RouteFactory(provider=row, model__name=f"loop-{steps}", provider_model=f"loop-{steps}")
+
+    def of(steps: int) -> None:
+        provider.reset()
+        session = factories.SessionFactory(owner=owner, model=LogicalModel.objects.get(name=f"loop-{steps}"))
+        task = services.post_message(session, owner, "Go.").task
+        assert task is not None
+        jobs.advance(task.pk)
+        assert Task.objects.get(pk=task.pk).state == "done"
+
+    of(SHORT)  # what is imported, compiled and stored once
+    return of
+
+
+def per_iteration(short: Counter[str], long: Counter[str]) -> dict[str, float]:
+    """The most frequent first."""
+    return {what: (count - short[what]) / (LONG - SHORT) for what, count in long.most_common()}
+
+
+def statements(run: Callable[[int], None], steps: int) -> Counter[str]:
+    with CaptureQueriesContext(connection) as caught:
+        run(steps)
+    return Counter(_summary(" ".join(query["sql"].split())) for query in caught)
+
+
+def _summary(sql: str) -> str:
+    """The verb of a statement and its tables."""
+    tables = dict.fromkeys(re.findall(r'(?:FROM|INTO|JOIN|^UPDATE) "?(\w+)', sql))
+    return f"{sql.split(maxsplit=1)[0]} {' '.join(tables)}".strip()
+
+
+@contextmanager
+def counted_calls() -> Iterator[Counter[str]]:
+    """Calls of functions by the file of the function, or of the caller where the function has none."""
+    calls: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        if event in ("call", "c_call"):
+            calls[frame.f_code.co_filename] += 1
+
+    _on_loop(lambda: sys.setprofile(count))
+    sys.setprofile(count)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+        _on_loop(lambda: sys.setprofile(None))
+
+
+def _on_loop(do: Callable[[], None]) -> None:
+    done = threading.Event()
+    event_loop.get().call_soon_threadsafe(lambda: (do(), done.set()))
+    assert done.wait(30)
+
+
+def calls(run: Callable[[int], None], steps: int) -> Counter[str]:
+    with counted_calls() as found:
+        run(steps)
+    return found
+
+
+def test_an_iteration_has_few_statements_and_two_commits(run: Callable[[int], None]) -> None:
+    found = per_iteration(statements(run, SHORT), statements(run, LONG))
+    for statement, count in found.items():
+        print(f"{count:6.2f}  {statement}")
+    commits, begins = found.pop("COMMIT"), found.pop("BEGIN")
+    assert begins == commits <= 2.1  # and a reminder now and then
+    assert sum(found.values()) <= MOST_STATEMENTS
+
+
+def test_an_iteration_calls_few_functions(run: Callable[[int], None]) -> None:
+    found = per_iteration(calls(run, SHORT), calls(run, LONG))
+    for file, count in list(found.items())[:40]:
+        print(f"{count:8.1f}  {file}")
+    total = sum(found.values())
+    print(f"{total:8.1f}  in all")
+    assert total <= MOST_CALLS

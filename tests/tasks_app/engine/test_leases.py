@@ -1,0 +1,149 @@
+"""Leases when processes stall, end or wake up late, and when clocks jump."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import InterfaceError
+from django.db.models import F
+from django.utils import timezone
+
+from tasks_app.engine import loop
+from tasks_app.models import Task
+from tasks_app.runtime import lease, process
+from tasks_app.worker import jobs, reaper, supervisor
+from tests.provider import openai_result
+from tests.tasks_app.engine.conftest import call, result
+from tests.waiting import until
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def woken(monkeypatch):
+    """The tasks that the reaper wakes."""
+    tasks = []
+    monkeypatch.setattr(reaper, "enqueue", tasks.append)
+    return tasks
+
+
+def held_by(run, owner, **expires):
+    end = timezone.now() + timedelta(**expires)
+    Task.objects.filter(pk=run.task.pk).update(lease_owner=owner, lease_expires_at=end, epoch=F("epoch") + 1)
+
+
+def test_a_lease_is_renewed_three_times_before_it_runs_out(settings):
+    assert settings.LEASE_SECONDS == 15
+    assert supervisor.SWEEP_SECONDS == 2
+
+
+def test_the_sweep_finds_dead_processes_of_this_host_before_their_leases_run_out(play, woken):
+    run = play(result())
+    held_by(run, process.name().split(":")[0] + ":gone", seconds=15)
+    reaper.sweep()
+    assert woken == [run.task.pk]
+    assert run.advance().state == "done"
+
+
+def test_no_lease_is_held_while_files_are_counted(play, monkeypatch):
+    owners = []
+    monkeypatch.setattr(jobs, "measure", lambda session: owners.append(Task.objects.get().lease_owner))
+    monkeypatch.setattr(loop, "TIME_SLICE", 0.0)
+    assert play(result()).advance().is_active
+    assert owners == [""]
+
+
+def test_a_lease_beyond_any_possible_end_is_shortened_because_a_clock_was_set_back(play, woken, settings):
+    run = play(result())
+    held_by(run, "another-host:1", hours=1)
+    reaper.sweep()
+    run.task.refresh_from_db()
+    assert run.task.lease_expires_at < timezone.now() + timedelta(seconds=settings.LEASE_SECONDS + 5)
+    held_by(run, "another-host:1", seconds=settings.LEASE_SECONDS)
+    before = Task.objects.get().lease_expires_at
+    reaper.sweep()
+    assert Task.objects.get().lease_expires_at == before
+
+
+@pytest.mark.parametrize("field", ["created_at", "woken_at"])
+def test_a_wake_up_from_the_future_counts_as_lost(play, woken, field):
+    run = play(result())
+    Task.objects.update(**{"admitted_at": timezone.now(), field: timezone.now() + HOUR})
+    reaper.sweep()
+    assert woken == [run.task.pk]
+
+
+def test_a_worker_that_lost_its_lease_leaves_off_what_it_is_doing(ask_http, http_provider):
+    http_provider.replies = [openai_result(stall_at=1)]
+    run = ask_http()
+    keeper = supervisor.Supervisor(sweeps=False)
+    keeper.start()
+    thread = run.in_thread()
+    assert http_provider.stalling.wait(30)
+    held_by(run, "another-host:1", seconds=15)
+    assert http_provider.hung_up.wait(30)
+    thread.join(30)
+    keeper.stop()
+    assert run.types == ["user_message", "system_reminder"]
+    assert Task.objects.get().lease_owner == "another-host:1"
+
+
+def test_a_process_never_claims_what_it_runs_already(ask_http, http_provider):
+    """It was stopped for longer than its lease, and the first thing that it hears is a wake-up."""
+    http_provider.replies = [openai_result(stall_at=1)]
+    run = ask_http()
+    thread = run.in_thread()
+    assert http_provider.stalling.wait(30)
+    Task.objects.update(lease_expires_at=timezone.now() - HOUR)
+    jobs.advance(run.task.pk)
+    assert Task.objects.get().epoch == 1
+    lease.renew([run.task.pk])
+    http_provider.go_on()
+    thread.join(30)
+    assert Task.objects.get().state == "done"
+
+
+def test_a_worker_that_shall_end_finishes_its_step_and_gives_the_task_back(play, monkeypatch):
+    run = play(call("plan", action="advance"), call("plan", action="advance"), result())
+    draining, advance = threading.Event(), loop.advance
+    monkeypatch.setattr(process, "_draining", draining)
+
+    def last(context):
+        advance(context)
+        draining.set()
+
+    monkeypatch.setattr(loop, "advance", last)
+    woken = []
+    monkeypatch.setattr(jobs, "enqueue", woken.append)
+    task = run.advance()
+    assert (task.state, task.lease_owner, task.crashes) == ("thinking", "", 0)
+    assert len(run.results()) == 1
+    run.advance()
+    assert len(run.results()) == 1
+    assert woken == [run.task.pk] * 2
+    draining.clear()
+    monkeypatch.setattr(loop, "advance", advance)
+    assert run.advance().state == "done"
+
+
+def test_a_connection_that_was_cut_off_fails_no_task(play, monkeypatch):
+    run = play(result())
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "finalize", lambda context: (_ for _ in ()).throw(InterfaceError("connection is closed")))
+        patch.setattr(jobs, "enqueue", lambda task_id: None)
+        assert run.advance().state == "finalizing"
+    assert run.advance().state == "done"
+
+
+def test_no_fault_ends_the_thread_that_renews_leases(monkeypatch):
+    rounds = []
+
+    def work(has_rung):
+        rounds.append(has_rung)
+        raise RuntimeError("a fault of ours")
+
+    thread = supervisor.Repeating("test", work, 0.01, threading.Event())
+    thread.start()
+    until(lambda: len(rounds) > 2)
+    thread.stop()
+    assert not thread.is_alive()

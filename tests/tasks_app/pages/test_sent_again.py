@@ -1,0 +1,41 @@
+"""A message that is sent again, because the answer to the first one was lost, is there once."""
+
+import re
+from typing import Any
+
+from tasks_app.models import Session
+from tests.tasks_app.pages.conftest import Browser
+
+
+def _key(page: str) -> str:
+    found = re.search(r'name="key" value="(\w+)"', page)
+    assert found
+    return found[1]
+
+
+def _messages(session: Session) -> int:
+    return session.inbox.count()
+
+
+def test_the_same_form_sent_twice_is_one_message(alices: Browser, session: Any) -> None:
+    address = session.get_absolute_url()
+    form = {"content": "Hello.", "key": _key(alices.page(address))}
+    for _ in range(2):
+        assert alices.htmx(f"{address}messages/", form).status_code < 400
+    assert _messages(session) == 1
+
+
+def test_other_words_and_another_load_of_the_page_are_other_messages(alices: Browser, session: Any) -> None:
+    address = session.get_absolute_url()
+    key, another = _key(alices.page(address)), _key(alices.page(address))
+    for form in ({"key": key}, {"key": another}, {"key": key, "content": "Hi."}, {}):
+        alices.htmx(f"{address}messages/", {"content": "Hello.", **form})
+    assert _messages(session) == 4
+
+
+def test_what_was_refused_may_be_sent_again(alices: Browser, session: Any) -> None:
+    address = session.get_absolute_url()
+    key = _key(alices.page(address))
+    assert alices.htmx(f"{address}messages/", {"content": " ", "key": key}).status_code == 422
+    assert alices.htmx(f"{address}messages/", {"content": "Hello.", "key": key}).status_code < 400
+    assert _messages(session) == 1

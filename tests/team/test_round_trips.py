@@ -1,0 +1,25 @@
+"""On PostgreSQL an iteration waits for the database a few times only: what a commit writes goes out at once."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.server import ROOT
+
+pytestmark = pytest.mark.team
+MOST = 8.2  # the eight of an iteration, and the commit of a reminder now and then
+
+
+def test_an_iteration_waits_eight_times_for_the_database(postgres, tmp_path):
+    environment = {
+        "PATH": os.environ["PATH"],
+        "AGENTSITE_VAR": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "agentsite.settings",
+        "DATABASE_URL": postgres,
+    }
+    command = [sys.executable, "-m", "tests.team.round_trips"]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert float(ended.stdout) <= MOST
