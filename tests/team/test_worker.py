@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tests.acceptance.test_kill_and_restart import check_record
-from tests.acceptance.test_main_job import start
+from tests.acceptance.test_main_job import ANSWER, start
 from tests.provider import openai_result, running
 from tests.server import ROOT
 from tests.tasks_app.engine.conftest import call, result, script
@@ -23,7 +23,7 @@ def test_a_worker_runs_the_main_job_and_the_web_streams_it(new_team):
     team = new_team
     team.start_worker()
     write = call("file", action="write", path="hello.txt", content="Hello.\n")
-    session, task = start(team.server, script(write, {**result("The file is there."), "pace": 0.05}))
+    session, task = start(team.server, script(write, {**result(ANSWER), "pace": 0.05}))
     texts = []
     for event in team.server.events(session):
         if event["event"] == "delta" and event["data"]["kind"] == "text":
@@ -31,7 +31,7 @@ def test_a_worker_runs_the_main_job_and_the_web_streams_it(new_team):
         if event["event"] == "state" and event["data"]["state"] == "done":
             break
     assert len(texts) > 1
-    assert "The file is there.".startswith("".join(texts))
+    assert ANSWER.startswith("".join(texts))
     assert team.server.raw(f"sessions/{session}/files/hello.txt") == b"Hello.\n"
     check_record(team.server, session)
     assert team.server.task(task)["state"] == "done"
