@@ -60,6 +60,7 @@ NAVIGATION = [
         "title": "Agents",
         "items": [
             _item("Agents", "smart_toy", "tasks_app.agent"),
+            _item("Agent versions", "manage_history", "tasks_app.agentversion"),
             _item("Workflows", "format_list_numbered", "tasks_app.workflow"),
             _item("Memory", "psychology_alt", "tasks_app.memorynote"),
         ],

@@ -71,7 +71,7 @@ def owned_session(user: Any, session_id: UUID) -> Session:
 
 def visible_task(user: Any, task_id: UUID) -> Task:
     """Raises Http404."""
-    task = Task.objects.visible_to(user).select_related("session").filter(pk=task_id).first()
+    task = Task.objects.visible_to(user).select_related("session", "agent_version").filter(pk=task_id).first()
     if task is None:
         raise Http404()
     return task

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from agentsite.configuration.section import Name, Section, put
 from llm_app.models import LogicalModel
-from tasks_app.models import Agent, PromptSection, Workflow, WorkflowStep
+from tasks_app.models import Agent, AgentVersion, PromptSection, Workflow, WorkflowStep
 from tasks_app.models.agent import SECTIONS
 from tasks_app.workspaces import check_environment
 from tools_app.hooks.builtin import OUTPUT_FILTER
@@ -86,11 +86,14 @@ class WorkflowSection(Section):
 def apply_agents(agents: Sequence[AgentSection]) -> Iterator[str]:
     for item in agents:
         row = Agent.objects.filter(name=item.name).first() or Agent(name=item.name)
+        if row.pk:
+            AgentVersion.objects.current(row)  # what was changed by other means stays a version of its own
         values = item.given("name", "default", "sections", *SWITCHES) | _hooks(item, row)
         for field in {"model", "review_model"} & item.model_fields_set:
             values[field] = LogicalModel.objects.filter(name=values[field]).first()
         yield from put(row, values, f"agent {item.name}")
         yield from _prompt_sections(row, item.sections)
+        AgentVersion.objects.current(row, note="From the configuration file.")
         if "default" in item.model_fields_set:
             yield from _default(row, is_default=item.default)
 

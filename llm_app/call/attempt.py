@@ -135,6 +135,7 @@ class Attempt:
             task_id=call.task_id,
             session_id=call.session_id,
             purpose=call.purpose,
+            agent_version_id=call.agent_version_id,
             iteration=call.iteration,
             attempt=number,
             model=route.model.name,

@@ -69,6 +69,7 @@ class LLMCall:
     user_id: int | None = None
     task_id: UUID | None = None
     session_id: UUID | None = None
+    agent_version_id: int | None = None
     iteration: int = 0
     allowance: Allowance | None = None
     needs_sight: bool = False

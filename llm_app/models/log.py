@@ -27,6 +27,9 @@ class LLMLog(models.Model):
     task_id = models.UUIDField(null=True, blank=True)
     session_id = models.UUIDField(null=True, blank=True)
     purpose = models.CharField(max_length=10)
+    agent_version_id = models.BigIntegerField(
+        null=True, blank=True, help_text="The version of the agent whose step it was. Empty: the agent as it ships."
+    )
     iteration = models.PositiveIntegerField(default=0)
     attempt = models.PositiveSmallIntegerField(default=1)
 

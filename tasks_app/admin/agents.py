@@ -17,7 +17,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminT
 
 from llm_app.types import ToolMode
 from tasks_app.engine.prompt.build import preview
-from tasks_app.models import Agent, PromptSection, Workflow, WorkflowStep
+from tasks_app.models import Agent, AgentVersion, PromptSection, Workflow, WorkflowStep
 from tasks_app.workspaces import check_environment
 from tools_app.admin.tool_names import ToolNamesField
 from tools_app.hooks.loading import choices
@@ -157,6 +157,17 @@ class AgentAdmin(ModelAdmin):
             "mode": chosen,
         }
         return TemplateResponse(request, "admin/tasks_app/agent_prompt.html", context)
+
+    def save_model(self, request: HttpRequest, obj: Agent, form: Any, change: bool) -> None:
+        """What was changed by other means before stays a version of its own."""
+        if change:
+            AgentVersion.objects.current(obj)
+        super().save_model(request, obj, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """The version has all that one form has changed."""
+        super().save_related(request, form, formsets, change)
+        AgentVersion.objects.current(form.instance, author=request.user, note="")
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         for row in formset.save(commit=False):

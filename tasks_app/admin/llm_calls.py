@@ -16,7 +16,7 @@ from unfold.decorators import display
 from llm_app.models import Blob, LLMLog
 from tasks_app.admin.base import ReadOnlyAdmin, link_to_row
 from tasks_app.errors import Refusal
-from tasks_app.models import Session, Task
+from tasks_app.models import AgentVersion, Session, Task
 from tasks_app.replay import sent
 from tasks_app.replay.readable import difference, parts_of
 
@@ -77,7 +77,21 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
     search_fields = ["provider", "provider_model", "error", "=task_id", "=session_id"]
     ordering = ["-created_at"]
     fieldsets = (
-        (None, {"fields": ["created_at", "purpose", "for_user", "in_session", "of_task", "iteration", "attempt"]}),
+        (
+            None,
+            {
+                "fields": [
+                    "created_at",
+                    "purpose",
+                    "for_user",
+                    "in_session",
+                    "of_task",
+                    "of_agent",
+                    "iteration",
+                    "attempt",
+                ]
+            },
+        ),
         ("Who answered", {"fields": ["model", "provider", "provider_model", "adapter", "adapter_version"]}),
         ("Outcome", {"fields": ["status", "error_type", "error", "finish_reason", "first_words", "duration"]}),
         (
@@ -116,6 +130,7 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
         "for_user",
         "in_session",
         "of_task",
+        "of_agent",
         "first_words",
         "duration",
         "cost",
@@ -165,6 +180,11 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
     @display(description="task")
     def of_task(self, log: LLMLog) -> SafeString:
         return link_to_row(Task, log.task_id, str(log.task_id)[:8])
+
+    @display(description="agent")
+    def of_agent(self, log: LLMLog) -> SafeString:
+        version = AgentVersion.objects.filter(pk__in=[log.agent_version_id]).first()
+        return link_to_row(AgentVersion, version and version.pk, version)
 
     @display(description="system prompt")
     def system_prompt(self, log: LLMLog) -> SafeString:

@@ -15,7 +15,7 @@ from llm_app.models import LLMLog
 from tasks_app import services
 from tasks_app.admin.base import LargeTable, ReadOnlyAdmin, link_to_row, link_to_rows
 from tasks_app.admin.record import EntryInline, ToolCallInline
-from tasks_app.models import ContextEntry, Session, SessionMember, Task, TaskState
+from tasks_app.models import AgentVersion, ContextEntry, Session, SessionMember, Task, TaskState
 from tasks_app.replay import verification
 from tools_app.admin.tool_names import ToolNamesField
 
@@ -119,7 +119,7 @@ class TaskAdmin(ReadOnlyAdmin):
     search_fields = ["id", "session__title", "started_by__username"]
     ordering = ["-created_at"]
     fieldsets = (
-        (None, {"fields": ["in_session", "started_by", "llm_calls", "created_at", "ended_at"]}),
+        (None, {"fields": ["in_session", "started_by", "of_agent", "llm_calls", "created_at", "ended_at"]}),
         (
             "State",
             {"fields": ["state", "waiting_for", "stop_requested_at", "stopped", "failure_code", "failure_detail"]},
@@ -141,7 +141,7 @@ class TaskAdmin(ReadOnlyAdmin):
         ),
         ("Worker", {"fields": ["terminal", "lease_owner", "lease_expires_at", "epoch", "crashes", "woken_at"]}),
     )
-    readonly_fields = ["in_session", "llm_calls", "tokens", "cost", "created_at"]
+    readonly_fields = ["in_session", "of_agent", "llm_calls", "tokens", "cost", "created_at"]
     inlines = [EntryInline, ToolCallInline]
     actions = ["stop"]
     change_form_outer_before_template = "admin/tasks_app/stop_task.html"
@@ -153,6 +153,10 @@ class TaskAdmin(ReadOnlyAdmin):
     @display(description="session", ordering="session__title")
     def in_session(self, task: Task) -> SafeString:
         return link_to_row(Session, task.session_id, task.session)
+
+    @display(description="agent at its start")
+    def of_agent(self, task: Task) -> SafeString:
+        return link_to_row(AgentVersion, task.agent_version_id, task.agent_version)
 
     @display(description="state", ordering="state", label={TaskState.DONE: "success", TaskState.FAILED: "danger"})
     def shown_state(self, task: Task) -> str:

@@ -60,10 +60,20 @@ class PlanStepSerializer(serializers.Serializer[Any]):
     status = serializers.CharField()
 
 
+class AgentVersionSerializer(serializers.Serializer[Any]):
+    """The agent's name as it was then, and the number of its version."""
+
+    name = serializers.CharField()
+    version = serializers.IntegerField(source="number")
+
+
 class TaskSerializer(serializers.ModelSerializer[Task]):
-    """`cost_usd` is null where no price is known."""
+    """`agent` is that of its beginning, null for the agent as it ships: `llm-calls/` has that of each step. `cost_usd`
+    is null where no price is known.
+    """
 
     session = serializers.UUIDField(source="session_id")
+    agent = AgentVersionSerializer(source="agent_version", allow_null=True)
     queue_position = serializers.SerializerMethodField(help_text="1 for the next; null for a task that is not queued.")
     failure = serializers.SerializerMethodField()
     pending = serializers.SerializerMethodField()
@@ -77,7 +87,18 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     class Meta:
         model = Task
         fields = [
-            *("id", "session", "state", "waiting_for", "queue_position", "failure", "stopped", "iteration", "pending"),
+            *(
+                "id",
+                "session",
+                "agent",
+                "state",
+                "waiting_for",
+                "queue_position",
+                "failure",
+                "stopped",
+                "iteration",
+                "pending",
+            ),
             *("workflow", "plan", "usage", "cost_usd", "output_schema", "final_result", "created_at", "ended_at"),
         ]
         read_only_fields = fields
@@ -112,7 +133,7 @@ class TaskList(ListAPIView[Task]):
     def get_queryset(self) -> QuerySet[Task]:
         query = TaskQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
-        return Task.objects.visible_to(self.request.user).filter(**query.validated_data)
+        return Task.objects.visible_to(self.request.user).select_related("agent_version").filter(**query.validated_data)
 
     @extend_schema(parameters=[TaskQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

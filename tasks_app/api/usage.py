@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.generics import GenericAPIView, ListAPIView
 from rest_framework.request import Request
@@ -20,8 +20,8 @@ from llm_app.models import LLMLog
 from llm_app.pricing import usage
 from tasks_app.access import visible_task
 from tasks_app.api.formats import AsItIs, OldestFirst
-from tasks_app.api.tasks import UsageSerializer
-from tasks_app.models import Session
+from tasks_app.api.tasks import AgentVersionSerializer, UsageSerializer
+from tasks_app.models import AgentVersion, Session
 from tasks_app.replay.sent import sent_request
 
 DAYS = 30
@@ -87,19 +87,41 @@ def _each_day(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 class LLMCallSerializer(serializers.ModelSerializer[LLMLog]):
-    """One attempt. `cost_usd` is null where no price is known; `cut_seq` and `last_seq` say which entries it saw."""
+    """One attempt. `agent` is whose step it was, in which version; null for the agent as it ships and for a call beside
+    the conversation. `cost_usd` is null where no price is known; `cut_seq` and `last_seq` say which entries it saw.
+    """
 
+    agent = serializers.SerializerMethodField()
     usage = UsageSerializer(source="*")
     cost_usd = serializers.FloatField(allow_null=True)
 
     class Meta:
         model = LLMLog
         fields = [
-            *("id", "purpose", "iteration", "attempt", "model", "provider", "provider_model", "status", "error_type"),
+            *(
+                "id",
+                "purpose",
+                "agent",
+                "iteration",
+                "attempt",
+                "model",
+                "provider",
+                "provider_model",
+                "status",
+                "error_type",
+            ),
             *("finish_reason", "cut_seq", "last_seq", "request_bytes", "request_sha256", "usage", "cost_usd"),
             *("first_delta_ms", "duration_ms", "created_at"),
         ]
         read_only_fields = fields
+
+    @extend_schema_field(AgentVersionSerializer(allow_null=True))
+    def get_agent(self, log: LLMLog) -> dict[str, Any] | None:
+        known: dict[int | None, AgentVersion | None] = self.context.setdefault("agent_versions", {None: None})
+        if log.agent_version_id not in known:
+            known[log.agent_version_id] = AgentVersion.objects.filter(pk__in=[log.agent_version_id]).first()
+        version = known[log.agent_version_id]
+        return AgentVersionSerializer(version).data if version else None
 
 
 class LLMCallList(ListAPIView[LLMLog]):

@@ -82,6 +82,7 @@ def _begin(context: TaskContext, look: Look) -> None:
     first_step, plan = workflow.beginning(context.task)
     said = {ROOT_INSTRUCTIONS: 0} if instructions.strip() else {}
     fields = {"state": TaskState.THINKING, "shown_tools": shown[0] if shown else [], "reminded": said, **plan}
+    fields["agent_version_id"] = context.agent_version_id
     context.commit(start, *first_step, **fields)
 
 

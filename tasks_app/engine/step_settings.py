@@ -8,7 +8,7 @@ from llm_app.call import KnownRoutes
 from llm_app.models import LogicalModel
 from tasks_app.engine.capabilities import skills
 from tasks_app.engine.hooks import hooks_of
-from tasks_app.models import Agent, Limits, Loaded, LoadedKind, PromptSection, Session, Task
+from tasks_app.models import Agent, AgentVersion, Limits, Loaded, LoadedKind, PromptSection, Session, Task
 from tasks_app.run import StepSettings, TaskContext
 from tasks_app.run.context import model_name
 from tasks_app.run.look import Look
@@ -45,6 +45,7 @@ def read_settings(task: Task, denied: list[str], version: tuple[object, ...]) ->
         version=version,
         limits=Limits.current(),
         agent=agent,
+        agent_version=AgentVersion.objects.current(agent) if agent else None,
         own_sections=PromptSection.objects.texts_of(agent),
         hooks=hooks_of(agent, off_record=session.off_record),
         window=window,

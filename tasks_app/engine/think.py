@@ -123,6 +123,7 @@ def _call(context: TaskContext, requests: Requests) -> LLMCall:
         user_id=context.task.started_by_id,
         task_id=context.task.id,
         session_id=context.session.id,
+        agent_version_id=context.agent_version_id,
         iteration=context.task.iteration + 1,
         allowance=context.allowance,
         routes=context.settings.routes,

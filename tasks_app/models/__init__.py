@@ -1,6 +1,7 @@
 """The rows of sessions and tasks, and of all that happened in them."""
 
 from tasks_app.models.agent import Agent, PromptSection, Workflow, WorkflowStep
+from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.approval import Approval, Decision, Scope
 from tasks_app.models.context_cut import Cause, ContextCut
 from tasks_app.models.entry import ContextEntry, ContextType
@@ -16,6 +17,7 @@ __all__ = [
     "ALIVE_SECONDS",
     "ENDED",
     "Agent",
+    "AgentVersion",
     "Approval",
     "CallStatus",
     "Cause",

@@ -18,7 +18,10 @@ class AgentQuerySet(models.QuerySet["Agent"]):
 
     def of_session(self, session_id: UUID) -> "Agent | None":
         """With its models: one query, whatever the session's row said when it was read."""
-        return self.filter(sessions=session_id).select_related("model", "review_model").first()
+        return self.with_models().filter(sessions=session_id).first()
+
+    def with_models(self) -> "AgentQuerySet":
+        return self.select_related("model", "review_model")
 
 
 class Agent(models.Model):

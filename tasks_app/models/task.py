@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.session import Session
 
 
@@ -127,6 +128,14 @@ class Task(models.Model):
     failure_code = models.CharField(max_length=20, choices=FailureCode, blank=True)
     failure_detail = models.TextField(blank=True)
 
+    agent_version = models.ForeignKey(
+        AgentVersion,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="tasks",
+        help_text="The version of the agent that it began with; each LLM call has its own.",
+    )
     iteration = models.PositiveIntegerField(default=0)
     max_iterations = models.PositiveIntegerField(null=True, blank=True, help_text="Overrides the general limit.")
     calls_made = models.PositiveIntegerField(default=0, help_text="Tool calls, not counting those of `message`.")

@@ -24,13 +24,18 @@ def parts_of(body: bytes) -> Sequence[Part]:
     """In the order in which they are sent."""
     fields: dict[str, Any] = json.loads(body)
     small = {name: value for name, value in fields.items() if not isinstance(value, dict | list)}
-    large = [Part(name=name, text=_text(value)) for name, value in fields.items() if name not in small]
-    return [Part(name="parameters", text=_text(small)), *large] if small else large
+    large = [Part(name=name, text=text_of(value)) for name, value in fields.items() if name not in small]
+    return [Part(name="parameters", text=text_of(small)), *large] if small else large
 
 
 def difference(earlier: bytes, later: bytes) -> Sequence[tuple[str, str]]:
     """The lines that changed and those around them, each with its kind: added, removed, place or same."""
-    lines = diff.unified(_whole(earlier), _whole(later), "request")
+    return changed_lines(_whole(earlier), _whole(later))
+
+
+def changed_lines(before: str, after: str) -> Sequence[tuple[str, str]]:
+    """The same of two texts."""
+    lines = diff.unified(before, after, "text")
     kinds = {"+": "added", "-": "removed", "@": "place"}
     return [(kinds.get(line[:1], "same"), line) for line in lines.splitlines()[2:]]
 
@@ -39,7 +44,8 @@ def _whole(body: bytes) -> str:
     return "".join(f"{part.name}:\n{part.text}\n" for part in parts_of(body))
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value of JSON."""
     return "\n".join(_lines(value))
 
 

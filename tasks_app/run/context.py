@@ -8,7 +8,7 @@ from llm_app.abilities import Abilities
 from llm_app.call import KnownRoutes
 from llm_app.models import Blob
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.models import Agent, ContextEntry, Limits, Session, Task, ToolCallLog
+from tasks_app.models import Agent, AgentVersion, ContextEntry, Limits, Session, Task, ToolCallLog
 from tasks_app.run.loop_detector import LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
 from tasks_app.run.usage import Calibration
@@ -29,6 +29,7 @@ class StepSettings:
     limits: Limits
     window: int = 128_000  # tokens that the conversation's model reads
     agent: Agent | None = None
+    agent_version: AgentVersion | None = None
     own_sections: tuple[tuple[str, str], ...] = ()  # of the prompt, in the agent's words
     hooks: Sequence[Hook] = ()
     policy: Policy = field(default_factory=Policy)
@@ -108,6 +109,10 @@ class TaskContext(UnitOfWork):
             has_cut=self.history.has_cut,
             output_schema=self.task.output_schema,
         )
+
+    @property
+    def agent_version_id(self) -> int | None:
+        return self.settings.agent_version.pk if self.settings.agent_version else None
 
     @property
     def has_made_all_calls(self) -> bool:

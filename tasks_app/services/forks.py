@@ -133,6 +133,7 @@ def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry]
 def _task(copy: Session, original: Task, seq: int) -> Task:
     """The task as it ended, if the copy has all of it; else stopped where it was cut off. It cost nothing here."""
     task = Task(session=copy, started_by=copy.owner, ended_at=timezone.now())
+    task.agent_version_id = original.agent_version_id
     is_whole = not original.is_active and not original.entries.filter(seq__gt=seq).exists()
     if is_whole:
         for name in ("state", "stopped", "failure_code", "failure_detail", "plan", "final_result"):

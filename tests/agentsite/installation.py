@@ -10,6 +10,7 @@ from llm_app.models import Blob, BreakerState, Budget, LearnedQuirk, LLMLog, Sec
 from llm_app.types import ToolCall
 from tasks_app.models import (
     Agent,
+    AgentVersion,
     Approval,
     ContextType,
     EngineProcess,
@@ -41,6 +42,7 @@ def add_more(number: int = 1) -> Task:
     """One more row in every list that can grow; returns the task."""
     role = Group.objects.create(name=f"role {number}")
     agent = Agent.objects.create(name=f"agent {number}")
+    AgentVersion.objects.current(agent)
     PromptSection.objects.create(agent=agent, section="identity", text="You are a clerk.")
     Workflow.objects.create(name=f"workflow {number}").steps.create(position=1, title="Look", instructions="Look.")
     RolePolicy.objects.create(role=role, deny=["shell"])

@@ -2,10 +2,11 @@
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 
-from tasks_app.models import Agent, PromptSection, Workflow
+from tasks_app.models import Agent, AgentVersion, PromptSection, Workflow
 
 
 @pytest.fixture
@@ -97,3 +98,47 @@ def test_environments_are_folders_with_programs_and_shown_one_a_line(browser, ag
             assert agent.environments == ["/usr"]
     agent.refresh_from_db()
     assert agent.environments == []
+
+
+def test_a_form_that_is_saved_is_one_version_with_its_author(browser, root, agent):
+    row = {"section": "identity", "text": "You are a clerk.", "agent": agent.pk}
+    for description in ("Files.", "Files."):
+        answer = browser.post(page(agent), form(browser, page(agent)) | {"description": description} | versions(row))
+        assert answer.status_code == 302, answer.context["errors"]
+        row["text"] = ""
+    last, second, first = AgentVersion.objects.all()
+    assert (first.author, first.content["description"]) == (None, "")
+    assert (second.author, second.content["description"]) == (root, "Files.")
+    assert second.content["sections"] == {"identity": "You are a clerk."}
+    assert last.content["sections"] == {}
+    browser.post(page(agent), form(browser, page(agent)) | versions())
+    assert AgentVersion.objects.count() == 3, "what changes nothing is no version"
+
+
+def test_versions_are_listed_with_what_they_changed_and_put_back_after_a_question(browser, root, agent):
+    PromptSection.objects.create(agent=agent, section="identity", text="You are <b>a clerk</b>.\nYou file.")
+    first = AgentVersion.objects.current(agent)
+    PromptSection.objects.create(agent=agent, section="identity", text="You are a baker.\nYou file.")
+    second = AgentVersion.objects.current(agent)
+    listing = reverse("admin:tasks_app_agentversion_changelist")
+    assert "prompt: identity" in browser.get(listing).content.decode()
+    shown = browser.get(reverse("admin:tasks_app_agentversion_change", args=[second.pk])).content.decode()
+    assert '<span class="diff-removed">-You are &lt;b&gt;a clerk&lt;/b&gt;.</span>' in shown
+    assert '<span class="diff-added">+You are a baker.</span>' in shown
+    question = reverse("admin:tasks_app_agentversion_put_back", args=[first.pk])
+    assert '<span class="diff-removed">-You are a baker.</span>' in browser.get(question).content.decode()
+    assert dict(PromptSection.objects.texts_of(agent))["identity"].startswith("You are a baker"), "only asked"
+    answer = browser.post(question, follow=True).content.decode()
+    assert "Clerk is what it was in version 1." in answer
+    assert dict(PromptSection.objects.texts_of(agent))["identity"].startswith("You are <b>a clerk")
+    assert AgentVersion.objects.first().author == root
+
+
+def test_who_may_not_change_agents_puts_none_back(client, agent):
+    version = AgentVersion.objects.current(agent)
+    clerk = get_user_model().objects.create_user("clerk", is_staff=True)
+    clerk.user_permissions.add(Permission.objects.get(codename="view_agentversion"))
+    client.force_login(clerk, backend="allauth.account.auth_backends.AuthenticationBackend")
+    address = reverse("admin:tasks_app_agentversion_put_back", args=[version.pk])
+    assert client.get(address).status_code == client.post(address).status_code == 404
+    assert b"Put back" not in client.get(reverse("admin:tasks_app_agentversion_changelist")).content

@@ -22,6 +22,7 @@ def test_a_new_task_shows_all_its_fields(alices, task):
     assert shown == {
         "id": str(task.pk),
         "session": str(task.session_id),
+        "agent": None,
         "state": "thinking",
         "waiting_for": None,
         "queue_position": None,

@@ -1,0 +1,132 @@
+"""Versions of agents: what each changed, and a way back to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin, messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.decorators import display
+
+from llm_app.admin.read_only import redacted
+from tasks_app.admin.base import ReadOnlyAdmin, link_to_row
+from tasks_app.models import Agent, AgentVersion
+from tasks_app.models.agent_version import AgentVersionQuerySet
+from tasks_app.replay.readable import changed_lines, text_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changed:
+    """A field or a prompt section with another value; each line with its kind: added, removed, place or same."""
+
+    name: str
+    lines: Sequence[tuple[str, str]]
+
+
+def changes(before: dict[str, Any], after: dict[str, Any]) -> list[Changed]:
+    """By the names that an administrator reads, in the order of the form."""
+    old, new = _flat(before), _flat(after)
+    names = [name for name in {**new, **old} if old.get(name, "") != new.get(name, "")]
+    return [Changed(name=name, lines=_lines(old.get(name, ""), new.get(name, ""))) for name in names]
+
+
+def _flat(content: dict[str, Any]) -> dict[str, str]:
+    """Each value as a text; nothing is empty."""
+    values = {name.replace("_", " "): _text(value) for name, value in content.items() if name != "sections"}
+    return values | {f"prompt: {name}": text for name, text in content.get("sections", {}).items()}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else ""
+    return text_of(value) if value or value == 0 else ""
+
+
+def _lines(old: str, new: str) -> list[tuple[str, str]]:
+    """Without what git says of ends of files, and of the place where there is but one."""
+    lines = [(kind, line) for kind, line in changed_lines(f"{old}\n" if old else "", f"{new}\n" if new else "")]
+    return lines[1:] if sum(kind == "place" for kind, _ in lines) == 1 else lines
+
+
+@admin.register(AgentVersion)
+class AgentVersionAdmin(ReadOnlyAdmin):
+    list_display = ["of_agent", "version", "what_changed", "author", "note", "created_at", "way_back"]
+    list_display_links = ["version"]
+    list_filter = ["agent"]
+    list_select_related = ["agent", "author"]
+    fieldsets = (
+        (None, {"fields": ["of_agent", "number", "created_at", "author", "note", "way_back"]}),
+        ("What it changed", {"fields": ["difference"]}),
+        ("All of it", {"fields": ["whole"]}),
+    )
+    readonly_fields = ["of_agent", "way_back", "difference", "whole", "created_at"]
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.put_back)
+        return [path("<int:version_id>/put-back/", view, name="tasks_app_agentversion_put_back"), *super().get_urls()]
+
+    def put_back(self, request: HttpRequest, version_id: int) -> HttpResponse:
+        """Asks with what would change, then does it. It needs the right to change agents."""
+        version = self.get_object(request, str(version_id))
+        if version is None or version.agent is None or not request.user.has_perm("tasks_app.change_agent"):
+            raise Http404()
+        if request.method == "POST":
+            return self._put_back(request, version)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Put version {version.number} of {version.agent} back?",
+            "version": version,
+            "changes": changes(AgentVersion.objects.current(version.agent).content, version.content),
+        }
+        return redacted(TemplateResponse(request, "admin/tasks_app/put_back.html", context))
+
+    def _put_back(self, request: HttpRequest, version: AgentVersion) -> HttpResponse:
+        gone = version.put_back(request.user)
+        said = (
+            f"{version.name} is what it was in version {version.number}. It holds from the next step of its tasks on."
+        )
+        self.log_change(request, version.agent, f"Put version {version.number} back.")
+        messages.success(request, said)
+        if gone:
+            messages.warning(request, f"Not everything could be put back: {'; '.join(gone)}.")
+        return redirect(f"{reverse('admin:tasks_app_agentversion_changelist')}?agent__id__exact={version.agent_id}")
+
+    def get_queryset(self, request: HttpRequest) -> AgentVersionQuerySet:
+        versions: AgentVersionQuerySet = super().get_queryset(request)
+        return versions.with_neighbours()
+
+    @display(description="agent", ordering="agent__name")
+    def of_agent(self, version: AgentVersion) -> SafeString:
+        return link_to_row(Agent, version.agent_id, version.name) or SafeString(f"{version.name} (deleted)")
+
+    @display(description="version", ordering="number")
+    def version(self, version: AgentVersion) -> str:
+        return str(version.number)
+
+    @display(description="what changed")
+    def what_changed(self, version: Any) -> str:
+        if version.before is None:
+            return "the first one that is kept"
+        return ", ".join(change.name for change in changes(version.before, version.content))
+
+    @display(description="way back")
+    def way_back(self, version: Any) -> str | SafeString:
+        if version.newest in (None, version.pk):
+            return "the present one" if version.newest else ""
+        address = reverse("admin:tasks_app_agentversion_put_back", args=[version.pk])
+        return format_html('<a class="text-link" href="{}">Put back</a>', address)
+
+    @display(description="difference")
+    def difference(self, version: Any) -> str:
+        found = changes(version.before or {}, version.content)
+        return render_to_string("admin/tasks_app/_changes.html", {"changes": found})
+
+    @display(description="content")
+    def whole(self, version: AgentVersion) -> str:
+        return render_to_string("admin/tasks_app/_changes.html", {"values": _flat(version.content).items()})

@@ -1,0 +1,136 @@
+"""Versions of agents: all that an agent was at a time, who made it so, and when. Rows are only added."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import OuterRef, Subquery
+
+from tasks_app.models.agent import SECTIONS, Agent, PromptSection
+
+Content = dict[str, Any]  # values by the names of Agent's fields; other rows by name; `sections`: texts by name
+_LEFT_OUT = ("id", "is_default")  # which agent is the default one is no property of what it does
+FIRST = "As it was when its versions began."
+BESIDE = "Changed by other means than the admin or the configuration file."
+
+
+class AgentVersionQuerySet(models.QuerySet["AgentVersion"]):
+    def current(self, agent: Agent, *, author: Any = None, note: str | None = None) -> "AgentVersion":
+        """What an agent is now. It is a new version where it differs from the newest one, however it was changed.
+
+        Raises Agent.DoesNotExist.
+        """
+        newest = self.filter(agent=agent).first()
+        if newest is not None and newest.is_content(content_of(agent)):
+            return newest
+        with transaction.atomic():
+            content = content_of(Agent.objects.select_for_update(of=("self",)).with_models().get(pk=agent.pk))
+            newest = self.filter(agent=agent).first()
+            if newest is not None and newest.is_content(content):
+                return newest
+            number = newest.number + 1 if newest else 1
+            if note is None:
+                note = BESIDE if newest else FIRST
+            return self.create(agent_id=agent.pk, number=number, content=content, author=author, note=note)
+
+    def with_neighbours(self) -> "AgentVersionQuerySet":
+        """Annotates `before`, the content of the version that each replaced, and `newest`, the present one's key."""
+        others = AgentVersion.objects.filter(agent=OuterRef("agent"))
+        before = others.filter(pk__lt=OuterRef("pk")).values("content")[:1]
+        return self.annotate(before=Subquery(before), newest=Subquery(others.values("pk")[:1]))
+
+
+class AgentVersion(models.Model):
+    """`content` has all that an agent is set to. It outlives its agent: tasks and calls say which one they ran with."""
+
+    agent = models.ForeignKey(Agent, models.SET_NULL, null=True, related_name="versions")
+    number = models.PositiveIntegerField()
+    content = models.JSONField()
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    note = models.CharField(max_length=200, blank=True, help_text="Where it comes from, if not from the agent's form.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = AgentVersionQuerySet.as_manager()
+
+    class Meta:
+        db_table = "agent_versions"
+        ordering = ["-pk"]
+        constraints = [models.UniqueConstraint(fields=["agent", "number"], name="version_once_per_agent")]
+
+    def __str__(self) -> str:
+        return f"{self.name}, version {self.number}"
+
+    @property
+    def name(self) -> str:
+        """Of the agent, as it was then."""
+        return str(self.content["name"])
+
+    def is_content(self, content: Content) -> bool:
+        """Whether it says the same. Fields that came after it were at their defaults."""
+        return bool(_blank() | self.content == content)
+
+    def put_back(self, author: Any) -> list[str]:
+        """Makes its agent what it was, as a new version; what cannot be so any more is named. Raises DoesNotExist."""
+        with transaction.atomic():
+            agent = Agent.objects.select_for_update().get(versions=self)
+            AgentVersion.objects.current(agent)
+            gone = list(_set(agent, _blank() | self.content))
+            _set_sections(agent, self.content["sections"], author)
+            AgentVersion.objects.current(agent, author=author, note=f"Version {self.number} put back.")
+        return gone
+
+
+def content_of(agent: Agent) -> Content:
+    values = {field.name: _plain(getattr(agent, field.name)) for field in _fields()}
+    values |= {field.name: sorted(str(row) for row in getattr(agent, field.name).all()) for field in _lists()}
+    return values | {"sections": dict(PromptSection.objects.texts_of(agent))}
+
+
+def _blank() -> Content:
+    """Of an agent that nobody has set up."""
+    values = {field.name: None if field.is_relation else field.get_default() for field in _fields()}
+    return values | {field.name: [] for field in _lists()} | {"sections": {}}
+
+
+def _fields() -> "list[models.Field[Any, Any]]":
+    return [field for field in Agent._meta.concrete_fields if field.name not in _LEFT_OUT]
+
+
+def _lists() -> "list[models.ManyToManyField[Any, Any]]":
+    return list(Agent._meta.local_many_to_many)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, models.Model) else value
+
+
+def _set(agent: Agent, content: Content) -> Iterator[str]:
+    """Saves the fields; yields in words what other rows no longer allow."""
+    for field in _fields():
+        value = content[field.name]
+        if field.is_relation and value is not None:
+            row = field.related_model._default_manager.filter(name=value).first()  # type: ignore[union-attr]
+            if row is None:
+                yield f"{field.verbose_name}: there is no {value} any more"
+            value = row
+        elif field.name == "name" and Agent.objects.exclude(pk=agent.pk).filter(name=value).exists():
+            yield f"name: another agent is called {value} now"
+            continue
+        setattr(agent, field.name, value)
+    agent.save()
+    for several in _lists():
+        rows = list(several.related_model._default_manager.filter(name__in=content[several.name]))  # type: ignore[union-attr]
+        yield from (
+            f"{several.verbose_name}: there is no {name} any more"
+            for name in content[several.name]
+            if name not in map(str, rows)
+        )
+        getattr(agent, several.name).set(rows)
+
+
+def _set_sections(agent: Agent, texts: dict[str, str], author: Any) -> None:
+    present = dict(PromptSection.objects.texts_of(agent))
+    for name in SECTIONS:
+        if present.get(name, "") != texts.get(name, ""):
+            PromptSection.objects.create(agent=agent, section=name, text=texts.get(name, ""), author=author)
