@@ -9,6 +9,7 @@ from tasks_app.models.inbox import InboxMessage, Mode
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
 from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits, Sample
 from tasks_app.models.session import Session, SessionMember
+from tasks_app.models.session_text import SessionText
 from tasks_app.models.task import ENDED, FailureCode, Task, TaskState, WaitingFor
 from tasks_app.models.tool_call import CallStatus, Loaded, LoadedKind, ToolCallLog
 from tasks_app.models.workspace_change import FileChange, WorkspaceChange
@@ -42,6 +43,7 @@ __all__ = [
     "Scope",
     "Session",
     "SessionMember",
+    "SessionText",
     "Task",
     "TaskState",
     "ToolCallLog",

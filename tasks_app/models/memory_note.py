@@ -29,7 +29,7 @@ class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):
 
     def with_any_term(self, terms: Sequence[str]) -> "MemoryNoteQuerySet":
         """Those that have any of these terms."""
-        return self.filter(pk__in=full_text.ids_with_any_term(terms)) if terms else self.none()
+        return self.filter(pk__in=full_text.NOTES.ids_with_any(terms)) if terms else self.none()
 
 
 class MemoryNote(models.Model):

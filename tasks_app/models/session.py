@@ -6,10 +6,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import OuterRef, Q, Subquery
 
 from llm_app.models import LogicalModel
 from tasks_app.models.agent import Agent
+from tasks_app.models.session_text import has_words, is_behind
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
@@ -22,11 +23,12 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return self.filter(Q(owner=user) | Q(pk__in=members.values("session")))
 
     def matching(self, words: str) -> "SessionQuerySet":
-        """Those with the words in their title or in an entry; all if there are none."""
-        if not words:
-            return self
-        entries = _related("entries").filter(content__icontains=words)
-        return self.filter(Q(title__icontains=words) | Exists(entries))
+        """Those with all of the words in their title or in entries; all if there are none."""
+        return self.filter(has_words(words, _related("entries"))) if words.strip() else self
+
+    def behind(self) -> "SessionQuerySet":
+        """Those whose newest entries have no terms yet."""
+        return self.filter(is_behind())
 
     def with_newest_task(self) -> "SessionQuerySet":
         """Annotates `task_id`, `task_state`, `task_waiting_for` and `task_stopped`; None where there is no task."""
@@ -73,6 +75,9 @@ class Session(models.Model):
     summary = models.TextField(blank=True, help_text="The text of the newest result.")
     next_steps = models.JSONField(default=list, blank=True)
     last_seq = models.PositiveIntegerField(default=0)
+    indexed_seq = models.PositiveIntegerField(
+        default=0, editable=False, help_text="The newest entry whose terms are among the session's texts."
+    )
     chain_head = models.CharField(max_length=64, blank=True)
     held_by = models.CharField(max_length=100, blank=True, editable=False)
     held = models.JSONField(default=dict, blank=True, editable=False)
@@ -90,6 +95,7 @@ class Session(models.Model):
         indexes = [
             models.Index(fields=["owner", "-updated_at"]),
             models.Index(fields=["held_by"], condition=~Q(held_by=""), name="held_sessions"),
+            models.Index(fields=["id"], condition=is_behind(), name="sessions_behind"),
         ]
 
     def __str__(self) -> str:

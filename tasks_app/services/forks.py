@@ -39,7 +39,7 @@ _OWN = {
     "files_bytes",
 }
 _OF_ITS_CALL = ("llm_call", "stream")  # of an entry: the copy was not answered by any call
-_OWN |= {"held_by", "held", "created_at", "updated_at"}
+_OWN |= {"held_by", "held", "indexed_seq", "created_at", "updated_at"}
 
 
 class NoSuchEntry(Refusal):

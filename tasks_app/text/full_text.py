@@ -1,6 +1,6 @@
-"""The search index over the terms of memory notes: FTS5 on SQLite, a GIN index on PostgreSQL.
+"""Search indexes over terms that rows hold in a column of that name: FTS5 on SQLite, a GIN index on PostgreSQL.
 
-It is made after each `migrate`, where it is missing: it holds nothing that the notes do not hold.
+They are made after each `migrate`, where they are missing: they hold nothing that the rows do not hold.
 """
 
 from collections.abc import Sequence
@@ -9,44 +9,67 @@ from typing import Any
 from django.db import connection, connections
 from django.db.models.expressions import RawSQL
 
-_FORGET = "INSERT INTO memory_terms(memory_terms, rowid, terms) VALUES ('delete', old.id, old.terms)"
-_LEARN = "INSERT INTO memory_terms(rowid, terms) VALUES (new.id, new.terms)"
-_SQLITE = (
-    """CREATE VIRTUAL TABLE IF NOT EXISTS memory_terms
-       USING fts5(terms, content='memory_notes', content_rowid='id', tokenize='unicode61 remove_diacritics 0')""",
-    f"CREATE TRIGGER IF NOT EXISTS memory_added AFTER INSERT ON memory_notes BEGIN {_LEARN}; END",
-    f"CREATE TRIGGER IF NOT EXISTS memory_deleted AFTER DELETE ON memory_notes BEGIN {_FORGET}; END",
-    f"""CREATE TRIGGER IF NOT EXISTS memory_changed AFTER UPDATE OF terms ON memory_notes
-        BEGIN {_FORGET}; {_LEARN}; END""",
-    "INSERT INTO memory_terms(memory_terms) VALUES ('rebuild')",
-)
-_HAS_TRIGGER = "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'memory_notes'"
 _LEXEMES = "array_to_tsvector(string_to_array(terms, ' '))"  # as they are: no dictionary, no parser
-_POSTGRES = f"CREATE INDEX IF NOT EXISTS memory_terms ON memory_notes USING gin ({_LEXEMES})"
-_ON_POSTGRES = f"SELECT id FROM memory_notes WHERE {_LEXEMES} @@ %s::tsquery"  # noqa: S608  constants of ours
-_ON_SQLITE = "SELECT rowid FROM memory_terms WHERE memory_terms MATCH %s"
+_HAS_TRIGGER = "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s"
+
+
+class FullText:
+    """The index `<name>_terms` over the rows of a table. Terms come from `retrieval` alone: they are letters."""
+
+    def __init__(self, name: str, table: str, options: str = "") -> None:
+        self.table = table
+        index = f"{name}_terms"
+        forget = f"INSERT INTO {index}({index}, rowid, terms) VALUES ('delete', old.id, old.terms)"  # noqa: S608
+        learn = f"INSERT INTO {index}(rowid, terms) VALUES (new.id, new.terms)"  # noqa: S608
+        self._sqlite = (
+            f"""CREATE VIRTUAL TABLE IF NOT EXISTS {index} USING fts5(terms, content='{table}',
+                content_rowid='id', tokenize='unicode61 remove_diacritics 0'{options})""",
+            f"CREATE TRIGGER IF NOT EXISTS {name}_added AFTER INSERT ON {table} BEGIN {learn}; END",
+            f"CREATE TRIGGER IF NOT EXISTS {name}_deleted AFTER DELETE ON {table} BEGIN {forget}; END",
+            f"""CREATE TRIGGER IF NOT EXISTS {name}_changed AFTER UPDATE OF terms ON {table}
+                BEGIN {forget}; {learn}; END""",
+            f"INSERT INTO {index}({index}) VALUES ('rebuild')",  # noqa: S608
+        )
+        self._postgres = f"CREATE INDEX IF NOT EXISTS {index} ON {table} USING gin ({_LEXEMES})"
+        self._on_postgres = f"SELECT id FROM {table} WHERE {_LEXEMES} @@ %s::tsquery"  # noqa: S608
+        self._on_sqlite = f"SELECT rowid FROM {index} WHERE {index} MATCH %s"  # noqa: S608
+
+    def install(self, using: str) -> None:
+        """A table that a migration has made anew has lost its triggers: all is read in again."""
+        database = connections[using]
+        with database.cursor() as cursor:
+            if self.table not in database.introspection.table_names(cursor):
+                return
+            if database.vendor == "postgresql":
+                cursor.execute(self._postgres)
+                return
+            cursor.execute(_HAS_TRIGGER, [self.table])
+            if cursor.fetchone()[0] < 3:
+                for statement in self._sqlite:
+                    cursor.execute(statement)
+
+    def ids_with_any(self, terms: Sequence[str]) -> RawSQL:
+        """The ids of the rows that have any of these terms, for a filter."""
+        return self._ids(terms, " | ", " OR ", "")
+
+    def ids_with_all(self, terms: Sequence[str], *, unfinished: bool) -> RawSQL:
+        """The ids of the rows that have all of these terms; the last one may be the beginning of one."""
+        return self._ids(terms, " & ", " AND ", "*" if unfinished else "")
+
+    def _ids(self, terms: Sequence[str], on_postgres: str, on_sqlite: str, ending: str) -> RawSQL:
+        if connection.vendor == "postgresql":
+            query = on_postgres.join(f"'{term}'" for term in terms) + (":" + ending if ending else "")
+            return RawSQL(self._on_postgres, [query])  # noqa: S611
+        query = on_sqlite.join(f'"{term}"' for term in terms) + ending
+        return RawSQL(self._on_sqlite, [query])  # noqa: S611
+
+
+NOTES = FullText("memory", "memory_notes")
+# While somebody types, a word is found by its first letters; where in a text it stands is not kept.
+SESSIONS = FullText("session", "session_texts", ", detail='none', prefix='1 2 3'")
 
 
 def install(using: str, **kwargs: Any) -> None:
-    """After `migrate`, also of another app alone, on an empty database.
-
-    A table that a migration has made anew has lost its triggers: all is read in again.
-    """
-    database = connections[using]
-    with database.cursor() as cursor:
-        if "memory_notes" not in database.introspection.table_names(cursor):
-            return
-        if database.vendor == "postgresql":
-            cursor.execute(_POSTGRES)
-            return
-        cursor.execute(_HAS_TRIGGER)
-        if cursor.fetchone()[0] < 3:
-            for statement in _SQLITE:
-                cursor.execute(statement)
-
-
-def ids_with_any_term(terms: Sequence[str]) -> RawSQL:
-    """The ids of the notes that have any of these terms, for a filter. Terms come from `terms_of` alone."""
-    if connection.vendor == "postgresql":
-        return RawSQL(_ON_POSTGRES, [" | ".join(f"'{term}'" for term in terms)])  # noqa: S611  terms are letters
-    return RawSQL(_ON_SQLITE, [" OR ".join(f'"{term}"' for term in terms)])  # noqa: S611
+    """After `migrate`, also of another app alone, on an empty database."""
+    for index in (NOTES, SESSIONS):
+        index.install(using)

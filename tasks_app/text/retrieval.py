@@ -28,6 +28,12 @@ def terms_of(text: str) -> list[str]:
     return found
 
 
+def searched_terms(text: str) -> list[str]:
+    """Those of a long text, for who looks for beginnings of terms: so the last character of a dense run is one, too."""
+    last = [run["dense"][-1] for run in _RUN.finditer(unicodedata.normalize("NFKC", text)) if run["dense"]]
+    return [*terms_of(text), *last]
+
+
 def _pairs(run: str) -> list[str]:
     return [first + second for first, second in pairwise(run)] or [run]
 

@@ -1,5 +1,5 @@
-"""Two threads of each engine process. The supervisor renews leases, sends heartbeats and polls for stops and messages;
-the sweeper recovers what others left. What takes long in the second never keeps the first from renewing.
+"""Threads of each engine process. The supervisor renews leases, sends heartbeats and polls for stops and messages; the
+sweeper recovers what others left; one keeps the search index. What takes long never keeps the first from renewing.
 """
 
 import logging
@@ -19,6 +19,7 @@ from tasks_app.run import affinity
 from tasks_app.runtime import cancellation, lease, metrics, process
 from tasks_app.runtime.wakeup import enqueue
 from tasks_app.worker import jobs, mcp_refresh, reaper
+from tasks_app.worker.search_index import SearchIndex
 from tools_app.held_resources import anything
 from tools_app.sandbox import ports
 
@@ -71,7 +72,11 @@ class Supervisor:
         self._due: dict[str, float] = {}
         self._threads = [Repeating("supervisor", self._round, POLL_SECONDS, affinity.called)]
         if sweeps:
-            self._threads.append(Repeating("sweeper", lambda _: sweep(), SWEEP_SECONDS, threading.Event()))
+            index = SearchIndex()
+            self._threads += [
+                Repeating("sweeper", lambda _: sweep(), SWEEP_SECONDS, threading.Event()),
+                Repeating("search index", lambda _: index.work(), SWEEP_SECONDS, threading.Event()),
+            ]
 
     def start(self) -> None:
         for thread in self._threads:

@@ -1,0 +1,48 @@
+"""What sessions are found by: the terms of their entries, put together in the background."""
+
+from django.db import models
+from django.db.models import Exists, F, OuterRef, Q
+
+from tasks_app.text import full_text
+from tasks_app.text.retrieval import terms_of
+
+MOST_WORDS = 8  # of a search
+
+
+class SessionText(models.Model):
+    """The terms of a session's entries from `first_seq` to `last_seq`, redacted with the secrets of `masked_with`."""
+
+    session = models.ForeignKey("tasks_app.Session", models.CASCADE, related_name="texts", db_index=False)
+    first_seq = models.PositiveIntegerField()
+    last_seq = models.PositiveIntegerField()
+    terms = models.TextField()
+    masked_with = models.CharField(max_length=16)
+
+    class Meta:
+        db_table = "session_texts"
+        indexes = [models.Index(fields=["session", "first_seq"])]
+
+    def __str__(self) -> str:
+        return f"{self.session_id} {self.first_seq} to {self.last_seq}"
+
+
+def is_behind() -> Q:
+    """Of sessions: the terms of their newest entries are not there yet. An index answers this very condition."""
+    return Q(last_seq__gt=F("indexed_seq"))
+
+
+def has_words(words: str, entries: "models.QuerySet[models.Model]") -> Q:
+    """Of sessions: each word is in the title or in an entry; the last one may be the beginning of one.
+
+    `entries` are those of the outer query's session; of them, those without terms are read themselves.
+    """
+    condition = Q()
+    *whole, last = words.split()[:MOST_WORDS]
+    without_terms = entries.filter(seq__gt=OuterRef("indexed_seq"))
+    for word in (*whole, last):
+        found = Q(title__icontains=word) | is_behind() & Q(Exists(without_terms.filter(content__icontains=word)))
+        if terms := terms_of(word):
+            ids = full_text.SESSIONS.ids_with_all(terms, unfinished=word is last)
+            found |= Q(Exists(SessionText.objects.filter(session=OuterRef("pk"), pk__in=ids)))
+        condition &= found
+    return condition

@@ -1,0 +1,172 @@
+"""Sessions are found by what was said in them, whether or not the index has it by now."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from llm_app.models import Secret
+from tasks_app.models import ContextEntry, ContextType, Session, SessionText
+from tasks_app.record import Draft
+from tasks_app.services import forks, sessions
+from tasks_app.worker import search_index
+from tests import factories
+
+KEY = "quietmagpie77"
+
+
+@pytest.fixture
+def say(session):
+    task = factories.TaskFactory(session=session)
+    return lambda *texts: factories.append(
+        task, *(Draft(context_type=ContextType.USER_MESSAGE, content=text) for text in texts)
+    )
+
+
+def grown_quiet():
+    Session.objects.update(updated_at=timezone.now() - timedelta(hours=1))
+
+
+def take_up_all():
+    grown_quiet()
+    while search_index.take_up():
+        pass
+    assert not Session.objects.behind().exists()
+
+
+def is_found(words, user=None):
+    found = Session.objects.matching(words)
+    return (found.visible_to(user) if user else found).exists()
+
+
+@pytest.mark.parametrize("is_taken_up", [False, True])
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        *(("giraffe", True), ("GIRAFFE", True), ("gir", True), ("iraffe", None), ("zebra", False)),
+        *(("giraffe river", True), ("river giraffe", True), ("rivers gir", True), ("giraffe zebra", False)),
+        *(("snake_case", True), ("北京大学", True), ("北", True), ("学", True), ("东京", False), ("C++", True)),
+        *(("holiday giraffe", True), ("!?", False), ("giraffe !?", False)),
+    ],
+)
+def test_what_is_found(words, expected, is_taken_up, session, say):
+    Session.objects.filter(pk=session.pk).update(title="My holidays")
+    say("Three giraffes stood", "by the rivers. A snake_case name, in C++.", "我在北京大学。")
+    if is_taken_up:
+        take_up_all()
+    found = is_found(words)
+    assert found is expected or (expected is None and found is not is_taken_up)  # only the index knows words
+
+
+def test_only_who_may_see_a_session_finds_it(session, say, alice, bob, charlie):
+    say("giraffes")
+    take_up_all()
+    assert [is_found("giraffes", user) for user in (alice, bob, charlie)] == [True, True, False]
+
+
+def test_no_entry_is_missed_while_it_is_not_taken_up(session, say):
+    say("giraffes")
+    take_up_all()
+    say("zebras")
+    assert (is_found("giraffes"), is_found("zebras"), is_found("giraffes zebras")) == (True, True, True)
+
+
+def test_a_session_in_which_much_is_going_on_is_taken_up_all_the_same(session, say):
+    say("first")
+    assert not search_index.take_up()
+    say(*(f"word{number}" for number in range(search_index.AT_ONCE)))
+    assert search_index.take_up()
+    assert SessionText.objects.get().last_seq == search_index.AT_ONCE
+
+
+def test_short_rows_are_extended_and_full_ones_left(session, say):
+    for number in range(search_index.AT_ONCE + 1):
+        say(f"word{number}")
+        take_up_all()
+    rows = SessionText.objects.order_by("first_seq").values_list("first_seq", "last_seq")
+    assert list(rows) == [(1, search_index.AT_ONCE), (search_index.AT_ONCE + 1, search_index.AT_ONCE + 1)]
+    assert is_found("word0")
+    assert is_found(f"word{search_index.AT_ONCE}")
+
+
+def test_very_many_words_are_several_rows(session, say, monkeypatch):
+    monkeypatch.setattr(search_index, "MOST_CHARACTERS", 100)
+    say(" ".join(f"word{number}x" for number in range(50)))
+    take_up_all()
+    assert SessionText.objects.count() > 2
+    assert all(is_found(f"word{number}x") for number in range(50))
+
+
+def test_what_another_process_took_up_meanwhile_is_not_stored_twice(session, say):
+    say("giraffes")
+    session.refresh_from_db()
+    take_up_all()
+    search_index._take_up_some(session)
+    assert SessionText.objects.count() == 1
+
+
+def test_a_secret_is_not_found_by_its_letters(session, say, alice):
+    Secret.objects.create(owner=alice, name="KEY", value=KEY)
+    say(f"the key is {KEY}")
+    take_up_all()
+    assert (is_found("key"), is_found(KEY), is_found(KEY[:6])) == (True, False, False)
+
+
+def test_a_secret_that_was_saved_later_is_not_found_either(session, say, alice):
+    say(f"the key is {KEY}", "giraffes")
+    take_up_all()
+    index = search_index.SearchIndex()
+    index.work()
+    assert is_found(KEY)
+    Secret.objects.create(owner=alice, name="KEY", value=KEY)
+    index.work()
+    assert (is_found("giraffes"), is_found(KEY), is_found(KEY[:6])) == (True, False, False)
+
+
+def test_after_a_secret_that_nothing_holds_all_is_as_it_was(session, say, alice):
+    say("giraffes")
+    take_up_all()
+    before = SessionText.objects.get()
+    Secret.objects.create(owner=alice, name="KEY", value=KEY)
+    search_index.SearchIndex().work()
+    after = SessionText.objects.get()
+    assert (after.pk, after.terms) == (before.pk, before.terms)
+    assert after.masked_with != before.masked_with
+
+
+def test_a_deleted_session_leaves_nothing_to_find(session, say):
+    say("giraffes")
+    take_up_all()
+    session.tasks.update(state="failed", failure_code="stopped", ended_at=timezone.now())
+    sessions.delete_session(session)
+    assert not SessionText.objects.exists()
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM session_terms WHERE session_terms MATCH 'giraffe'")
+            assert cursor.fetchone() == (0,)
+
+
+def test_a_fork_is_found_by_what_it_was_made_with(session, say, alice):
+    say("giraffes", "zebras")
+    take_up_all()
+    with forks.prepared(session, 1, alice) as store:
+        fork = store()
+    assert list(Session.objects.matching("giraffes").values_list("pk", flat=True).order_by("created_at")) == [
+        session.pk,
+        fork.pk,
+    ]
+    assert not Session.objects.filter(pk=fork.pk).matching("zebras").exists()
+    take_up_all()
+    assert Session.objects.filter(pk=fork.pk).matching("giraffes").exists()
+
+
+def test_what_a_session_is_behind_with_is_looked_up_by_an_index(session):
+    assert "sessions_behind" in Session.objects.behind().explain() or connection.vendor != "sqlite"
+
+
+def test_a_search_reads_no_entry_that_the_index_has(session, say):
+    say("giraffes")
+    take_up_all()
+    ContextEntry.objects.all().delete()
+    assert is_found("giraffes")
