@@ -6,6 +6,7 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const on = (name, handler, root = document) => root.addEventListener(name, handler);
 const composer = one("#composer");
 const words = one("#content");
+const diagrams = new URL("diagrams.js", document.currentScript.src);
 
 // --- theme ----------------------------------------------------------------------------------------------------------
 
@@ -81,15 +82,17 @@ function dress(root) {
       time.textContent = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
     }
   }
-  for (const pre of all(".prose pre:not(:has(button))", root)) {
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "copy", textContent: "Copy" });
-    pre.append(button);
-  }
+  for (const code of all(".prose .code:not(:has(> .copy))", root)) code.append(textButton("Copy", "copy"));
+  if (one(".diagram:not(.shown)", root)) import(diagrams).then(({ show }) => show(root));
+}
+
+function textButton(text, className) {
+  return Object.assign(document.createElement("button"), { type: "button", className, textContent: text });
 }
 
 on("htmx:load", ({ detail }) => dress(detail.elt));
 on("click", async ({ target }) => {
-  if (!target.matches(".copy")) return;
+  if (!target.matches(".copy:not(.source)")) return;
   await navigator.clipboard.writeText(one("code", target.parentElement).textContent);
   target.textContent = "Copied";
 });

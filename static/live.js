@@ -1,5 +1,5 @@
 // The session's page while things happen. HTML comes for what is in the record, and htmx puts it in its place; JSON comes
-// for the text that streams, and is put into a text node. What is shown, and when it goes, is decided by the server.
+// for what streams: words as HTML by blocks, all else as text. What is shown, and when it goes, is decided by the server.
 "use strict";
 
 const live = one("#live");
@@ -74,6 +74,23 @@ function add(delta) {
   if (delta.kind === "tool_output") place.scrollTop = place.scrollHeight;
 }
 
+// Markdown: blocks that are closed stay, only the open one is replaced, and a tail goes behind its last character.
+function addProse(told) {
+  const place = placeOf(told);
+  if (!place) return;
+  const target = one("[data-text]", place);
+  if (told.whole) target.replaceChildren();
+  if (told.open !== null) {
+    const kept = told.whole ? 0 : Number(target.dataset.closed || 0);
+    while (target.childElementCount > kept) target.lastElementChild.remove();
+    target.insertAdjacentHTML("beforeend", told.closed); // sanitised, as all that comes
+    target.dataset.closed = target.childElementCount;
+    target.insertAdjacentHTML("beforeend", told.open);
+    dress(target);
+  }
+  if (told.tail) (all("p, li, td, th, code, h1, h2, h3, h4, h5, h6", target).at(-1) || target).append(told.tail);
+}
+
 // The entry that says what became of the text is on its way: the page does not jump in between.
 function withdraw(stream) {
   for (const bubble of all(`[data-of="${stream}"]`, live)) {
@@ -98,6 +115,7 @@ on("htmx:wsBeforeMessage", (event) => {
   event.preventDefault();
   const told = JSON.parse(message);
   if (told.type === "delta") add(told);
+  else if (told.type === "prose") addProse(told);
   else withdraw(told.stream);
   follow();
 });
@@ -111,9 +129,9 @@ on("htmx:wsAfterMessage", () => {
 // Without what differs between two renderings of the same: forms in a pushed piece have no token, htmx marks what it has put in.
 function bare(piece) {
   const copy = piece.cloneNode(true);
-  for (const token of all("[name=csrfmiddlewaretoken]", copy)) token.remove();
+  for (const extra of all("[name=csrfmiddlewaretoken], .copy, .diagram iframe", copy)) extra.remove();
   for (const element of [copy, ...all("[class]", copy)]) {
-    element.classList.remove("htmx-added", "htmx-settling");
+    element.classList.remove("htmx-added", "htmx-settling", "shown");
     if (!element.className) element.removeAttribute("class");
   }
   return copy;

@@ -35,6 +35,7 @@ urlpatterns = [
     path("s/<uuid:session_id>/calls/<uuid:call_id>/request/", context.download_call, name="call_download"),
     path("s/<uuid:session_id>/context/", context.show, name="context"),
     path("s/<uuid:session_id>/context/<int:seq>/", context.entry, name="context_entry"),
+    path("diagram/", files.diagram, name="diagram"),
     path("inbox/", inbox.show, name="inbox"),
     path("inbox/approvals/<int:approval_id>/", inbox.decide, name="inbox_decide"),
     path("memory/", memory.show, name="memory"),

@@ -21,9 +21,8 @@ NOT_SIGNED_IN, NOT_VISIBLE, FAULT = 4401, 4404, 1011  # the page comes back by i
 class SessionConsumer(AsyncWebsocketConsumer):
     """Sends one page what happens in its session, from the entry after `?after=SEQ` on. It takes no messages.
 
-    Entries and the pieces around them are HTML that htmx swaps by id. The pieces of a running text are JSON: they come
-    25 times a second, and as text in one text node they cost a browser a third of what HTML fragments cost (0.4 against
-    1.3 ms each, with layout, in a text of 11 kB), and leave no element behind.
+    Entries and the pieces around them are HTML that htmx swaps by id. What streams is JSON: Markdown as the HTML of the
+    block that is open (`tasks_app/live/prose`), thoughts and output as text for one text node, 25 times a second.
     """
 
     async def connect(self) -> None:

@@ -12,6 +12,7 @@ from channels.layers import get_channel_layer
 from tasks_app.events.event_loop import in_thread
 from tasks_app.live.look import PAGE, SELDOM_SECONDS, Look, SessionGone
 from tasks_app.live.messages import Event, Member, News
+from tasks_app.live.prose import Prose
 from tasks_app.live.text_so_far import TextSoFar
 from tasks_app.pages.fragments import Viewer
 
@@ -38,7 +39,8 @@ class Room:
         self._last_state: Any = None
         self._hints: list[Hint] = []  # told after the next look
         self._held: list[Hint] = []  # deltas that wait for it
-        self._text = TextSoFar()
+        self._prose = Prose(session_id, self.members)
+        self._text = TextSoFar(ended=self._prose.end)
         self._pending: dict[tuple[str, str], Hint] = {}
         self._flushing: asyncio.TimerHandle | None = None
         self._flushed = 0.0
@@ -72,6 +74,8 @@ class Room:
         for stream in {part["stream"] for part in parts}:
             if await in_thread(partial(self.look.is_recorded, stream)):
                 self._text.end(stream)
+        for part in self._text.so_far():
+            self._prose.take(part)
 
     def enter(self, member: Member) -> None:
         """It hears everything from the entry on that the room has read."""
@@ -86,6 +90,7 @@ class Room:
             self._opening.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await self._opening
+        await self._prose.close()
         for timer in filter(None, (self._flushing, self._looking_later)):
             timer.cancel()
         for task in self._work:
@@ -172,6 +177,7 @@ class Room:
         self._flushed = asyncio.get_running_loop().time()
         for part in parts.values():
             self._tell(Event(part))
+            self._prose.take(part)
 
     def _tell(self, event: Event) -> None:
         for member in self.members:
@@ -229,6 +235,7 @@ class Room:
 
     def _inform(self, member: Member, viewer: Viewer, news: News, events: list[Event]) -> None:
         if member.is_new:
+            self._prose.tell_all(member)
             events = [*([news.state] if news.state else []), *map(Event, self._text.so_far())]
         if member.learn(news, viewer):
             for event in events:

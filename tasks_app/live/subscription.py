@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from tasks_app.events.event_loop import in_thread
+from tasks_app.live import prose
 from tasks_app.live.lobby import Lobby
 from tasks_app.live.look import backlog
 from tasks_app.live.messages import Event, News
@@ -17,7 +18,7 @@ from tasks_app.live.watch import Admission
 from tasks_app.pages.fragments import Viewer
 
 MOST_WAITING = 500  # messages for one follower: who is slower catches up from the record
-_ON_PAGES = ("delta", "reset")  # the other events are why a page gets HTML
+_ON_PAGES = ("delta", "prose", "reset")  # the other events are why a page gets HTML
 T = TypeVar("T", str, bytes)
 
 
@@ -121,7 +122,7 @@ class Page(Follower[str]):
     has_page = True
 
     def hear(self, event: Event) -> None:
-        if event.content["type"] in _ON_PAGES:
+        if event.content["type"] in _ON_PAGES and not _comes_as_html(event.content):
             self._put(event.as_json)
 
     def _can_take(self, news: News) -> bool:
@@ -133,6 +134,10 @@ class Page(Follower[str]):
 
     def _missed(self, news: News, viewer: Viewer) -> str:
         return news.items[viewer]
+
+
+def _comes_as_html(content: Mapping[str, Any]) -> bool:
+    return content["type"] == "delta" and content["kind"] in prose.KINDS
 
 
 class EventStream(Follower[bytes]):

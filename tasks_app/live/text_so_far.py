@@ -1,7 +1,7 @@
 """The text that streams in a session at this moment, as those who follow it have it."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -12,9 +12,13 @@ _REMEMBERED = 200  # streams that have ended: later pieces of them are not told
 
 
 class TextSoFar:
-    """Knows how far each stream was told, so that nothing is told twice; who comes later gets all of it."""
+    """Knows how far each stream was told, so that nothing is told twice; who comes later gets all of it.
 
-    def __init__(self) -> None:
+    `ended` is called with each stream that has ended.
+    """
+
+    def __init__(self, ended: Callable[[str], None]) -> None:
+        self._tell_end = ended
         self._texts: dict[tuple[str, str], list[str]] = {}
         self._seen: dict[tuple[str, str], int] = {}
         self._tasks: dict[str, str] = {}
@@ -28,6 +32,7 @@ class TextSoFar:
         if not stream:
             return
         self._ended.append(stream)
+        self._tell_end(stream)
         if self._tasks.pop(stream, None):
             for key in [key for key in self._seen if key[0] == stream]:
                 del self._seen[key], self._texts[key]

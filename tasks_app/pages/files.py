@@ -3,7 +3,7 @@
 from typing import BinaryIO
 from uuid import UUID
 
-from django.http import Http404, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
@@ -19,6 +19,10 @@ from tasks_app.record import redactor_of
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
 
+DIAGRAM_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; sandbox allow-scripts; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'self'"
+)
 MOST = 200  # shown
 
 
@@ -72,6 +76,16 @@ def preview(request: Request, session_id: UUID, path: str) -> HttpResponseBase:
     if not path.lower().endswith(".html"):
         raise Http404("Only HTML pages have a preview.")
     return downloads.preview(_open(request, session_id, path))
+
+
+@require_GET
+def diagram(request: HttpRequest) -> HttpResponse:
+    """The frame of a diagram: an origin of its own, our scripts, no way out. The page gives it the source."""
+    response = render(request, "diagram.html")
+    headers = {"Content-Security-Policy": DIAGRAM_POLICY, "X-Frame-Options": "SAMEORIGIN"}
+    for name, value in headers.items():
+        response[name] = value
+    return response
 
 
 def _open(request: Request, session_id: UUID, path: str) -> BinaryIO:

@@ -1,6 +1,7 @@
 """What agents write becomes HTML that can do no harm."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -49,13 +50,26 @@ ATTACKS = [
     '```"onclick=alert(1)\nx\n```',
     "```html\n<script>alert(1)</script>\n```",
     "| a |\n|---|\n| <img src=x onerror=alert(1)> |",
+    r"$\text{<script>alert(1)</script>}$ and $\href{javascript:alert(1)}{x}$",
+    r"\(\text{</math><img src=x onerror=alert(1)>}\) \[\style{background:url(//evil.example)}{x}\]",
+    r"$$\includegraphics{//evil.example/x.png} \url{//evil.example} \class{x}{y} \cssId{x}{y} \color{red;background:url(//evil.example)}{x}$$",
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)></style></mglyph></table></mtext></math>",
+    "a[^<img src=x onerror=alert(1)>]\n\n[^<img src=x onerror=alert(1)>]: [x](javascript:alert(1)) <b>x</b>",
+    "- [ ] <input autofocus onfocus=alert(1)>\n- [x] [x](javascript:alert(1))",
+    '```mermaid\ngraph TD; A[<img src=x onerror=alert(1)>]-->B; click A href "javascript:alert(1)"\n```',
+    '```mermaid" onclick=alert(1)\nx\n```',
+    "```\u2028<b>\n" + "</code></pre></details><script>alert(1)</script>\n" * 40 + "```",
+    "https://evil.example/<script> //evil.example ftp://evil.example javascript://evil.example/%0aalert(1)",
+    'https://evil.example/" onmouseover="alert(1)',
     '| " onfocus="alert(1) | <div tabindex=9 onfocus=alert(1)> |\n|---|:-:|\n| x | y |',
 ]
 TAG = re.compile(r"<([a-z0-9]+)((?: [a-z-]+=\"[^\"]*\")*)>|</[a-z0-9]+>|<[a-z]+ ?/?>")
+NOTE = r"(fn|fnref|code)-[0-9a-f]{8}-\d+(:\d+)?"
 HARMLESS = re.compile(
-    r' (href="(https?://|mailto:|/s/1/files/)[^"]*"|src="/s/1/files/[^"]*"|alt="[^"]*"|class="[a-z0-9 +#.-]*"'
-    r'|aria-label="Table: [^"]*"|role="region"|tabindex="0"'
-    r'|start="\d+"|rel="noopener noreferrer nofollow"|target="_blank"|loading="lazy")'
+    rf' (href="((https?://|mailto:|/s/1/files/)[^"]*|#{NOTE})"|src="/s/1/files/[^"]*"|alt="[^"]*"|id="{NOTE}"'
+    r'|class="[a-z0-9 +#.-]*"|aria-label="(Table: [^"]*|Done|Footnotes|Back to the text)"|role="region"|tabindex="0"'
+    r'|dir="(auto|rtl)"|type="checkbox"|disabled=""|checked="[^"]*"|display="block"|mathcolor="#[0-9A-F]{6}"|stretchy="false"'
+    r'|[lr]space="[\d.]+(em)?"|width="[\d.]+r?em"|displaystyle="(true|false)"|start="\d+"|rel="noopener noreferrer nofollow"|target="_blank"|loading="lazy")'
 )
 
 
@@ -63,7 +77,7 @@ def require_harmless(html: str) -> None:
     """Every tag and every attribute is one of those that we know."""
     rest = html
     for tag in TAG.finditer(html):
-        assert tag[1] not in ("script", "style", "iframe", "form", "svg", "object", "base", "meta", "input"), html
+        assert tag[1] not in ("script", "style", "iframe", "form", "svg", "object", "base", "meta"), html
         assert HARMLESS.sub("", tag[2] or "") == "", html
         rest = rest.replace(tag[0], "", 1)
     assert "<" not in rest, html
@@ -107,8 +121,8 @@ def test_links_tell_nobody_where_they_were():
 def test_it_knows_tables_lists_code_and_strikethrough():
     html = markdown("| a |\n|---|\n| 1 |\n\n3. x\n\n~~no~~ `y`\n\n```python\nif 1: pass\n```")
     for piece in (
-        '<td class="short">1</td>',
-        '<ol start="3">',
+        '<td class="short" dir="auto">1</td>',
+        '<ol start="3" dir="auto">',
         "<s>no</s>",
         "<code>y</code>",
         '<span class="k">if</span>',
@@ -118,3 +132,94 @@ def test_it_knows_tables_lists_code_and_strikethrough():
 
 def test_a_language_that_nobody_knows_is_plain_code():
     assert "<span" not in markdown("```klingon\nnuqneH\n```")
+
+
+@pytest.mark.parametrize("formula", ["$x^2$", r"\(x^2\)", "**$x^2$**", "($x^2$)", "$x^2$, so", "- $x^2$"])
+def test_a_formula_in_a_line_is_mathml(formula):
+    assert "<math><msup><mi>x</mi><mn>2</mn></msup></math>" in markdown(formula)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["$$x^2$$", "$$\nx^2\n$$", r"\[x^2\]", "\\[\nx^2\n\\]", "so\n$$\nx^2\n$$\nthat", r"is \[x^2\] then", "> $$x^2$$"],
+)
+def test_a_formula_of_its_own_is_a_block_that_scrolls_by_itself(formula):
+    html = markdown(formula)
+    assert '<math display="block"><msup><mi>x</mi><mn>2</mn></msup></math>' in html
+    assert 'class="formula" tabindex="0"' in html
+
+
+def test_lines_of_equations_are_set_in_columns():
+    html = markdown("\\begin{align*}\na &= b \\\\\n&= c\n\\end{align*}")
+    assert html.count("<mtr>") == 2
+    assert 'class="m-right m-joining"' in html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("$5 to $10", "costs $5, or 10$ elsewhere", "US$5 and US$10", "$HOME/bin:$PATH", "$ x $", r"\$5 and \$6"),
+        *("`$x^2$`", "```\n$x^2$\n```", "a $ b", "$5", "$$", "5$ to 6$"),
+    ],
+)
+def test_money_and_variables_are_no_formulas(text):
+    assert "<math" not in markdown(text)
+
+
+def test_a_formula_that_cannot_be_read_is_shown_as_it_was_written():
+    assert r"<code>\frac{1}{</code>" in markdown(r"$\frac{1}{$")
+
+
+def test_a_task_list_has_boxes_that_nobody_can_click():
+    html = markdown("- [x] done\n- [ ] open")
+    boxes = re.findall(r"<input[^>]*>", html)
+    assert [("checked" in box, "disabled" in box, 'type="checkbox"' in box) for box in boxes] == [
+        (True, True, True),
+        (False, True, True),
+    ]
+
+
+def test_footnotes_lead_there_and_back_whatever_else_is_on_the_page():
+    first, second = markdown("a[^1]\n\n[^1]: note"), markdown("b[^1]\n\n[^1]: note")
+    notes = [re.findall(r'(?:href="#|id=")(fn[\w:-]*)"', html) for html in (first, second)]
+    assert [len(ids) for ids in notes] == [4, 4]
+    assert len(set(notes[0])) == 2
+    assert not set(notes[0]) & set(notes[1])
+    assert "_blank" not in first
+
+
+def test_bare_links_are_links_and_names_of_files_are_not():
+    html = markdown("See https://example.org/a_b, main.py and a@b.example.")
+    assert re.findall(r'href="([^"]*)"', html) == ["https://example.org/a_b"]
+
+
+def test_an_address_shows_its_true_letters():
+    assert ">https://xn--pple-43d.com/</a>" in markdown("https://xn--pple-43d.com/")
+
+
+def test_each_block_is_read_in_its_own_direction():
+    html = markdown("Hello\n\nمرحبا\n\n- שלום\n- x\n\n> **نص**\n\n| שם | b |\n|---|---|\n| 1 | 2 |\n\n- a\n\n  b")
+    assert '<p dir="auto">Hello</p>\n<p dir="auto">مرحبا</p>' in html
+    assert '<ul dir="rtl">\n<li>שלום' in html
+    assert '<blockquote dir="rtl">' in html
+    assert '<table dir="rtl">' in html
+    assert '<ul dir="auto">\n<li>\n<p dir="auto">a' in html
+
+
+def test_long_code_is_folded_and_short_code_is_not():
+    assert "<details" not in markdown("```py\n" + "x = 1\n" * 30 + "```")
+    html = markdown("```py\n" + "x = 1\n" * 31 + "```")
+    assert "<summary>Python <small>31 lines</small></summary>" in html
+
+
+def test_a_diagram_is_its_source_until_a_page_draws_it():
+    html = markdown("```mermaid\ngraph TD; A-->B\n```")
+    assert '<figure class="code diagram">' in html
+    assert "graph TD; A--&gt;B" in html
+
+
+@pytest.mark.parametrize("piece", ["$$x\n", "\\[ x\n", "$x ", "[^1]: x\n", "- [ ] x\n", "\\(x ", "> ", "https://x.y/ "])
+def test_no_text_takes_long(piece):
+    started = time.process_time()
+    markdown(piece * (30_000 // len(piece)))
+    assert time.process_time() - started < 5

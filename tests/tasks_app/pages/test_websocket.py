@@ -20,6 +20,7 @@ from tasks_app.record import notice
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
+HELLO = '<p dir="auto"><strong>Hello</strong></p>\n'
 
 
 class Socket(WebsocketCommunicator):
@@ -100,16 +101,35 @@ async def test_what_is_appended_comes_at_once(connect, alice, task):
         assert "News." in await socket.until("<article")
 
 
-async def test_running_text_comes_as_json_from_its_beginning(connect, alice, task, session):
-    piece = Chunk(stream="s1", kind="text", offset=0, text="Hello ")
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [("thinking", {"type": "delta", "text": "**Hello** "}), ("text", {"type": "prose", "open": HELLO, "tail": ""})],
+)
+async def test_a_running_text_comes_from_its_beginning(kind, shown, connect, alice, task, session):
+    piece = Chunk(stream="s1", kind=kind, offset=0, text="**Hello** ")
     async with connect(alice, "?after=1") as socket:
         await socket.until('id="state"')
         await stream_buffer.store.add(task.id, piece)
         await broadcast.send(session.group, piece.event(task.id))
-        told = json.loads(await socket.until("delta"))
-        assert (told["stream"], told["offset"], told["text"]) == ("s1", 0, "Hello ")
+        told = json.loads(await socket.until("Hello"))
+        assert {"stream": "s1", "kind": kind, **shown}.items() <= told.items()
         await broadcast.send(session.group, {"type": "reset", "stream": "s1"})
         assert json.loads(await socket.until("reset")) == {"type": "reset", "stream": "s1"}
+    await stream_buffer.store.drop(task.id)
+
+
+async def test_who_comes_in_the_middle_gets_all_blocks_so_far(connect, alice, task, session):
+    async with connect(alice, "?after=1") as socket:
+        await socket.until('id="state"')
+        for offset, text in ((0, "First.\n\nSec"), (11, "ond.\n\nThird")):
+            piece = Chunk(stream="s1", kind="text", offset=offset, text=text)
+            await stream_buffer.store.add(task.id, piece)
+            await broadcast.send(session.group, piece.event(task.id))
+            assert json.loads(await socket.until("prose"))["whole"] is False
+        async with connect(alice, "?after=1") as late:
+            whole = json.loads(await late.until("prose"))
+    assert whole["closed"] == '<p dir="auto">First.</p>\n<p dir="auto">Second.</p>\n'
+    assert (whole["open"], whole["whole"]) == ('<p dir="auto">Third</p>\n', True)
     await stream_buffer.store.drop(task.id)
 
 

@@ -1,0 +1,87 @@
+"""The Markdown of the texts that stream in a session, as HTML for its pages."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+
+from tasks_app.live.messages import Event, Member
+from tasks_app.pages.markdown.stream import Change, StreamedMarkdown
+
+logger = logging.getLogger(__name__)
+KINDS = ("text", "words")  # of running texts that are Markdown; the others are shown as they come
+Key = tuple[str, str]
+_thread = ThreadPoolExecutor(1, thread_name_prefix="markdown")
+
+
+class Prose:
+    """Lives on the event loop, and renders in one thread for all sessions: a busy process renders less often."""
+
+    def __init__(self, session_id: UUID, members: Mapping[Member, None]) -> None:
+        self._files_url = reverse("upload", args=[session_id])
+        self._members = members
+        self._shown: dict[Key, StreamedMarkdown] = {}
+        self._fresh: dict[Key, list[str]] = {}
+        self._newcomers: list[Member] = []
+        self._work: asyncio.Task[None] | None = None
+
+    def take(self, delta: Mapping[str, Any]) -> None:
+        if delta["kind"] in KINDS:
+            self._fresh.setdefault((delta["stream"], delta["kind"]), []).append(delta["text"])
+            self._go_on()
+
+    def tell_all(self, member: Member) -> None:
+        """From the beginning of each text on."""
+        if member.has_page:
+            self._newcomers.append(member)
+            self._go_on()
+
+    def end(self, stream: str) -> None:
+        for texts in (self._fresh, self._shown):
+            for key in [key for key in texts if key[0] == stream]:
+                del texts[key]
+
+    async def close(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await self._work
+
+    def _go_on(self) -> None:
+        is_seen = any(member.has_page for member in self._members)
+        if is_seen and (self._work is None or self._work.done()):
+            self._work = asyncio.create_task(self._render())
+
+    async def _render(self) -> None:
+        while self._fresh or self._newcomers:
+            fresh, self._fresh = self._fresh, {}
+            for key, texts in fresh.items():
+                await self._render_one(key, "".join(texts))
+            newcomers, self._newcomers = self._newcomers, []
+            for member in newcomers:
+                for key, shown in self._shown.items():
+                    member.hear(_event(key, shown.whole, is_whole=True))
+
+    async def _render_one(self, key: Key, text: str) -> None:
+        shown = self._shown.setdefault(key, StreamedMarkdown(self._files_url))
+        try:
+            change = await asyncio.get_running_loop().run_in_executor(_thread, shown.add, text)
+        except Exception:
+            logger.exception("a running text was not rendered; its entry will be")
+            return
+        if change and self._shown.get(key) is shown:  # nobody took it back meanwhile
+            event = _event(key, change, is_whole=False)
+            for member in self._members:
+                if member.has_page and not member.is_new:
+                    member.hear(event)
+
+
+def _event(key: Key, change: Change, *, is_whole: bool) -> Event:
+    stream, kind = key
+    html = {"closed": change.closed, "open": change.open, "tail": change.tail}
+    return Event({"type": "prose", "stream": stream, "kind": kind, "whole": is_whole, **html})

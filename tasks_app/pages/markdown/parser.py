@@ -1,0 +1,130 @@
+"""From Markdown to HTML: what the library knows, and what we write otherwise: pictures, tables, code, addresses."""
+
+import re
+from collections.abc import MutableMapping, Sequence
+from hashlib import sha256
+from html import escape
+from itertools import pairwise, takewhile
+from typing import Any
+from urllib.parse import quote, unquote
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.tasklists import tasklists_plugin
+
+from tasks_app.pages.markdown.code import fence, indented
+from tasks_app.pages.markdown.directions import set_directions
+from tasks_app.pages.markdown.formulas import formulas
+from tasks_app.pages.markdown.sanitizer import OUTSIDE, ports_url
+
+LONGEST_LABEL = 80  # characters of a table's name for screen readers
+SHORT = 24  # characters of a table's cell that is never broken into lines: a number with its unit, a date, a name
+_RELATIVE = re.compile(r"(?![a-z][a-z0-9+.-]*:)[^/\\?#][^?#]*", re.IGNORECASE)
+_SANDBOX = re.compile(r"http://sandbox:(\d{1,5})(?:/(.*))?", re.IGNORECASE)
+
+
+def rendered(text: str, files_url: str, *, is_whole: bool) -> str:
+    """To be sanitised. Ids in it begin with what stands for the text, as many texts are on one page."""
+    mark = sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+    return str(_parser.render(text, {"files_url": files_url, "docId": mark, "is_whole": is_whole}))
+
+
+def _resolve_addresses(state: StateCore) -> None:
+    for block in state.tokens:
+        for token in block.children or []:
+            for attribute in ("href", "src"):
+                if isinstance(address := token.attrGet(attribute), str):
+                    token.attrSet(attribute, _resolved(address, state.env["files_url"]))
+            if token.type == "link_open":
+                token.attrSet("target", "_blank")
+
+
+def _resolved(address: str, files_url: str) -> str:
+    """The address of the workspace's file that a relative one means, or of the preview of what the session's sandbox
+    serves; any other unchanged.
+    """
+    if files_url and (served := _SANDBOX.fullmatch(address)):
+        return f"{ports_url(files_url)}{served[1]}/{served[2] or ''}"
+    if files_url and (path := _RELATIVE.match(address)):
+        return files_url + quote(unquote(path[0]).removeprefix("./"))
+    return address
+
+
+def _set_cells(state: StateCore) -> None:
+    """How a cell is set, in classes: the policy of our pages forbids the styles that the parser writes."""
+    for cell, inside in pairwise(state.tokens):
+        if cell.type in ("th_open", "td_open"):
+            side = str(cell.attrs.pop("style", "")).removeprefix("text-align:")
+            classes = [side, "short" if len(inside.content) <= SHORT else ""]
+            if any(classes):
+                cell.attrSet("class", " ".join(filter(None, classes)))
+
+
+def _table_open(self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    """In a frame that is named by the heads of the columns."""
+    head = takewhile(lambda token: token.type != "thead_close", tokens[number:])
+    names = ("".join(word.content for word in token.children) for token in head if token.children)
+    label = escape(", ".join(names)[:LONGEST_LABEL])
+    return f'<div aria-label="Table: {label}"><table dir="{tokens[number].attrGet("dir")}">\n'
+
+
+def _table_close(self: Any, *about: Any) -> str:
+    return "</table></div>\n"
+
+
+def _image(self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    """A picture of the workspace. One from elsewhere becomes a link: nothing is fetched without a click."""
+    token = tokens[number]
+    source, words = escape(str(token.attrGet("src"))), escape(token.content)
+    if OUTSIDE.match(source):
+        return f'<a href="{source}" target="_blank">{words or source}</a>'
+    return f'<img src="{source}" alt="{words}">'
+
+
+def _footnotes_open(self: Any, *about: Any) -> str:
+    return '<section class="footnotes" aria-label="Footnotes">\n<ol class="footnotes-list">\n'
+
+
+def _number(self: Any, tokens: Sequence[Token], number: int, *about: Any) -> str:
+    return f"[{tokens[number].meta['id'] + 1}]"
+
+
+def _way_back(self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    meta = tokens[number].meta
+    place = f"{env['docId']}-{meta['id'] + 1}" + (f":{meta['subId']}" if meta["subId"] > 0 else "")
+    sign = "↩\N{VARIATION SELECTOR-15}"  # not the emoji
+    return f' <a href="#fnref-{place}" class="footnote-backref" aria-label="Back to the text">{sign}</a>'
+
+
+def structure() -> MarkdownIt:
+    """Knows all blocks, and whatever is inside of them."""
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": True}).enable(["table", "strikethrough", "linkify"])
+    parser.use(footnote_plugin, inline=False).use(formulas)
+    assert parser.linkify is not None
+    parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # `main.py` is no address
+    for scheme in ("//", "ftp:"):
+        parser.linkify.add(scheme, None)
+    parser.normalizeLinkText = str  # type: ignore[assignment,method-assign]  # no look-alike letters for a punycode
+    return parser
+
+
+def _complete() -> MarkdownIt:
+    parser = structure().use(tasklists_plugin)
+    parser.core.ruler.push("resolve_addresses", _resolve_addresses)
+    parser.core.ruler.push("set_cells", _set_cells)
+    parser.core.ruler.push("set_directions", set_directions)
+    rules: dict[str, Any] = {"image": _image, "table_open": _table_open, "table_close": _table_close, "fence": fence}
+    notes = {
+        "footnote_block_open": _footnotes_open,
+        "footnote_caption": _number,
+        "footnote_anchor": _way_back,
+        "code_block": indented,
+    }
+    for name, rule in {**rules, **notes}.items():
+        parser.add_render_rule(name, rule)
+    return parser
+
+
+_parser = _complete()

@@ -1,0 +1,145 @@
+"""Markdown while it streams: what is finished is not rendered again, and in the end it looks as the whole does."""
+
+import random
+import re
+
+import pytest
+
+from tasks_app.pages.markdown import markdown, stream
+from tasks_app.pages.markdown.stream import StreamedMarkdown
+
+FILES = "/s/1/files/"
+PIECES = {
+    "paragraphs": "Some words that say **something** and a bit more.\n\n" * 200,
+    "a list": "- an item with `code` in it\n" * 400,
+    "a table": "| a | b |\n|---|---|\n" + "| one | two |\n" * 600,
+    "code": "```py\n" + "print('hello', 1)\n" * 600 + "```\n",
+    "one paragraph": "words " * 2000,
+    "code in a list": "- x\n\n  ```py\n" + "  print('hello', 1)\n" * 600 + "  ```\n",
+}
+TEXT = """# A title
+
+Some *words*, a [link](a.md) and `code`.
+
+- one
+- two
+  1. deeper
+
+     more of it
+- [x] done
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+```py
+def f():
+    return "```"
+
+~~~
+```
+
+$$
+\\begin{aligned}
+a &= b
+\\end{aligned}
+$$
+
+A heading
+---------
+
+> a quotation
+> goes on
+
+1. first
+
+2. second
+
+~~~
+plain
+~~~
+שלום
+
+The end, with $x^2$.
+"""
+
+
+def streamed(text: str, seed: int, most: int) -> StreamedMarkdown:
+    random.seed(seed)
+    shown, start = StreamedMarkdown(FILES), 0
+    while start < len(text):
+        end = start + random.randint(1, most)
+        shown.add(text[start:end])
+        start = end
+    return shown
+
+
+def bare(html: str) -> str:
+    """Without what depends on the text as a whole, and in one order."""
+    html = re.sub(r"(fn|fnref|code)-[0-9a-f]{8}-\d+|\n", "", html)
+    return re.sub(r"<(\w+)((?: [\w-]+=\"[^\"]*\")+)>", lambda tag: tag[1] + "".join(sorted(tag[2].split())), html)
+
+
+def everything(shown: StreamedMarkdown) -> str:
+    whole = shown.whole
+    return whole.closed + (whole.open or "") + whole.tail
+
+
+@pytest.mark.parametrize("most", [1, 4, 30, 200])
+@pytest.mark.parametrize("seed", range(5))
+def test_however_it_comes_it_ends_as_the_whole(seed, most):
+    assert bare(everything(streamed(TEXT, seed, most))) == bare(markdown(TEXT, FILES))
+
+
+@pytest.mark.parametrize("kind", PIECES)
+def test_the_cost_grows_with_the_text_and_not_with_its_square(kind, monkeypatch):
+    rendered = []
+    monkeypatch.setattr(stream, "markdown", lambda text, *_, **__: rendered.append(len(text)) or "")
+    costs = []
+    for text in (PIECES[kind][: len(PIECES[kind]) // 2], PIECES[kind]):
+        rendered.clear()
+        shown = StreamedMarkdown(FILES)
+        for start in range(0, len(text), 12):
+            shown.add(text[start : start + 12])
+        costs.append(sum(rendered))
+    assert costs[1] < 3 * costs[0] + 20_000
+    assert costs[1] < 40 * len(PIECES[kind])
+
+
+def test_only_the_open_block_is_rendered_again():
+    shown = StreamedMarkdown()
+    shown.add("First.\n\nSecond")
+    change = shown.add(" goes on.")
+    assert change.closed == ""
+    assert change.open == '<p dir="auto">Second goes on.</p>\n'
+    assert shown.add("\n\nThird").closed == '<p dir="auto">Second goes on.</p>\n'
+
+
+def test_code_is_coloured_when_its_fence_closes():
+    shown = StreamedMarkdown()
+    assert "<span" not in str(shown.add("```py\nif 1:\n").open)
+    assert shown.add("    pass\n").tail == "    pass\n"
+    assert '<span class="k">pass</span>' in str(shown.add("```\n").open)
+
+
+def test_a_sign_is_held_back_until_its_meaning_is_known():
+    shown = StreamedMarkdown()
+    shown.add("A paragraph\n")
+    assert not shown.add("-")
+    assert "<h2" not in everything(shown)
+    assert "<li>item</li>" in str(shown.add(" item").open)
+
+
+def test_the_first_characters_are_shown_at_once():
+    assert StreamedMarkdown().add("H").open == '<p dir="auto">H</p>\n'
+
+
+def test_nothing_harmful_runs_in_the_middle_of_it():
+    text = (
+        "<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1)) $\\text{<script>}$ ![x](https://evil.example/x.png)"
+    )
+    shown = StreamedMarkdown(FILES)
+    for sign in text:
+        change = shown.add(sign)
+        html = change.closed + (change.open or "")
+        assert not re.search(r"<(img|script)|javascript:[^<]*\"", html)
