@@ -69,6 +69,7 @@ class AgentSection(Section):
     prune_outputs: bool = False
     shorten_results: bool = False
     summarise: bool = False
+    handoffs: list[Name] = []
     sections: dict[Annotated[str, AfterValidator(_known)], Text] = {}
 
 
@@ -84,18 +85,29 @@ class WorkflowSection(Section):
 
 
 def apply_agents(agents: Sequence[AgentSection]) -> Iterator[str]:
+    rows = {}
     for item in agents:
         row = Agent.objects.filter(name=item.name).first() or Agent(name=item.name)
         if row.pk:
             AgentVersion.objects.current(row)  # what was changed by other means stays a version of its own
-        values = item.given("name", "default", "sections", *SWITCHES) | _hooks(item, row)
+        values = item.given("name", "default", "sections", "handoffs", *SWITCHES) | _hooks(item, row)
         for field in {"model", "review_model"} & item.model_fields_set:
             values[field] = LogicalModel.objects.filter(name=values[field]).first()
         yield from put(row, values, f"agent {item.name}")
         yield from _prompt_sections(row, item.sections)
-        AgentVersion.objects.current(row, note="From the configuration file.")
+        rows[item.name] = row
         if "default" in item.model_fields_set:
             yield from _default(row, is_default=item.default)
+    for item in agents:  # which may name one another
+        yield from _handoffs(rows[item.name], item)
+        AgentVersion.objects.current(rows[item.name], note="From the configuration file.")
+
+
+def _handoffs(row: Agent, item: AgentSection) -> Iterator[str]:
+    present = set(row.handoffs.values_list("name", flat=True))
+    if "handoffs" in item.model_fields_set and set(item.handoffs) != present:
+        row.handoffs.set(Agent.objects.filter(name__in=item.handoffs))
+        yield f"agent {row}: handoffs [{', '.join(sorted(present))}] → [{', '.join(sorted(item.handoffs))}]"
 
 
 def _hooks(item: AgentSection, row: Agent) -> dict[str, list[str]]:

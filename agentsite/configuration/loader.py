@@ -22,6 +22,7 @@ from agentsite.configuration.people import LimitsSection, RoleSection, UserSecti
 from agentsite.configuration.section import Section
 from agentsite.configuration.tools import McpServerSection, NetworkSection, SearchSection, ToolSection
 from llm_app.models import LogicalModel, Provider
+from tasks_app.models import Agent
 
 _UNIQUE = (
     ("providers", "name"),
@@ -109,6 +110,7 @@ class _Known:
     providers: frozenset[str] = frozenset()
     roles: frozenset[str] = frozenset()
     models: frozenset[str] = frozenset()
+    agents: frozenset[str] = frozenset()
 
     @classmethod
     def here(cls) -> "_Known":
@@ -116,6 +118,7 @@ class _Known:
             providers=frozenset(Provider.objects.values_list("name", flat=True)),
             roles=frozenset(Group.objects.values_list("name", flat=True)),
             models=frozenset(LogicalModel.objects.values_list("name", flat=True)),
+            agents=frozenset(Agent.objects.values_list("name", flat=True)),
         )
 
 
@@ -136,6 +139,9 @@ def _wrong_references(data: Any, known: _Known) -> Iterator[Wrong]:
         for field in ("model", "review_model"):
             if isinstance(model := agent.get(field), str) and model not in models:
                 yield (*location, field), f"there is no model called {model!r}"
+        for number, name in enumerate(_list(agent.get("handoffs"))):
+            if isinstance(name, str) and name not in known.agents | _names(data, "agents"):
+                yield (*location, "handoffs", number), f"there is no agent called {name!r}"
 
 
 def _repeated(data: Any, section: str, key: str) -> Iterator[Wrong]:

@@ -79,6 +79,7 @@ class LimitsSection(Section):
     tool_loop_refusals: Count = default_of(Limits, "tool_loop_refusals")
     no_tool_call_retries: CountOrNone = default_of(Limits, "no_tool_call_retries")
     tool_call_limit: Count | None = None
+    handoff_limit: CountOrNone = default_of(Limits, "handoff_limit")
     stale_plan_after: Count = default_of(Limits, "stale_plan_after")
     same_tool_after: Count = default_of(Limits, "same_tool_after")
     budget_reminder_percent: Annotated[Count, Field(le=100)] = default_of(Limits, "budget_reminder_percent")

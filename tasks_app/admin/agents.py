@@ -23,7 +23,7 @@ from tools_app.admin.tool_names import ToolNamesField
 from tools_app.hooks.loading import choices
 
 FIELDSETS = (
-    (None, {"fields": ["name", "description", "is_default", "model"]}),
+    (None, {"fields": ["name", "description", "is_default", "model", "handoffs"]}),
     ("Tools", {"fields": ["denied_tools", "restricted_paths", "blocked_commands", "environments"]}),
     ("Hooks", {"fields": ["hooks", "review_model", "withheld_patterns"]}),
     ("Long sessions", {"fields": ["prune_outputs", "shorten_results", "summarise"]}),
@@ -85,6 +85,12 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         help_text="Folders of the server with a bin folder, such as Python environments, one per line. Commands see "
         "them read-only, and find their programs before the system's.",
     )
+    handoffs = forms.ModelMultipleChoiceField(
+        Agent.objects.all(),
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text="The agents to whom it may hand a conversation on, until they answer. Descriptions say what for.",
+    )
     hooks = forms.MultipleChoiceField(
         required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="The hooks that check its calls."
     )
@@ -101,6 +107,8 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         gone = {name: "not installed, so every call is refused" for name in self.instance.hooks if name not in known}
         described = [(name, f"{name}: {summary}") for name, summary in (known | gone).items()]
         self.fields["hooks"].choices = described  # type: ignore[attr-defined]
+        others = Agent.objects.exclude(pk=self.instance.pk)
+        self.fields["handoffs"].queryset = others  # type: ignore[attr-defined]
 
 
 class PromptSectionInline(StackedInline):

@@ -38,7 +38,9 @@ class ModelName(serializers.SlugRelatedField[LogicalModel]):
 
 
 class SessionSerializer(serializers.ModelSerializer[Session]):
-    """`model` and `agent` are names, null for the default model and the agent as it ships; `task` is the newest one."""
+    """`model` and `agent` are names, null for the default model and the agent as it ships. `active_agent` acts in place
+    of `agent`, which has handed the conversation on to it, until it answers. `task` is the newest one.
+    """
 
     title = Text(required=False, allow_blank=True, max_length=200)
     model: Any = ModelName(slug_field="name", queryset=LogicalModel.objects.all(), required=False, allow_null=True)
@@ -49,6 +51,7 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
         allow_null=True,
         error_messages={"does_not_exist": "There is no agent called {value}. GET agents/ lists them."},
     )
+    active_agent: Any = serializers.SlugRelatedField(slug_field="name", read_only=True, allow_null=True)
     denied_tools = serializers.ListField(
         child=serializers.RegexField(r"^[A-Za-z0-9_-]{1,100}\Z", error_messages={"invalid": "This is no tool's name."}),
         required=False,
@@ -61,7 +64,19 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
 
     class Meta:
         model = Session
-        fields = ["id", "title", "model", "agent", "summary", "next_steps", "owner", "task", "parent", "parent_seq"]
+        fields = [
+            "id",
+            "title",
+            "model",
+            "agent",
+            "active_agent",
+            "summary",
+            "next_steps",
+            "owner",
+            "task",
+            "parent",
+            "parent_seq",
+        ]
         fields += ["denied_tools", "off_record", "created_at", "updated_at"]
         read_only_fields = ["summary", "parent", "parent_seq"]
 
@@ -169,7 +184,7 @@ class Fork(GenericAPIView[Task]):
 
 def _rows(sessions: SessionQuerySet) -> SessionQuerySet:
     """With all that their JSON needs, in one query."""
-    return sessions.select_related("owner", "model", "agent").with_newest_task()
+    return sessions.select_related("owner", "model", "agent", "active_agent").with_newest_task()
 
 
 def _row(session: Session) -> Session:

@@ -63,7 +63,9 @@ def finalize(unit: UnitOfWork) -> None:
         redactor = unit.secrets.redactor
         final = redactor.redacted_json(task.final_result)
         summary = redactor.redacted(_summary(unit.history.entries)) or final["text"]
-        Session.objects.filter(pk=task.session_id).update(summary=summary, next_steps=final["suggestions"])
+        Session.objects.filter(pk=task.session_id).update(
+            summary=summary, next_steps=final["suggestions"], active_agent=None
+        )
         if answer is not None:
             answer.metadata["steps"] = _steps(task, redactor)
             answer.save(update_fields=["metadata"])

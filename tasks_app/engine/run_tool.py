@@ -105,6 +105,8 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     if changes.failure:
         raise changes.failure
     context.commit(also=lambda: _also(context, changes))
+    if changes.also:
+        context.look_again()
 
 
 def _drafts(context: TaskContext, cleared: ClearedCall, result: ToolResult, redactor: Redactor) -> list[Draft]:

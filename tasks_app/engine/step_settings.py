@@ -31,14 +31,15 @@ def refresh(context: TaskContext, look: Look) -> None:
     known = (look.version, timezone.now().date(), look.agent, look.denied_tools, skills.state_of_folders())
     if context.settings.version != known:
         context.allowance.refresh()
-        context.settings = read_settings(context.task, orjson.loads(look.denied_tools), known)
+        context.settings = read_settings(context.task, look, known)
     if context.settings.routes is not None:
         context.settings.routes.refresh(look.breakers)
 
 
-def read_settings(task: Task, denied: list[str], version: tuple[object, ...]) -> StepSettings:
+def read_settings(task: Task, look: Look, version: tuple[object, ...]) -> StepSettings:
     session, user_id = task.session, task.started_by_id
-    agent = Agent.objects.of_session(session.pk)
+    agent = Agent.objects.with_models().filter(pk__in=[look.agent]).first()
+    denied = orjson.loads(look.denied_tools)
     model = model_name(session, agent)
     window = LogicalModel.objects.window_of(model)
     return StepSettings(
@@ -51,9 +52,18 @@ def read_settings(task: Task, denied: list[str], version: tuple[object, ...]) ->
         window=window,
         policy=_policy(session, agent, user_id, denied, has_small_window=window < SMALL_WINDOW),
         skills=skills.catalogue(user_id),
+        handoffs=_handoffs(agent, user_id),
         abilities=abilities.of_user(user_id, preferred=model),
         routes=KnownRoutes(model, user_id, task.id),
     )
+
+
+def _handoffs(agent: Agent | None, user_id: int) -> tuple[tuple[str, str], ...]:
+    """Names and descriptions of the agents to whom it may hand on, as far as the task's person may use them."""
+    if agent is None:
+        return ()
+    others = agent.handoffs.exclude(pk=agent.pk)
+    return tuple(Agent.objects.usable_by(user_id).filter(pk__in=others).values_list("name", "description"))
 
 
 def _policy(

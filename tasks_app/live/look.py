@@ -7,7 +7,7 @@ from uuid import UUID
 
 from tasks_app.events import broadcast
 from tasks_app.live.messages import Appended, Event, News
-from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, SessionMember, Task
+from tasks_app.models import Agent, ContextEntry, ContextType, InboxMessage, Session, SessionMember, Task
 from tasks_app.pages import file_tree, fragments
 from tasks_app.pages.fragments import Fragment, Viewer
 from tasks_app.record import redact_entries
@@ -148,6 +148,9 @@ class Look:
         has_moved = "state" not in self._pieces or self._pieces["state"][0] != stands
         for name in _WITH_STATE:
             self._draw(name, stands, **common)
+        acting = session.active_agent_id or session.agent_id
+        if acting or "agent" in self._pieces:
+            self._draw("agent", acting, **common, agents=Agent.objects.all())
         self._draw("plan", (task.pk, task.plan, task.workflow) if task else None, **common)
         inbox |= newcomers or any(one.context_type == ContextType.USER_MESSAGE for one in entries)
         if inbox or self._waiting is None:

@@ -1,7 +1,6 @@
 """An agent: how the model of a session shall behave, as an administrator has set it up."""
 
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.db import models
@@ -16,12 +15,12 @@ class AgentQuerySet(models.QuerySet["Agent"]):
     def default(self) -> "Agent | None":
         return self.filter(is_default=True).first()
 
-    def of_session(self, session_id: UUID) -> "Agent | None":
-        """With its models: one query, whatever the session's row said when it was read."""
-        return self.with_models().filter(sessions=session_id).first()
-
     def with_models(self) -> "AgentQuerySet":
         return self.select_related("model", "review_model")
+
+    def usable_by(self, user_id: int) -> "AgentQuerySet":
+        """Those that name no model, or one that this user may use."""
+        return self.filter(Q(model=None) | Q(model__in=LogicalModel.objects.visible_to(user_id)))
 
 
 class Agent(models.Model):
@@ -79,6 +78,14 @@ class Agent(models.Model):
     summarise = models.BooleanField(
         default=False,
         help_text="Then have the model summarize what is cut, as a visible entry. This costs one call each time.",
+    )
+
+    handoffs: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
+        "self",
+        symmetrical=False,
+        blank=True,
+        related_name="+",
+        help_text="The agents to whom it may hand a conversation on, until they answer.",
     )
 
     objects = AgentQuerySet.as_manager()

@@ -19,6 +19,7 @@ class ContextType(models.TextChoices):
     STATUS_NOTICE = "status_notice"
     NO_TOOL_CALL_RETRY = "no_tool_call_retry"
     WORKFLOW_STEP = "workflow_step"
+    HANDOFF = "handoff"
 
 
 class EntryQuerySet(models.QuerySet["ContextEntry"]):

@@ -49,6 +49,9 @@ class Limits(models.Model):
         blank=True,
         help_text="Tool calls of a task; after them, it must answer with what it has. Empty: no limit.",
     )
+    handoff_limit = models.PositiveIntegerField(
+        default=8, help_text="How often the agents of a task may hand it on to one another."
+    )
     stale_plan_after = models.PositiveIntegerField(
         default=10, help_text="Replies that may leave an open plan unchanged before the agent is reminded of it."
     )

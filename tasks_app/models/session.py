@@ -53,6 +53,15 @@ class Session(models.Model):
         LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Empty: the default model."
     )
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True, blank=True, related_name="sessions")
+    active_agent = models.ForeignKey(
+        Agent,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        help_text="To whom the agent has handed the conversation on: until this one answers, it acts in its place.",
+    )
     denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that may not be used in it.")
     off_record = models.BooleanField(
         default=False, help_text="Read-only tools; no memory is read or written. Chosen when the session is created."
@@ -103,6 +112,11 @@ class Session(models.Model):
 
     def get_absolute_url(self) -> str:
         return f"/s/{self.id}/"
+
+    @property
+    def acting_agent(self) -> Agent | None:
+        """Whose settings hold for the next step."""
+        return self.active_agent or self.agent
 
     @property
     def group(self) -> str:

@@ -139,6 +139,7 @@ class Task(models.Model):
     iteration = models.PositiveIntegerField(default=0)
     max_iterations = models.PositiveIntegerField(null=True, blank=True, help_text="Overrides the general limit.")
     calls_made = models.PositiveIntegerField(default=0, help_text="Tool calls, not counting those of `message`.")
+    handoffs = models.PositiveIntegerField(default=0, help_text="Calls of `handoff`, the refused ones among them.")
     shown_tools = models.JSONField(default=list, blank=True, help_text="Names of the tools in its last request.")
     reminded = models.JSONField(
         default=dict, blank=True, help_text="For each kind of reminder, the iteration of the last one."

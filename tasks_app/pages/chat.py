@@ -166,7 +166,8 @@ def change(request: Request, session_id: UUID) -> HttpResponse:
     if "model" in request.POST:
         changes["model"] = choices.chosen_model(request, session)
     if "agent" in request.POST:
-        changes["agent"] = choices.chosen_agent(request)
+        chosen = choices.chosen_agent(request)
+        changes |= {"agent": chosen} if chosen != session.acting_agent else {}
     services.change_session(session, **changes)
     return done(request, session)
 

@@ -27,11 +27,18 @@ BEHIND = 40  # entries shown behind one that is looked up
 MOST = 1_000  # lines of an outline that are shown, the newest
 
 
-_TAGS = "about|user|agent|asked|step|turns|omitted|note"
+_TAGS = "about|user|agent|asked|handoff|step|turns|omitted|note"
 _BEGIN = r"(?:^|(?<=</asked>))"
 _LINE = re.compile(rf'{_BEGIN}<({_TAGS})((?: \w+="[^"]*")*)>(.*?)</\1>', re.DOTALL | re.MULTILINE)
 _ATTRIBUTE = re.compile(r' (\w+)="([^"]*)"')
-_LABELS = {"user": "The person", "agent": "The agent", "asked": "The agent asked", "turns": "Steps", "step": "Step"}
+_LABELS = {
+    "user": "The person",
+    "agent": "The agent",
+    "asked": "The agent asked",
+    "handoff": "Handed on",
+    "turns": "Steps",
+    "step": "Step",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

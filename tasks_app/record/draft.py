@@ -18,6 +18,7 @@ _ROLES = {
     ContextType.TOOL_RESULT: "tool",
     ContextType.SYSTEM_REMINDER: "user",
     ContextType.WORKFLOW_STEP: "user",
+    ContextType.HANDOFF: "user",
     ContextType.STATUS_NOTICE: "system",
 }
 

@@ -9,7 +9,7 @@ from llm_app.types import Message, Picture, Thinking, ToolCall
 from tasks_app.models import ContextEntry, ContextType
 
 _NONE: Mapping[str, str] = MappingProxyType({})
-_TAGGED = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)
+_TAGGED = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.HANDOFF)
 
 
 def message_of(entry: ContextEntry, blobs: Mapping[str, str] = _NONE) -> Message:

@@ -19,7 +19,7 @@ class Entry(Protocol):
 
 
 E = TypeVar("E", bound=Entry)
-_FOLLOWING = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)
+_FOLLOWING = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.HANDOFF)
 
 
 class TurnKind(Enum):

@@ -11,6 +11,7 @@ from tasks_app.record import Draft, reminder
 ROOT_INSTRUCTIONS = "AGENTS.md"
 _NAMED = 20  # paths in a sentence
 LONGEST_INSTRUCTIONS = 8000  # characters of the workspace's AGENTS.md
+_HANDOFF_END, _OPEN_END = re.compile(r"</(?=\s*handoff)", re.IGNORECASE), r"<\\/"
 _OWN_END = re.compile(r"</(?=\s*workspace_instructions)", re.IGNORECASE)
 
 _REMEMBERED = (
@@ -120,6 +121,20 @@ def deleted(paths: Sequence[str]) -> Draft:
 def _named(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
     return ", ".join(paths[:_NAMED]) + more
+
+
+def handoff(sender: str, receiver: str, note: str) -> Draft:
+    """When an agent hands the conversation on: right after its call's result, before the first step of the other one.
+
+    No reminder, but an entry of its own type, in tags of that name, which the note cannot close.
+    """
+    text = (
+        f"From here on, you are the agent “{receiver}”: “{sender}” has handed this conversation on to you. It goes on: "
+        "what was asked and done above holds, also where another agent did it. Work by your own instructions and "
+        f"tools, and answer the person yourself. The note of “{sender}”:\n{_HANDOFF_END.sub(_OPEN_END, note.strip())}"
+    )
+    metadata = {"from": sender, "to": receiver, "note": note.strip()}
+    return Draft(context_type=ContextType.HANDOFF, content=text, metadata=metadata)
 
 
 def summary(first: int, last: int, words: str) -> Draft:

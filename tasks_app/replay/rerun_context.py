@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tasks_app.engine import step_settings
-from tasks_app.models import ContextEntry, Task, TaskState
+from tasks_app.models import Agent, ContextEntry, ContextType, Task, TaskState
 from tasks_app.record import Draft
 from tasks_app.replay.recorded import Recorded
 from tasks_app.run import History, TaskContext
@@ -31,9 +31,14 @@ class RerunContext(TaskContext):
         self.history.extend(entries[:start])
         self.recorded = Recorded([entries[place] for place in own], self.secrets.redactor)
         self.has_open_page = self.has_cut = False
+        version = task.agent_version
+        self._agent = version.agent_id if version else task.session.agent_id
+        self._refresh()
+        self.detector = self.settings.loop_detector()
+
+    def _refresh(self) -> None:
         step_settings.refresh_all(self, self.look())
         self.settings = replace(self.settings, hooks=())
-        self.detector = self.settings.loop_detector()
 
     def commit(self, *drafts: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
         """Compares, and goes on with what was recorded. Raises Divergence."""
@@ -50,6 +55,9 @@ class RerunContext(TaskContext):
         """The next entry, as it came from outside."""
         entry = self.recorded.take()
         self.history.extend([entry])
+        if entry.context_type == ContextType.HANDOFF:
+            self._agent = Agent.objects.filter(name=entry.metadata["to"]).values_list("pk", flat=True).first()
+            self._refresh()
         return entry
 
     @property
@@ -61,14 +69,15 @@ class RerunContext(TaskContext):
         return hashlib.sha256(text.encode()).hexdigest()
 
     def look(self) -> Look:
-        """Nobody interrupts it."""
-        return replace(super().look(), epoch=self.task.epoch, stop_requested=False, has_messages=False)
+        """Nobody interrupts it, and who acts follows from the record."""
+        seen = super().look()
+        return replace(seen, epoch=self.task.epoch, stop_requested=False, has_messages=False, agent=self._agent)
 
 
 def _fresh(task: Task) -> Task:
     """In memory only."""
     fresh = copy(task)
     fresh.state, fresh.waiting_for = TaskState.THINKING, None
-    fresh.iteration = fresh.calls_made = fresh.misfits = 0
+    fresh.iteration = fresh.calls_made = fresh.misfits = fresh.handoffs = 0
     fresh.plan, fresh.shown_tools, fresh.reminded = [], [], {}
     return fresh

@@ -34,6 +34,7 @@ class StepSettings:
     hooks: Sequence[Hook] = ()
     policy: Policy = field(default_factory=Policy)
     skills: tuple[tuple[str, str], ...] = ()
+    handoffs: tuple[tuple[str, str], ...] = ()  # agents to whom this one may hand on
     abilities: Abilities = field(default_factory=Abilities)
     routes: KnownRoutes | None = None  # of the conversation's model; None: they are read for each call
 
@@ -103,6 +104,7 @@ class TaskContext(UnitOfWork):
             has_jobs=self._affinity.has_jobs,
             loaded=self.loaded_groups,
             skills=self.settings.skills,
+            handoffs=self.settings.handoffs,
             has_groups=bool(self.settings.policy.on_demand),
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),

@@ -16,7 +16,7 @@ COLUMNS = f"""
         WHERE session_id = tasks.session_id AND delivered_seq IS NULL AND mode = '{Mode.INTERJECT.value}'),
     (SELECT version FROM settings_version),
     (SELECT COALESCE(SUM(epoch), 0) FROM circuit_breakers),
-    (SELECT agent_id FROM sessions WHERE id = tasks.session_id),
+    (SELECT COALESCE(active_agent_id, agent_id) FROM sessions WHERE id = tasks.session_id),
     (SELECT denied_tools FROM sessions WHERE id = tasks.session_id)
 """  # noqa: S608  a constant
 _LOOK = f"SELECT {COLUMNS} FROM tasks WHERE id = %s"  # noqa: S608
@@ -26,8 +26,8 @@ _LOOK = f"SELECT {COLUMNS} FROM tasks WHERE id = %s"  # noqa: S608
 class Look:
     """`version` counts the changes of settings and secrets, `breakers` those of all circuit breakers.
 
-    Who reads what they stand for after them never holds an old value for a new one. The agent and the denied tools are
-    as the database has them: to be compared, not to be looked up.
+    Who reads what they stand for after them never holds an old value for a new one. `agent` is the key of the one that
+    acts. The denied tools are as the database has them: to be compared, not to be looked up.
     """
 
     epoch: int
@@ -35,7 +35,7 @@ class Look:
     has_messages: bool
     version: int
     breakers: int
-    agent: object
+    agent: int | None
     denied_tools: str
 
     def interrupts(self, task: Task) -> bool:

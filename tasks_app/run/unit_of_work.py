@@ -161,6 +161,10 @@ class UnitOfWork:
         """The same for the beginning of a step: the commit before it has just looked."""
         return self._seen or self.look()
 
+    def look_again(self) -> None:
+        """At the beginning of the next step: what a commit wrote beside the record and the task, it has not seen."""
+        self._seen = None
+
     def is_interrupted(self) -> bool:
         """Whether the task shall leave what it is doing."""
         try:

@@ -15,7 +15,7 @@ from llm_app.models import LogicalModel
 from llm_app.types import ToolCall
 from tasks_app import file_history, reminders, services
 from tasks_app.errors import Refusal
-from tasks_app.models import CallStatus, ContextEntry, ContextType, FailureCode, Session, Task, TaskState
+from tasks_app.models import Agent, CallStatus, ContextEntry, ContextType, FailureCode, Session, Task, TaskState
 from tasks_app.record import Draft, KeptPicture, append_entries, notice, redact_entries, redactor_of, thinking_of
 from tasks_app.record.draft import result
 from tasks_app.services.sessions import require_place
@@ -73,7 +73,7 @@ def prepared(origin: Session, seq: int, owner: Any, *, files_at: int | None = No
     entries = list(ContextEntry.objects.in_session(origin).filter(seq__lte=seq).select_related("task"))
     if seq != (entries[-1].seq if entries else 0):
         raise NoSuchEntry(field="seq")
-    copy = _session(origin, seq, owner)
+    copy = _session(origin, seq, owner, entries)
     try:
         left_out = workspace_copy.copy(workspace_of(origin), workspace_of(copy))
         files = file_history.fork_files(origin, seq if files_at is None else files_at, workspace_of(copy))
@@ -109,14 +109,28 @@ def send_again(origin: Session, seq: int, author: Any, content: str = "") -> Ses
     return copy
 
 
-def _session(origin: Session, seq: int, owner: Any) -> Session:
+def _session(origin: Session, seq: int, owner: Any, entries: Sequence[ContextEntry]) -> Session:
     """Not yet stored. A model that its owner may not use is not taken along."""
     fields = {field.attname: getattr(origin, field.attname) for field in Session._meta.concrete_fields}
     copy = Session(**{name: value for name, value in fields.items() if name not in _OWN})
     copy.owner, copy.parent, copy.parent_seq = owner, origin, seq
+    if seq < origin.last_seq:
+        copy.active_agent = _active_agent(entries)
     if not LogicalModel.objects.visible_to(owner.pk).filter(pk__in=[copy.model_id]).exists():
         copy.model = None
     return copy
+
+
+def _active_agent(entries: Sequence[ContextEntry]) -> Agent | None:
+    """To whom the conversation was handed on at its last entry, and who had not answered yet."""
+    if not entries or (entries[-1].task.state == TaskState.DONE and _is_whole(entries[-1].task, entries[-1].seq)):
+        return None
+    for entry in reversed(entries):
+        if entry.task_id != entries[-1].task_id and entry.task.state == TaskState.DONE:
+            return None
+        if entry.context_type == ContextType.HANDOFF:
+            return Agent.objects.filter(name=entry.metadata["to"]).first()
+    return None
 
 
 def _copy_record(origin: Session, copy: Session, entries: Sequence[ContextEntry], forked: Draft, note: str) -> None:
@@ -134,8 +148,7 @@ def _task(copy: Session, original: Task, seq: int) -> Task:
     """The task as it ended, if the copy has all of it; else stopped where it was cut off. It cost nothing here."""
     task = Task(session=copy, started_by=copy.owner, ended_at=timezone.now())
     task.agent_version_id = original.agent_version_id
-    is_whole = not original.is_active and not original.entries.filter(seq__gt=seq).exists()
-    if is_whole:
+    if _is_whole(original, seq):
         for name in ("state", "stopped", "failure_code", "failure_detail", "plan", "final_result"):
             setattr(task, name, getattr(original, name))
     else:
@@ -143,6 +156,11 @@ def _task(copy: Session, original: Task, seq: int) -> Task:
         task.failure_detail = "Forked here. Write a message to go on."
     task.save()
     return task
+
+
+def _is_whole(task: Task, seq: int) -> bool:
+    """Whether it has ended with this entry, or before."""
+    return not task.is_active and not task.entries.filter(seq__gt=seq).exists()
 
 
 def _draft(entry: ContextEntry) -> Draft:

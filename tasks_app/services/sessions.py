@@ -31,7 +31,12 @@ def require_place(owner: Any) -> None:
 
 
 def change_session(session: Session, **fields: Any) -> None:
-    """Sets `title`, `model`, `agent` or `denied_tools`, and no other column: those belong to appends."""
+    """Sets `title`, `model`, `agent` or `denied_tools`, and no other column: those belong to appends.
+
+    An agent that a person chooses acts at once, whoever the conversation was handed on to.
+    """
+    if "agent" in fields:
+        fields["active_agent"] = None
     if "title" in fields:
         fields["title"] = redactor_of(session).redacted(fields["title"])[:200]
     Session.objects.filter(pk=session.pk).update(**fields, updated_at=timezone.now())

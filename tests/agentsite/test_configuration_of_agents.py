@@ -3,7 +3,7 @@
 import pytest
 
 from agentsite.configuration import ConfigurationError
-from tasks_app.models import Agent, Limits, PromptSection, Workflow
+from tasks_app.models import Agent, AgentVersion, Limits, PromptSection, Workflow
 from tests import factories
 
 FILE = """
@@ -72,3 +72,15 @@ def test_an_environment_that_is_no_folder_is_a_mistake(configure):
     assert Agent.objects.get().environments == ["/usr"]
     with pytest.raises(ConfigurationError, match="folder bin"):
         configure("agents: [{name: Clerk, environments: [/nowhere/at/all]}]")
+
+
+def test_agents_that_may_hand_on_to_one_another_come_from_the_same_file(configure):
+    file = "agents: [{name: A, handoffs: [B]}, {name: B, handoffs: [A]}]"
+    assert "agent A: handoffs [] → [B]" in configure(file)
+    assert [agent.handoffs.get().name for agent in Agent.objects.order_by("name")] == ["B", "A"]
+    assert configure(file) == []
+    assert AgentVersion.objects.count() == 2
+    with pytest.raises(ConfigurationError, match="there is no agent called 'C'"):
+        configure("agents: [{name: A, handoffs: [C]}]")
+    assert configure("agents: [{name: A, handoffs: []}]") == ["agent A: handoffs [B] → []"]
+    assert AgentVersion.objects.filter(agent__name="A").first().note == "From the configuration file."

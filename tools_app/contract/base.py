@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tools_app.contract.capabilities import (
     AskModel,
+    Handoffs,
     MakeMedia,
     McpTarget,
     Memory,
@@ -125,6 +126,7 @@ class ToolContext:
     stored_result: StoredResult = nothing_stored
     mcp_target: McpTarget = no_server
     skills: Skills = field(default_factory=NoSkills)
+    handoffs: Handoffs = field(default_factory=Handoffs)
     memory: Memory = field(default_factory=NoMemory)
     reader: ReaderService | None = None
     report: Callable[[str], None]

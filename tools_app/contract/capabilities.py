@@ -117,6 +117,15 @@ class NoSkills:
         return False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Handoffs:
+    """`agents` are those to whom the one that acts, `sender`, may hand on; `left` is how often a task still may be."""
+
+    sender: str = ""
+    agents: Sequence[str] = ()
+    left: int = 0
+
+
 class Searches(Protocol):
     """The search engines that are set up, and what was searched for a moment ago."""
 

@@ -52,6 +52,20 @@ class EndStep(Effect):
 
 
 @dataclass(frozen=True, kw_only=True)
+class HandOn(Effect):
+    """Another agent acts from the next step on; `sender` is who acted until now."""
+
+    sender: str
+    agent: str
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandoffRefused(Effect):
+    """The task was handed on as often as it may be. The engine counts what is refused."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class KeepSearch(Effect):
     """What a search has found is kept for some minutes, for the same search of the same person."""
 

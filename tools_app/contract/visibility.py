@@ -12,8 +12,8 @@ class ToolVisibility:
     `answers_only`, that only `message` is left; `in_workflow`, that the task has the steps of one in place of a plan;
     `has_cut`, that the model sees only an outline of the conversation's beginning. `loaded` are the groups of tools
     that the session has loaded, `has_groups` says that there are such, `skills` names those that are open to the
-    task's person, with descriptions. `output_schema` is the JSON Schema, as text, that the data of the result must
-    fit; empty if none was asked for.
+    task's person, with descriptions; so do `handoffs` with the agents to whom the acting one may hand on.
+    `output_schema` is the JSON Schema, as text, that the data of the result must fit; empty if none was asked for.
     """
 
     makes_images: bool = False
@@ -27,4 +27,5 @@ class ToolVisibility:
     loaded: frozenset[str] = frozenset()
     has_groups: bool = False
     skills: tuple[tuple[str, str], ...] = ()
+    handoffs: tuple[tuple[str, str], ...] = ()
     output_schema: str = ""

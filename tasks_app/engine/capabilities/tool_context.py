@@ -20,6 +20,7 @@ from tasks_app.run import TaskContext, UnitOfWork
 from tasks_app.runtime import process, threads
 from tasks_app.workspaces import layers
 from tools_app.contract import Arguments, Engine, ReaderService, Target, ToolContext, ToolDefinition
+from tools_app.contract.capabilities import Handoffs
 from tools_app.contract.effects import PlanStep
 from tools_app.errors import NothingStored, ToolError
 from tools_app.models import AllowedAddress, CachedSearch, SearchEngine
@@ -54,10 +55,17 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         reader=_reader_service(),
         mcp_target=McpTargets(task, secrets).target,
         skills=StoredSkills(task.started_by_id, [name for name, _ in settings.skills], context.history),
+        handoffs=_handoffs(context),
         memory=StoredMemory(context),
         report=report,
         started=process.remember,
     )
+
+
+def _handoffs(context: TaskContext) -> Handoffs:
+    agent, left = context.settings.agent, context.settings.limits.handoff_limit - context.task.handoffs
+    agents = [name for name, _ in context.settings.handoffs]
+    return Handoffs(sender=agent.name if agent else "", agents=agents, left=left)
 
 
 def _reader_service() -> ReaderService | None:

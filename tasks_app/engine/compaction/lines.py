@@ -12,7 +12,7 @@ from tasks_app.record.turns import TurnKind
 LONGEST_STEP = 160  # characters of what a step did, and again of what came of it
 LONGEST_SKILL = 12_000  # characters of a skill's text that stays whole as long as it fits
 LONGEST_WORDS = 600  # characters that stay of a person's words when nothing else helps: head and tail
-_OURS = re.compile(r"</(?=(about|user|agent|asked|step|turns|omitted|note|compacted_history|conversation)>)")
+_OURS = re.compile(r"</(?=(about|user|agent|asked|handoff|step|turns|omitted|note|compacted_history|conversation)>)")
 Template = Callable[[str, Mapping[str, Any]], str]
 
 
@@ -54,6 +54,9 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
     if call.context_type == ContextType.AI_MESSAGE and arguments.get("type") == "ask" and result is not None:
         question = f"<asked>{safe(str(arguments.get('text', '')))}</asked>"
         return _words(turn, "user", result.content, before=question)
+    if handoff := next((e for e in turn.entries if e.context_type == ContextType.HANDOFF), None):
+        said = "“{from}” handed the conversation on to “{to}”: {note}".format_map(handoff.metadata)
+        return _words(turn, "handoff", said)
     name = (call.call or {})["name"]
     did = _cut(template(name, arguments))
     outcome = f" → {_cut(result.metadata.get('summary') or result.content)}" if result is not None else ""

@@ -3,9 +3,20 @@
 from dataclasses import asdict
 from functools import partial
 
+from tasks_app import reminders
 from tasks_app.engine import workflow
 from tasks_app.engine.effects.registry import Changes, handles
-from tasks_app.models import CallStatus, FailureCode, Loaded, LoadedKind, MemoryNote, TaskState
+from tasks_app.models import (
+    Agent,
+    CallStatus,
+    FailureCode,
+    Limits,
+    Loaded,
+    LoadedKind,
+    MemoryNote,
+    Session,
+    TaskState,
+)
 from tasks_app.record.append import storable_json
 from tasks_app.run import Failed, ReplyNeeded
 from tools_app.contract import WaitForReply
@@ -13,6 +24,8 @@ from tools_app.contract.effects import (
     EndStep,
     Finish,
     ForgetNote,
+    HandoffRefused,
+    HandOn,
     KeepNote,
     KeepSearch,
     LoadGroup,
@@ -24,6 +37,7 @@ from tools_app.contract.effects import (
 from tools_app.models import CachedSearch
 
 MOST_MISFITS = 3
+MOST_REFUSED_HANDOFFS = 3
 
 
 @handles(Finish)
@@ -66,6 +80,28 @@ def end_step(effect: EndStep, changes: Changes) -> None:
     entries, fields = workflow.next_step(changes.task)
     changes.drafts += entries
     changes.fields |= fields
+
+
+@handles(HandOn)
+def hand_on(effect: HandOn, changes: Changes) -> None:
+    """Raises Agent.DoesNotExist where it was deleted in this instant: the call then runs again, and is told so."""
+    receiver, session = Agent.objects.get(name=effect.agent), Session.objects.filter(pk=changes.task.session_id)
+    changes.drafts.append(reminders.handoff(effect.sender, receiver.name, effect.note))
+    changes.fields["handoffs"] = changes.task.handoffs + 1
+    changes.also.append(lambda: session.update(active_agent=receiver))
+
+
+@handles(HandoffRefused)
+def count_refused_handoff(effect: HandoffRefused, changes: Changes) -> None:
+    """An agent may still answer itself; a few refusals later the task ends."""
+    tried = changes.fields["handoffs"] = changes.task.handoffs + 1
+    most = Limits.current().handoff_limit
+    if tried >= most + MOST_REFUSED_HANDOFFS:
+        changes.failure = Failed(
+            FailureCode.TOOL_LOOP,
+            f"The agents handed this task on {most} times, and none of them answered. Say which of them shall do what, "
+            "or choose one agent for it.",
+        )
 
 
 @handles(KeepSearch)

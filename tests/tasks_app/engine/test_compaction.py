@@ -238,3 +238,16 @@ def test_with_room_enough_every_old_turn_has_its_line(history):
     compacted = history.compact()
     for turn in turns[:-1]:
         assert line_of(turn, template).text in compacted.block
+
+
+def test_a_handoff_stays_whole_with_its_note_and_nothing_in_it_can_end_its_line():
+    note = "Look at </handoff> and at the first of the three files. " * 4
+    history = History().user("Write it.")
+    history.add("tool_call", call=("c1", "handoff", {"agent": "writer", "note": note}))
+    history.add("tool_result", "Handed on to writer.", tool_call_id="c1", status="succeeded")
+    history.add("handoff", "From here on …", **{"from": "researcher", "to": "writer", "note": note})
+    _, turn = group(history.entries)
+    line = line_of(turn, template)
+    said = note.replace("</", "<\\/")
+    assert line.text == f'<handoff n="2">“researcher” handed the conversation on to “writer”: {said}</handoff>'
+    assert (line.first, line.last, line.is_step) == (2, 4, False)

@@ -40,6 +40,10 @@ THINKING = '{"text":"Hm.","protocol":"anthropic","model":"m","blocks":[{"signatu
             {"context_type": "workflow_step", "content": "Look."},
             {"role": "user", "content": "<workflow_step>\nLook.\n</workflow_step>"},
         ),
+        (
+            {"context_type": "handoff", "content": "Yours."},
+            {"role": "user", "content": "<handoff>\nYours.\n</handoff>"},
+        ),
     ],
 )
 def test_an_entry_is_this_message(fields: dict[str, str], message: dict[str, object]) -> None:

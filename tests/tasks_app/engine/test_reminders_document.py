@@ -37,6 +37,7 @@ texts are examples.
 """
 SETTINGS = {
     "missing_call": "`no_tool_call_retries` (3)",
+    "handoff": "`handoff_limit` (8)",
     "loop": "`tool_loop_threshold` (5), `tool_loop_window` (20)",
     "stale_plan": "`stale_plan_after` (10 replies)",
     "same_tool": "`same_tool_after` (20 replies)",
@@ -106,6 +107,7 @@ def examples() -> list[Draft | None]:
         reminders.folder_instructions("website/AGENTS.md", "Run npm test before you commit."),
         reminders.workflow_step(WORKFLOW, 0),
         reminders.workflow_step(WORKFLOW, 1),
+        reminders.handoff("Researcher", "Writer", "The sources are in sources.md, with what each is good for."),
         reminders.missing_call(2),
         reminders.missing_call(0),
         reminders.unreadable_call("your reply reached the output limit before its arguments."),

@@ -45,6 +45,19 @@ def test_the_agent_of_a_session_can_be_changed(alices, session):
     assert session.agent is None
 
 
+def test_the_agent_to_whom_it_was_handed_on_is_shown_and_choosing_it_changes_nothing(alices, session):
+    clerk, writer = (Agent.objects.create(name=name) for name in ("Clerk", "Writer"))
+    Session.objects.filter(pk=session.pk).update(agent=clerk, active_agent=writer)
+    assert '<option value="Writer" selected>' in alices.page(session.get_absolute_url())
+    address = f"{session.get_absolute_url()}change/"
+    alices.htmx(address, {"title": "Another", "agent": "Writer"})
+    session.refresh_from_db()
+    assert (session.agent, session.active_agent) == (clerk, writer)
+    alices.htmx(address, {"agent": "Clerk"})
+    session.refresh_from_db()
+    assert (session.agent, session.active_agent) == (clerk, None)
+
+
 def test_a_workflow_for_a_task_that_runs_is_refused_in_a_sentence(alices, session, task, release):
     answer = alices.htmx(f"{session.get_absolute_url()}messages/", {"content": "Now.", "workflow": "Release"})
     assert answer.status_code == 409

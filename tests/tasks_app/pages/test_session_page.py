@@ -172,6 +172,14 @@ def test_what_only_the_model_needs_is_folded_and_labelled(kind, show, recorded):
     assert ">seen by the model<" in page
 
 
+def test_a_handoff_says_who_goes_on_and_its_note_is_folded(show, recorded):
+    recorded("handoff", "From here on …", metadata={"from": "<b>A</b>", "to": "Writer", "note": "Mind the tone."})
+    page = show()
+    assert "<b>&lt;b&gt;A&lt;/b&gt;</b> handed on to <b>Writer</b>" in page
+    assert "From here on …" in page
+    assert ">seen by the model<" in page
+
+
 def test_the_words_of_a_reply_without_a_call_stay_readable_and_are_marked_as_withdrawn(show, recorded):
     recorded("no_tool_call_retry", "I think <b>it</b> is done.")
     page = show()
