@@ -44,6 +44,17 @@ def _wait_for_the_tables(**kwargs: object) -> None:
         time.sleep(_WAIT_SECONDS)
 
 
+@worker_init.connect
+def _leave_restoring_to_the_reaper(**kwargs: object) -> None:
+    """Kombu would give back what is not acknowledged. Where Redis is just gone, that fails and ends the worker."""
+    from agentsite.environment import EMBEDDED
+
+    if not EMBEDDED:
+        from kombu.transport import redis
+
+        redis.Channel.do_restore = False
+
+
 @worker_ready.connect
 def _begin(sender: Consumer, **kwargs: object) -> None:
     """What every process that runs tasks needs: recovery at its start, and the supervisor beside its tasks."""

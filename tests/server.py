@@ -11,6 +11,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,17 @@ def configured(folder: Path, config: str, **environment: str) -> "Server":
     return Server(folder / "var", **{"AGENTSITE_CONFIG": str(path), **KEYS, **environment})
 
 
+@contextmanager
+def ended_unless_up(process: "subprocess.Popen[Any]") -> Iterator[None]:
+    """A start that fails leaves no process behind."""
+    try:
+        yield
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+
+
 class Server:
     """`start`, `kill` (as `kill -9`), `stop` (as Ctrl-C); between them the data stays."""
 
@@ -91,7 +103,8 @@ class Server:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=self.environment, stdout=output, stderr=subprocess.STDOUT, text=True
             )
-        until(self._is_up, seconds)
+        with ended_unless_up(self.process):
+            until(self._is_up, seconds)
         return self
 
     def kill(self) -> None:

@@ -131,6 +131,18 @@ class Channel(http.HTTPChannel):
         self._has_begun = self._is_known = False
         super().allContentReceived()
 
+    # --- an answer goes ---------------------------------------------------------------------------------------------
+
+    def pauseProducing(self) -> None:
+        """Twisted's: enough waits for the client."""
+        super().pauseProducing()
+        self.transport.hold()
+
+    def resumeProducing(self) -> None:
+        """Twisted's: nothing waits for the client."""
+        super().resumeProducing()
+        self.transport.go_on()
+
     # --- who sends more than everybody may --------------------------------------------------------------------------
 
     def _ask(self) -> None:

@@ -22,6 +22,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from twisted.protocols.policies import ProtocolWrapper, WrappingFactory
 
 from agentsite.addresses import is_in, network
+from agentsite.serving.back_pressure import Connection
 from tasks_app.api.authentication import BearerToken
 
 logger = logging.getLogger(__name__)
@@ -66,6 +67,8 @@ class Connections(WrappingFactory):
 
     At a bound, a new connection replaces the oldest one that only waits for a request; if all are busy it is closed.
     """
+
+    protocol = Connection
 
     def __init__(self, factory: Any, files: int) -> None:
         super().__init__(factory)

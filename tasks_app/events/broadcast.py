@@ -1,5 +1,6 @@
 """Tells followers of a session what happens in it. A message is only a hint: the rows are the truth."""
 
+import asyncio
 import logging
 from concurrent.futures import Future
 from typing import Any
@@ -42,9 +43,9 @@ async def send(group: str, message: dict[str, Any]) -> None:
 
 
 def _send(session: Session, message: dict[str, Any]) -> None:
-    event_loop.submit(send(session.group, message)).add_done_callback(_log_failure)
+    event_loop.submit(send(session.group, message)).add_done_callback(log_failure)
 
 
-def _log_failure(future: Future[None]) -> None:
+def log_failure(future: Future[None] | asyncio.Future[None]) -> None:
     if not future.cancelled() and (error := future.exception()):
         logger.warning("an event was not sent, followers will find the row: %s", error)

@@ -32,6 +32,7 @@ class LiveStream:
         self._pending[kind].append(text)
         if self._pump is None or self._pump.done():
             self._pump = asyncio.get_running_loop().create_task(self._send_batches())
+            self._pump.add_done_callback(broadcast.log_failure)
 
     def text(self, kind: str) -> str:
         """All that could be seen, for the record of an interrupted stream."""

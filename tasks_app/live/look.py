@@ -16,6 +16,7 @@ from tasks_app.transcript import transcript
 from tasks_app.transcript.item import Item
 
 PAGE = 500  # entries of a backlog that are read at once
+PAGE_CHARS = 128 * 1024  # in them: whoever reads slowly holds one page in memory
 SELDOM_SECONDS = 1.0  # between two looks at what changes with each step and is dear: budgets, files
 _WITH_STATE = ("state", "here", "said", "actions", "queue")  # with the state alone
 
@@ -25,15 +26,25 @@ class SessionGone(Exception):
 
 
 def backlog(session_id: UUID, user: Any, after: int, until: int, *, renders: bool) -> tuple[News, Viewer]:
-    """What somebody has missed: at most PAGE entries, with their HTML if it `renders`. Raises SessionGone."""
+    """What somebody has missed: one page of entries, with their HTML if it `renders`. Raises SessionGone."""
     session = Session.objects.visible_to(user).filter(pk=session_id).first()
     if session is None:
         raise SessionGone()
-    rows = ContextEntry.objects.in_session(session).after(after).filter(seq__lte=until)
-    entries = redact_entries(session, rows[:PAGE])
+    entries = redact_entries(session, _page(session, after, until))
     viewer = Viewer(user, _rights(session).get(user.pk, False), False)
     items = _html(session, _items(session, entries, None), entries, [viewer]) if renders else {}
     return News(appended=list(map(Appended, entries)), items=items), viewer
+
+
+def _page(session: Session, after: int, until: int) -> list[ContextEntry]:
+    """One at least, if there is one."""
+    page: list[ContextEntry] = []
+    rows = ContextEntry.objects.in_session(session).after(after).filter(seq__lte=until)
+    for entry in rows[:PAGE].iterator(chunk_size=50):
+        page.append(entry)
+        if sum(len(one.content) for one in page) > PAGE_CHARS:
+            break
+    return page
 
 
 def _rights(session: Session) -> dict[int, bool]:

@@ -1,8 +1,7 @@
 """Following a session live: the backlog first, then what happens. Pages and event streams all follow through here."""
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -17,7 +16,7 @@ from tasks_app.live.room import Room
 from tasks_app.live.watch import Admission
 from tasks_app.pages.fragments import Viewer
 
-MOST_WAITING = 500  # messages for one follower: who is slower catches up from the record
+MOST_WAITING, MOST_CHARS = 500, 1024**2  # for one follower: who is slower catches up from the record
 _ON_PAGES = ("delta", "prose", "reset")  # the other events are why a page gets HTML
 T = TypeVar("T", str, bytes)
 
@@ -31,7 +30,9 @@ class Follower(Generic[T]):
         self.user, self.admission = user, admission
         self.is_new = True
         self._session_id, self._seq = session_id, after
-        self._waiting: deque[T] = deque()
+        self._taken_seq = after  # as far as its messages were taken from here
+        self._waiting: list[T] = []
+        self._chars = 0  # in those that wait
         self._is_woken = asyncio.Event()
         self._is_behind = False
         self._ended: Exception | None = None
@@ -46,8 +47,8 @@ class Follower(Generic[T]):
         try:
             await room.opened()
             while True:
-                async for missed in self._catch_up(room):
-                    yield [missed]
+                while missed := await self._missing(room):
+                    yield missed
                 self.is_new, self._is_behind = True, False
                 room.enter(self)
                 while not self._is_behind:
@@ -55,12 +56,15 @@ class Follower(Generic[T]):
         finally:
             await lobby.leave(room, self)
 
-    async def _catch_up(self, room: Room) -> AsyncIterator[T]:
-        while room.look.seq is not None and self._seq < room.look.seq:
-            work = partial(backlog, self._session_id, self.user, self._seq, room.look.seq, renders=self.has_page)
-            news, viewer = await in_thread(work)
-            yield self._missed(news, viewer)
-            self._seq = news.last_seq
+    async def _missing(self, room: Room) -> list[T]:
+        """The next page of what the room has read and it has not; empty if there is none."""
+        if room.look.seq is None or self._seq >= room.look.seq:
+            return []
+        work = partial(backlog, self._session_id, self.user, self._seq, room.look.seq, renders=self.has_page)
+        news, viewer = await in_thread(work)
+        missed = self._missed(news, viewer)
+        self._seq = self._taken_seq = news.last_seq
+        return [missed]
 
     async def _next(self, silence: float | None) -> list[T]:
         if not self._waiting and self._ended is None and not self._is_behind:
@@ -70,9 +74,7 @@ class Follower(Generic[T]):
                     await self._is_woken.wait()
         if self._ended is not None:
             raise self._ended
-        messages = list(self._waiting)
-        self._waiting.clear()
-        return messages
+        return self._take()
 
     # --- the room speaks ----------------------------------------------------------------------------------------
 
@@ -84,9 +86,10 @@ class Follower(Generic[T]):
         if not self._can_take(news):
             self.leave_behind()
             return False
-        self._put(self._said(news, viewer))
+        said = self._said(news, viewer)
         self._seq, self.is_new = max(self._seq, news.last_seq), False
-        return True
+        self._put(said)
+        return not self._is_behind
 
     def _can_take(self, news: News) -> bool:
         raise NotImplementedError
@@ -98,8 +101,9 @@ class Follower(Generic[T]):
         raise NotImplementedError
 
     def leave_behind(self) -> None:
+        """What nobody has taken is forgotten: it is in the record."""
         self._room.leave(self)
-        self._waiting.clear()
+        self._waiting, self._chars, self._seq = [], 0, self._taken_seq
         self._is_behind = True
         self._is_woken.set()
 
@@ -108,12 +112,17 @@ class Follower(Generic[T]):
         self._is_woken.set()
 
     def _put(self, message: T) -> None:
-        if not message:
+        if not message or self._is_behind:
             return
         self._waiting.append(message)
+        self._chars += len(message)
         self._is_woken.set()
-        if len(self._waiting) > MOST_WAITING:
+        if len(self._waiting) > 1 and (len(self._waiting) > MOST_WAITING or self._chars > MOST_CHARS):
             self.leave_behind()
+
+    def _take(self) -> list[T]:
+        taken, self._waiting, self._chars, self._taken_seq = self._waiting, [], 0, self._seq
+        return taken
 
 
 class Page(Follower[str]):

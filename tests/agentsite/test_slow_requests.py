@@ -1,13 +1,18 @@
-"""A request has its time to come, by Twisted's own clock and transport for tests; an answer takes as long as it wants."""
+"""A request has its time to come, by Twisted's own clock and transport for tests; an answer takes as long as it wants,
+and its client some time to take what waits.
+"""
 
 from typing import Any
 
 import pytest
+from twisted.internet.protocol import Protocol
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransportWithDisconnection
 from twisted.web import http
 
+from agentsite.serving import back_pressure
 from agentsite.serving.channel import BODY_SECONDS, HEAD_SECONDS, SILENCE_SECONDS, SLOWEST, Channel
+from agentsite.serving.limits import Connections
 
 
 class Request(http.Request):
@@ -113,3 +118,33 @@ def test_a_connection_that_is_used_no_more_is_closed(connection):
     connection.wait(SILENCE_SECONDS + 1)
     assert not connection.is_open
     assert b"408" not in connection.said
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A connection whose client is to take what was written, and its clock."""
+    clock, transport = Clock(), StringTransportWithDisconnection()
+    monkeypatch.setattr(back_pressure, "reactor", clock)
+    taking = back_pressure.Connection(Connections(None, 100), Protocol())
+    transport.protocol = taking
+    taking.makeConnection(transport)
+    return taking, clock
+
+
+def test_a_client_that_takes_nothing_of_an_answer_for_long_is_dropped(client):
+    taking, clock = client
+    taking.hold()
+    clock.advance(back_pressure.STALLED_SECONDS - 1)
+    assert taking.transport.connected
+    clock.advance(2)
+    assert not taking.transport.connected
+
+
+def test_a_client_that_takes_a_little_now_and_then_is_not(client):
+    taking, clock = client
+    for _ in range(5):
+        taking.hold()
+        clock.advance(back_pressure.STALLED_SECONDS - 1)
+        taking.go_on()
+    clock.advance(24 * 3600)
+    assert taking.transport.connected

@@ -1,6 +1,7 @@
 """Servers of this suite's own; where their programs are missing, tests are skipped and say so."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     """With a database `migrated`, from which others are made."""
     server = Postgres()
-    server.start()
-    server.execute("CREATE DATABASE migrated")
-    migrate(DATABASE_URL=server.url("migrated"), AGENTSITE_VAR=str(tmp_path_factory.mktemp("migrated")), **KEYS)
-    yield server
-    server.remove()
+    try:
+        server.start()
+        server.execute("CREATE DATABASE migrated")
+        migrate(DATABASE_URL=server.url("migrated"), AGENTSITE_VAR=str(tmp_path_factory.mktemp("migrated")), **KEYS)
+        yield server
+    finally:
+        server.remove()
 
 
 @pytest.fixture
@@ -53,9 +56,10 @@ def team(postgres: Postgres, tmp_path: Path) -> Iterator[Start]:
         return team
 
     yield start
-    for team in running:
-        team.close()
-    redis.kill()
+    with ExitStack() as all_of_them:
+        all_of_them.callback(redis.kill)
+        for team in running:
+            all_of_them.callback(team.close)
 
 
 @pytest.fixture

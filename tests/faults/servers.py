@@ -15,7 +15,7 @@ import psycopg
 import pytest
 import redis
 
-from tests.server import free_port
+from tests.server import ended_unless_up, free_port
 from tests.waiting import until
 
 
@@ -44,7 +44,8 @@ class _OwnServer:
     def start(self) -> None:
         silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(self.command(), **silent, **self.options())
-        until(self.is_up)
+        with ended_unless_up(self.process):
+            until(self.is_up)
 
     def end(self, how: signal.Signals) -> None:
         if self.process is not None and self.process.poll() is None:

@@ -2,14 +2,19 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from kombu import Connection
+from kombu.transport.redis import Channel
 
+from agentsite import celery, environment
 from tests.faults import load
 from tests.faults.conftest import Start
 from tests.faults.deployment import Team
 from tests.faults.figures import Figures, times
 from tests.faults.invariants import check
+from tests.faults.servers import Redis
 from tests.waiting import check_bound
 
 pytestmark = pytest.mark.team
@@ -51,3 +56,23 @@ def test_redis_is_restarted(team: Start, request: pytest.FixtureRequest) -> None
     figures.report(request)
     check(deployment, jobs)
     check_bound(max(figures.seconds["all ended after its return"]), RECOVERED)
+
+
+def test_a_worker_survives_that_redis_goes_while_a_message_is_not_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "EMBEDDED", False)
+    monkeypatch.setattr(Channel, "do_restore", True)
+    celery._leave_restoring_to_the_reaper()
+    redis = Redis(tmp_path)
+    try:
+        redis.start()
+        connection = Connection(redis.url)
+        queue = connection.SimpleQueue("any")
+        queue.put("a wake-up")
+        assert queue.get(timeout=10).payload == "a wake-up"
+        redis.kill()
+        connection.transport.client = None  # as Celery's consumer leaves it when a channel could not be closed
+        connection.close()
+    finally:
+        redis.kill()

@@ -1,0 +1,70 @@
+"""What an application sends waits while its client reads slowly: Daphne alone keeps all of it in memory.
+
+Twisted tells a channel to pause once 64 KiB of its output wait for the client, and to resume once all of it is gone.
+The same channel is told when its connection has become a websocket.
+"""
+
+# Daphne installs the reactor's event loop when it is imported: see web.py.
+import daphne.server  # isort: skip
+
+import asyncio
+import logging
+from typing import Any
+
+from twisted.internet import reactor
+from twisted.protocols.policies import ProtocolWrapper
+
+logger = logging.getLogger(__name__)
+STALLED_SECONDS = 120.0  # without taking what waits: the client is gone, or comes back and goes on
+
+
+class Connection(ProtocolWrapper):
+    """One client's, with what it has not yet taken."""
+
+    def __init__(self, factory: Any, protocol: Any) -> None:
+        super().__init__(factory, protocol)
+        self._is_taking = asyncio.Event()
+        self._is_taking.set()
+        self._deadline: Any = None
+
+    async def until_taken(self) -> None:
+        """Returns once the client has taken what waits for it, or is gone."""
+        await self._is_taking.wait()
+
+    def hold(self) -> None:
+        """A websocket's client is not heard meanwhile: each of its pings would add an answer."""
+        self._is_taking.clear()
+        self._deadline = self._deadline or reactor.callLater(STALLED_SECONDS, self._drop)
+        if self._is_websocket:
+            self.transport.pauseProducing()
+
+    def go_on(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+            if self._is_websocket:
+                self.transport.resumeProducing()
+        self._is_taking.set()
+
+    @property
+    def _is_websocket(self) -> bool:
+        return isinstance(self.wrappedProtocol, daphne.server.WebSocketFactory.protocol)
+
+    def _drop(self) -> None:
+        logger.info("%s took nothing for %d s: its connection is closed", self.getPeer().host, STALLED_SECONDS)
+        self._deadline = None
+        self.transport.abortConnection()
+
+    def connectionLost(self, reason: Any) -> None:
+        self.go_on()
+        super().connectionLost(reason)
+
+
+class Server(daphne.server.Server):
+    """Its applications wait in `send`."""
+
+    async def handle_reply(self, protocol: Any, message: Any) -> None:
+        connection = protocol.transport
+        if isinstance(connection, Connection):  # none once it is gone
+            await connection.until_taken()
+        await super().handle_reply(protocol, message)
