@@ -33,6 +33,7 @@ urlpatterns = [
     path("s/<uuid:session_id>/fork/", chat.fork, name="fork"),
     path("s/<uuid:session_id>/calls/<uuid:call_id>/", context.show_call, name="call"),
     path("s/<uuid:session_id>/calls/<uuid:call_id>/request/", context.download_call, name="call_download"),
+    path("s/<uuid:session_id>/checks/<int:log_id>/", context.show_checks, name="checks"),
     path("s/<uuid:session_id>/context/", context.show, name="context"),
     path("s/<uuid:session_id>/context/<int:seq>/", context.entry, name="context_entry"),
     path("diagram/", files.diagram, name="diagram"),

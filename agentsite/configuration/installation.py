@@ -9,14 +9,16 @@ from agentsite.configuration.agents import apply_agents, apply_workflows
 from agentsite.configuration.loader import Configuration, Loaded, load
 from agentsite.configuration.models import apply_models, apply_providers
 from agentsite.configuration.people import apply_limits, apply_roles, apply_users
+from agentsite.configuration.routing import apply_routing
 from agentsite.configuration.tools import apply_mcp_servers, apply_network, apply_search, apply_tools
+from agentsite.configuration.tracing import apply_tracing
 from agentsite.environment import env
 from agentsite.models import AppliedValue
 from tools_app.contract import registry
 from tools_app.models import AllowedAddress
 
 # Raised when a section takes effect that had none before: then an unchanged file is applied again after the upgrade.
-_EFFECT = 3
+_EFFECT = 4
 _SHORT_TOKEN = 24  # characters
 
 
@@ -66,6 +68,8 @@ def _changes(configuration: Configuration) -> Iterator[str]:
     yield from apply_network(configuration.network)
     yield from apply_search(configuration.search)
     yield from apply_mcp_servers(configuration.mcp_servers)
+    yield from apply_routing(configuration.routing)
+    yield from apply_tracing(configuration.tracing)
 
 
 def _signature(loaded: Loaded) -> tuple[str, str]:

@@ -19,8 +19,10 @@ from agentsite.configuration.agents import AgentSection, WorkflowSection
 from agentsite.configuration.document import ConfigurationError, Document, Location, Mistake, words
 from agentsite.configuration.models import ModelSection, ProviderSection
 from agentsite.configuration.people import LimitsSection, RoleSection, UserSection
+from agentsite.configuration.routing import RuleSection
 from agentsite.configuration.section import Section
 from agentsite.configuration.tools import McpServerSection, NetworkSection, SearchSection, ToolSection
+from agentsite.configuration.tracing import SinkSection
 from llm_app.models import LogicalModel, Provider
 from tasks_app.models import Agent
 
@@ -34,6 +36,8 @@ _UNIQUE = (
     ("agents", "name"),
     ("workflows", "name"),
     ("mcp_servers", "name"),
+    ("routing", "name"),
+    ("tracing", "name"),
 )
 Wrong = tuple[Location, str]
 
@@ -52,6 +56,8 @@ class Configuration(Section):
     mcp_servers: list[McpServerSection] = []
     network: NetworkSection = NetworkSection()
     search: SearchSection | None = None
+    routing: list[RuleSection] = []
+    tracing: list[SinkSection] = []
 
 
 @dataclass(frozen=True, kw_only=True)

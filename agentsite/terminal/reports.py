@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from tasks_app.models import ContextEntry, ContextType, Task, TaskState
 from tasks_app.record.entry_json import entry_json, plan_event
+from tasks_app.tracing.events import as_lines, events_of
 from tasks_app.transcript.item import Item
 
 Say = Callable[[str], object]
@@ -92,6 +93,25 @@ class JsonLines:
 
     def _line(self, kind: str, **fields: Any) -> None:
         self._say(json.dumps({"type": kind, "task": self._task, **fields}, ensure_ascii=False))
+
+
+class Traced:
+    """Another report, and the events of the run in a file, as sinks get them."""
+
+    def __init__(self, report: Report, file: BinaryIO) -> None:
+        self._report, self._file = report, file
+
+    def started(self, task: Task) -> None:
+        self._report.started(task)
+
+    def entry(self, entry: ContextEntry) -> None:
+        self._file.write(as_lines(events_of([entry])))
+        self._file.flush()
+        self._report.entry(entry)
+
+    def ended(self, task: Task) -> None:
+        self._file.close()
+        self._report.ended(task)
 
 
 def _short(text: str) -> str:

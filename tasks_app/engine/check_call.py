@@ -4,6 +4,7 @@ A refusal is a visible result. Nothing here changes what the model wrote, beyond
 """
 
 import json
+import time
 from collections.abc import Collection, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -16,9 +17,9 @@ from tasks_app.engine.closing import UNKNOWN
 from tasks_app.engine.hooks import Opinion, consult
 from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models import CallStatus, FailureCode
+from tasks_app.models import CallStatus, FailureCode, ToolCallLog
 from tasks_app.record import Draft
-from tasks_app.run import Aborted, Interrupt, LoopDetected, Refused, ReplyNeeded, TaskContext
+from tasks_app.run import Aborted, ApprovalNeeded, Interrupt, LoopDetected, Refused, ReplyNeeded, TaskContext
 from tasks_app.run.loop_detector import CYCLE_REPEATS, LoopDetector, fingerprint
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, coerce
@@ -28,6 +29,20 @@ from tools_app.mcp.arguments import fitted_arguments
 from tools_app.policy import Policy
 
 T = TypeVar("T")
+
+
+class Check:
+    """Notes in the call's log how long the block took, and what came of it."""
+
+    def __init__(self, log: ToolCallLog, name: str) -> None:
+        self._log, self._name = log, name
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        said = "passed" if kind is None else "waits for a person" if kind is ApprovalNeeded else "refused"
+        self._log.note(self._name, said, time.perf_counter() - self._began)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +71,17 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
     step_settings.refresh(context, context.look())  # the model took its time
     try:
-        definition, arguments = _definition_and_arguments(context, call)
+        with Check(call.log, "arguments"):
+            definition, arguments = _definition_and_arguments(context, call)
     except ToolError as error:
         _check_repetition(context, call)
         raise _refusal(context, call, CallStatus.FAILED, _with_names(context, error)) from error
     if not definition.loop_exempt:
         _check_repetition(context, call)
-    judgement = _judgement(context, call, definition, arguments)
+    with Check(call.log, "policy"):
+        judgement = _judgement(context, call, definition, arguments)
     if why := _too_early(context, definition, arguments):
+        call.log.note("workflow", "refused", 0)
         raise _refusal(context, call, CallStatus.BLOCKED, why)
     opinion = _opinion(context, call, _described(call, definition, arguments))
     if context.settings.hooks:  # they took theirs
@@ -71,7 +89,10 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
         judgement = _judgement(context, call, definition, arguments)
     reasons = [judgement.rule] if context.settings.policy.needs_approval(definition.name, judgement) else []
     reasons += [opinion.ask] if opinion.ask else []
-    approval = approved(context, call, judgement.danger, "; ".join(filter(None, reasons))) if reasons else ""
+    approval = ""
+    if reasons:
+        with Check(call.log, "approval"):
+            approval = approved(context, call, judgement.danger, "; ".join(filter(None, reasons)))
     note = " ".join(filter(None, [approval, *opinion.notes]))
     return ClearedCall(open=call, definition=definition, arguments=arguments, note=note)
 
@@ -109,6 +130,7 @@ def _opinion(context: TaskContext, call: OpenCall, described: Call) -> Opinion:
             opinion = opinion.and_then(consult(context, "before_completion", described))
     except WorkAborted:
         raise _aborted(context, call) from None
+    opinion.keep_in(call.log, context.secrets.redactor)
     if opinion.refusal:
         about = {"refused_by": opinion.refused_by, "code": opinion.code}
         raise _refusal(context, call, CallStatus.BLOCKED, f"Refused by {opinion.words}", **about)
@@ -167,6 +189,7 @@ def _check_repetition(context: TaskContext, call: OpenCall) -> None:
     if not repeats:
         return
     call.log.looped = True
+    call.log.note("repetition", "refused", 0)
     refusal = _refusal(context, call, CallStatus.BLOCKED, "Refused: the same call with the same arguments, again.")
     entries = (*refusal.entries, reminders.loop(call.call.name, context.settings.limits.tool_loop_threshold))
     if context.detector.is_hopeless():

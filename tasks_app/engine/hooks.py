@@ -1,6 +1,7 @@
 """The hooks of a step: those that look at its calls, what they say together, and what they may know of the task."""
 
 import logging
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -8,15 +9,17 @@ from typing import Any
 
 from django.conf import settings
 
+from llm_app.redaction import Redactor
 from tasks_app.engine.capabilities.model_access import ModelAccess
-from tasks_app.models import Agent, ContextEntry, ContextType
+from tasks_app.models import Agent, ContextEntry, ContextType, ToolCallLog
 from tasks_app.record import notice
 from tasks_app.run import TaskContext, UnitOfWork
-from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, HookContext, PastCall, Refuse, answers, ask
+from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, HookContext, PastCall, Refuse, Verdict, answers, ask
 from tools_app.hooks.builtin import SAFE_MODE, HookSettings
 from tools_app.hooks.loading import hooks_for
 
 logger = logging.getLogger(__name__)
+_SKIPPED = "failed, skipped"
 _FAILED = Refuse(reason="this hook failed, so nobody has looked at the call. An administrator finds it in the log.")
 
 
@@ -29,11 +32,17 @@ class Opinion:
     notes: list[str] = field(default_factory=list)
     ask: str = ""
     skipped: list[str] = field(default_factory=list)
+    heard: list[tuple[str, str, float]] = field(default_factory=list)  # hook, its words, seconds
 
     def and_then(self, later: "Opinion") -> "Opinion":
         """With what was said afterwards."""
         notes, ask = [*self.notes, *later.notes], self.ask or later.ask
-        return Opinion(refusal=later.refusal, refused_by=later.refused_by, notes=notes, ask=ask)
+        heard = [*self.heard, *later.heard]
+        return Opinion(refusal=later.refusal, refused_by=later.refused_by, notes=notes, ask=ask, heard=heard)
+
+    def keep_in(self, log: ToolCallLog, redactor: Redactor) -> None:
+        for name, words, seconds in self.heard:
+            log.note(f"hook {name}", redactor.redacted(words), seconds)
 
     @property
     def code(self) -> str:
@@ -70,14 +79,9 @@ def consult(context: TaskContext, method: str, call: Call, *about: Any) -> Opini
 async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
     opinion = Opinion()
     for hook in hooks:
-        try:
-            said = await ask(hook, method, *about)
-        except Exception:
-            logger.exception("the hook %s failed", hook.name)
-            if method == "before_execution":
-                return Opinion(refusal=_FAILED, refused_by=hook.name)
-            opinion.skipped.append(hook.name)
-            continue
+        began = time.perf_counter()
+        said, words = await _answer(hook, method, *about)
+        opinion.heard.append((hook.name, words, time.perf_counter() - began))
         match said:
             case Refuse():
                 opinion.refusal, opinion.refused_by = said, hook.name
@@ -86,7 +90,26 @@ async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
                 opinion.notes.append(f"{hook.name}: {said.note}")
             case AskApproval():
                 opinion.ask = opinion.ask or f"{hook.name}: {said.reason}"
+            case None if words == _SKIPPED:
+                opinion.skipped.append(hook.name)
     return opinion
+
+
+async def _answer(hook: Hook, method: str, *about: Any) -> tuple[Verdict | None, str]:
+    """What the hook says, and that in words. One that fails before execution refuses."""
+    try:
+        said = await ask(hook, method, *about)
+    except Exception:
+        logger.exception("the hook %s failed", hook.name)
+        return (_FAILED, "failed") if method == "before_execution" else (None, _SKIPPED)
+    match said:
+        case Refuse():
+            return said, f"refused: {said.reason}"
+        case Annotate():
+            return said, f"noted: {said.note}"
+        case AskApproval():
+            return said, f"asks for approval: {said.reason}"
+    return None, "passed"
 
 
 def hook_context(context: TaskContext) -> HookContext:

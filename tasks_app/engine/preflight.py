@@ -7,7 +7,7 @@ from contextlib import suppress
 from django.utils import timezone
 
 from tasks_app import file_history, reminders
-from tasks_app.engine import step_settings, workflow
+from tasks_app.engine import routing, step_settings, workflow
 from tasks_app.engine.closing import close_open_call
 from tasks_app.memory import search
 from tasks_app.models import (
@@ -83,7 +83,8 @@ def _begin(context: TaskContext, look: Look) -> None:
     said = {ROOT_INSTRUCTIONS: 0} if instructions.strip() else {}
     fields = {"state": TaskState.THINKING, "shown_tools": shown[0] if shown else [], "reminded": said, **plan}
     fields["agent_version_id"] = context.agent_version_id
-    context.commit(start, *first_step, **fields)
+    hints = routing.routed(context, search.new_words(context.history.entries))
+    context.commit(start, *first_step, *hints, **fields)
 
 
 def _share(context: TaskContext) -> int:

@@ -76,6 +76,7 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
         context.stage(rows=[cleared.open.log])
         words = "It ran. The user interrupted before its result was checked, so the result is withheld."
         raise Aborted(*cleared.open.result(words, CallStatus.INTERRUPTED)) from None
+    opinion.keep_in(cleared.open.log, context.secrets.redactor)
     if opinion.refusal:
         words = f"[The tool ran. Its result is withheld by {opinion.words}]"
         by = {"withheld_by": opinion.refused_by}

@@ -58,8 +58,11 @@ class Embedder:
         self._end = time.monotonic() + PATIENCE
 
     def of_question(self, text: str) -> Embedded:
+        return self.of_texts([text])
+
+    def of_texts(self, texts: Sequence[str]) -> Embedded:
         """A call of the task."""
-        return self._embedded([text], self._unit.secrets.redactor, of_task=True)
+        return self._embedded(texts, self._unit.secrets.redactor, of_task=True)
 
     def of_notes(self, texts: Sequence[str]) -> Embedded:
         """A call of the person, not of the session: those who read its calls, now or later, may not know all notes."""
@@ -109,6 +112,21 @@ def nearest_by_meaning(unit: UnitOfWork, notes: MemoryNoteQuerySet, question: st
     except WorkAborted:
         logger.info("a person came before the notes were compared")
     return []
+
+
+def nearness(unit: UnitOfWork, message: str, examples: Sequence[str], run: Runner) -> list[float]:
+    """How near the meaning of a message is to that of each example, from -1 to 1; empty where nobody can say it."""
+    model = abilities.of_user(unit.task.started_by_id).embeds
+    if not model or not examples:
+        return []
+    try:
+        found = Embedder(unit, model, run).of_texts([message[: MemoryNote.LONGEST], *examples[:MOST_NEW]]).vectors
+    except NoEmbedding as error:
+        logger.warning("the message is not compared by its meaning: %s", error)
+        return []
+    except WorkAborted:
+        return []
+    return [float(closeness) for closeness in found[1:] @ found[0]]
 
 
 def _nearest(rows: Sequence[MemoryNote], question: str, embedder: Embedder) -> list[MemoryNote]:

@@ -8,10 +8,12 @@ from tasks_app.models.entry import ContextEntry, ContextType
 from tasks_app.models.inbox import InboxMessage, Mode
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
 from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits, Sample
+from tasks_app.models.routing_rule import FiredRule, RoutingRule, RuleMatch, RuleTarget
 from tasks_app.models.session import Session, SessionMember
 from tasks_app.models.session_text import SessionText
 from tasks_app.models.task import ENDED, FailureCode, Task, TaskState, WaitingFor
 from tasks_app.models.tool_call import CallStatus, Loaded, LoadedKind, ToolCallLog
+from tasks_app.models.trace_sink import EventType, SinkKind, TraceSink
 from tasks_app.models.workspace_change import FileChange, WorkspaceChange
 
 __all__ = [
@@ -27,8 +29,10 @@ __all__ = [
     "ContextType",
     "Decision",
     "EngineProcess",
+    "EventType",
     "FailureCode",
     "FileChange",
+    "FiredRule",
     "IdempotencyKey",
     "InboxMessage",
     "Limits",
@@ -39,14 +43,19 @@ __all__ = [
     "Mode",
     "NoteVector",
     "PromptSection",
+    "RoutingRule",
+    "RuleMatch",
+    "RuleTarget",
     "Sample",
     "Scope",
     "Session",
     "SessionMember",
     "SessionText",
+    "SinkKind",
     "Task",
     "TaskState",
     "ToolCallLog",
+    "TraceSink",
     "WaitingFor",
     "Workflow",
     "WorkflowStep",

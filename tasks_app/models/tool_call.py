@@ -1,5 +1,8 @@
 """The log of tool calls: the intent before a tool runs, what came of it after."""
 
+from typing import Any
+
+import orjson
 from django.db import models
 from django.db.models import Q
 
@@ -37,6 +40,9 @@ class ToolCallLog(models.Model):
     looped = models.BooleanField(default=False, help_text="Refused because it was repeated too often.")
     started_at = models.DateTimeField(auto_now_add=True)
     duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    checks = models.TextField(
+        blank=True, help_text="JSON: what each check and hook said of it, and how long each took: {by, said, ms}."
+    )
 
     class Meta:
         db_table = "tool_call_logs"
@@ -50,6 +56,16 @@ class ToolCallLog(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.status})"
+
+    def note(self, by: str, said: str, seconds: float) -> None:
+        """What a check or a hook said of the call, kept with the next save. `said` has no secret."""
+        self.checks = orjson.dumps([*self.noted, {"by": by, "said": said, "ms": round(seconds * 1000, 2)}]).decode()
+
+    @property
+    def noted(self) -> list[dict[str, Any]]:
+        """{by, said, ms} of each check and hook, in their order."""
+        found: list[dict[str, Any]] = orjson.loads(self.checks) if self.checks else []
+        return found
 
 
 class LoadedKind(models.TextChoices):

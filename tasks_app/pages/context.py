@@ -14,9 +14,9 @@ from django.views.decorators.http import require_GET
 from llm_app.models import Blob, LLMLog, LogicalModel
 from llm_app.models.log import CallStatus
 from llm_app.types import Purpose
-from tasks_app.access import Request, signed_in, visible_session
+from tasks_app.access import Request, may_see_llm_calls, signed_in, visible_session
 from tasks_app.errors import Refusal
-from tasks_app.models import ContextCut, ContextEntry, Session
+from tasks_app.models import ContextCut, ContextEntry, Session, ToolCallLog
 from tasks_app.pages.responses import refused
 from tasks_app.record import Cut, redactor_of
 from tasks_app.replay import sent
@@ -187,6 +187,20 @@ def download_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResp
         return refused(request, session, error)
     headers = {"Content-Disposition": f'attachment; filename="request-{call_id}.json"'}
     return HttpResponse(body, content_type="application/json", headers=headers)
+
+
+@signed_in
+@require_GET
+def show_checks(request: Request, session_id: UUID, log_id: int) -> HttpResponse:
+    """What each check and hook said of a tool call, for administrators."""
+    session = visible_session(request.user, session_id)
+    log = ToolCallLog.objects.filter(pk=log_id, session_id=session.pk).first()
+    if log is None or not may_see_llm_calls(request.user):
+        raise Http404()
+    template = "chat/_checks.html" if request.htmx else "checks.html"
+    return render(
+        request, template, {"session": session, "log": log, "noted": redactor_of(session).redacted_json(log.noted)}
+    )
 
 
 def _call(session_id: UUID, call_id: UUID) -> LLMLog:

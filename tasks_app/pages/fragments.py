@@ -27,23 +27,24 @@ class Viewer:
 class Fragment:
     """A template as its viewers see it: rendered once for all who have the same rights.
 
-    A template that asks who the viewer is, or for a right of theirs beyond these two, is rendered for each of them. So
-    nobody is shown what was rendered for others, whatever a template says.
+    A template that asks who the viewer is, or for a right of theirs beyond these three, is rendered for each of them.
+    So nobody is shown what was rendered for others, whatever a template says.
     """
 
     def __init__(self, template: str, **context: Any) -> None:
         self._template, self._context = template, context
-        self._shared: dict[tuple[bool, bool], SafeString] = {}
+        self._shared: dict[tuple[bool, ...], SafeString] = {}
         self._own: dict[Viewer, SafeString] = {}
 
     def seen_by(self, viewer: Viewer) -> SafeString:
         """Asks the database, the first time."""
-        rights = (viewer.may_write, viewer.is_starter)
+        rights = (viewer.may_write, viewer.is_starter, viewer.user.is_staff)
         found = self._shared.get(rights, self._own.get(viewer))
         if found is not None:
             return found
         personal = _Personal(viewer.user)
-        context = self._context | {"may_write": viewer.may_write, "is_starter": viewer.is_starter} | personal.context
+        own = {"may_write": viewer.may_write, "is_starter": viewer.is_starter, "is_staff": viewer.user.is_staff}
+        context = self._context | own | personal.context
         html = _rendered(self._template, context)
         if personal.is_asked:
             self._own[viewer] = html
@@ -76,7 +77,7 @@ def viewing(session: Session, viewer: Any) -> dict[str, Any]:
     """What every piece is rendered from; asked anew each time, because rights may change while a page is open."""
     sees_calls = partial(may_see_llm_calls, viewer)  # asked only where there is one
     rights = {"may_write": may_write(viewer, session), "may_see_llm_calls": sees_calls}
-    return {"session": session, "viewer": viewer, **rights}
+    return {"session": session, "viewer": viewer, "is_staff": viewer.is_staff, **rights}
 
 
 def now(session: Session, viewer: Any) -> dict[str, Any]:

@@ -49,6 +49,16 @@ def _quoted(instructions: str, longest: int, path: str) -> str:
     )
 
 
+def routing(fired: Sequence[tuple[str, str, str]]) -> Draft:
+    """Right after `task_start`, when the message fits rules of an administrator: name, advice and text of each."""
+    parts = [
+        " ".join([f"This looks like “{name}”.", *filter(None, [advice, text.strip()])]) for name, advice, text in fired
+    ]
+    hint = "This is a hint: what the person says takes precedence."
+    draft = reminder("\n\n".join([*parts, hint]), "routing")
+    return replace(draft, metadata={**draft.metadata, "rules": [name for name, _, _ in fired]})
+
+
 def recalled(remembered: str) -> Draft:
     """After what a person writes during a task: notes that may be useful for it and were not yet given."""
     return reminder(f"{_REMEMBERED}\n{remembered}", "recalled")

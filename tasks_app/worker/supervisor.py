@@ -1,5 +1,6 @@
 """Threads of each engine process. The supervisor renews leases, sends heartbeats and polls for stops and messages; the
-sweeper recovers what others left; one keeps the search index. What takes long never keeps the first from renewing.
+sweeper recovers what others left; one keeps the search index, and one looks after trace sinks. What takes long never
+keeps the first from renewing.
 """
 
 import logging
@@ -18,6 +19,7 @@ from tasks_app.models import InboxMessage, Mode, Task
 from tasks_app.run import affinity
 from tasks_app.runtime import cancellation, lease, metrics, process
 from tasks_app.runtime.wakeup import enqueue
+from tasks_app.tracing.delivery import deliver_due
 from tasks_app.worker import jobs, mcp_refresh, reaper
 from tasks_app.worker.search_index import SearchIndex
 from tools_app.held_resources import anything
@@ -26,6 +28,7 @@ from tools_app.sandbox import ports
 logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.5  # the slow poll behind the signals: a lost one costs no more
 SWEEP_SECONDS = 2.0
+TRACE_SECONDS = 1.0
 BEAT_SECONDS = 5.0
 CLOSE_SECONDS = 5.0
 END_SECONDS = 20.0  # for a round that runs when its process shall end
@@ -76,6 +79,7 @@ class Supervisor:
             self._threads += [
                 Repeating("sweeper", lambda _: sweep(), SWEEP_SECONDS, threading.Event()),
                 Repeating("search index", lambda _: index.work(), SWEEP_SECONDS, threading.Event()),
+                Repeating("tracer", lambda _: deliver_due(), TRACE_SECONDS, threading.Event()),
             ]
 
     def start(self) -> None:

@@ -20,8 +20,10 @@ from tasks_app.models import (
     Loaded,
     MemoryNote,
     PromptSection,
+    RoutingRule,
     Task,
     ToolCallLog,
+    TraceSink,
     Workflow,
     WorkspaceChange,
 )
@@ -48,6 +50,8 @@ def add_more(number: int = 1) -> Task:
     RolePolicy.objects.create(role=role, deny=["shell"])
     AllowedAddress.objects.create(address=f"10.0.0.{number}")
     SearchEngine.objects.create(name=f"engine-{number}", kind="tavily")
+    TraceSink.objects.create(name=f"sink-{number}", kind="file")
+    RoutingRule.objects.create(name=f"rule-{number}", pattern="look up", text="Name your sources.")
     member = factories.UserFactory()
     ApiToken.objects.create(user=member)
     Budget.objects.create(user=member, usd_per_day=number)

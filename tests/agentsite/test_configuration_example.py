@@ -9,7 +9,7 @@ from tests.llm_app.conftest import complete
 from tests.provider import openai_text, running
 from tests.server import ROOT
 
-NAMES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "ADA_PASSWORD", "ADA_TOKEN")
+NAMES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "ADA_PASSWORD", "ADA_TOKEN", "AUDIT_KEY")
 
 
 @pytest.fixture

@@ -28,17 +28,19 @@ class Fetched:
     charset: str
     body: bytes
     truncated: bool
+    retry_after: float = 0  # seconds that the server asks for
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outgoing:
-    """A request to a service that an administrator has set up. `json` is its body, if it is not None."""
+    """A request to a service that an administrator has set up. `json` or `body` is its body, if it is not None."""
 
     url: str
     method: str = "GET"
     params: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     json: Any = None
+    body: bytes | None = None
 
 
 async def send(request: Outgoing, policy: NetworkPolicy, *, max_bytes: int, timeout_s: float) -> Fetched:
@@ -52,6 +54,7 @@ async def send(request: Outgoing, policy: NetworkPolicy, *, max_bytes: int, time
             params=request.params,
             headers=request.headers,
             json=request.json,
+            data=request.body,
             allow_redirects=False,
         ) as response,
     ):
@@ -112,4 +115,5 @@ async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> Fetched:
         charset=response.charset or "",
         body=bytes(body[:max_bytes]),
         truncated=len(body) > max_bytes,
+        retry_after=float(after) if (after := response.headers.get("Retry-After", "")).isdecimal() else 0,
     )

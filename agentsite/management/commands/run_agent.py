@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -23,6 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--model", help="A logical model; the default one by default.")
         parser.add_argument("--workdir", type=Path, help="A folder to work in, instead of a new workspace.")
         parser.add_argument("--jsonl", action="store_true", help="JSON lines instead of text.")
+        parser.add_argument("--trace", type=Path, help="A file for the events of the run, as JSON lines.")
         parser.add_argument("--max-iterations", type=int, help="Overrides the limit for all tasks.")
         parser.add_argument("--output-schema", type=Path, help="A JSON Schema that the result's data must match.")
 
@@ -37,6 +38,7 @@ class Command(BaseCommand):
         admin = first_start.ensure_admin()
         first_start.ensure_model()
         first_start.connect_model()
+        trace = self._opened(options["trace"])
         user = self._user(options["user"]) if options["user"] else admin.user
         session = services.create_session(
             user, model=self._model(options["model"], user), workdir=self._folder(options["workdir"])
@@ -47,7 +49,9 @@ class Command(BaseCommand):
         except Refusal as refusal:
             raise CommandError(str(refusal), returncode=USAGE) from refusal
         assert task is not None
-        report = reports.JsonLines(self._print) if jsonl else reports.Plain(self._print)
+        report: reports.Report = reports.JsonLines(self._print) if jsonl else reports.Plain(self._print)
+        if trace is not None:
+            report = reports.Traced(report, trace)
         ended = run.run(task, user, report, input if sys.stdin.isatty() else None)
         if ended.failure_code:
             raise CommandError(ended.failure_detail, returncode=1)
@@ -82,6 +86,12 @@ class Command(BaseCommand):
             raise CommandError(f"{path} cannot be read: {error.strerror}.", returncode=USAGE) from error
         except (ValueError, RecursionError) as error:
             raise CommandError(f"{path} is not JSON: {error}.", returncode=USAGE) from error
+
+    def _opened(self, path: Path | None) -> BinaryIO | None:
+        try:
+            return path.open("wb") if path else None
+        except OSError as error:
+            raise CommandError(f"{path} cannot be written: {error.strerror}.", returncode=USAGE) from error
 
     def _folder(self, path: Path | None) -> str:
         if path is None:

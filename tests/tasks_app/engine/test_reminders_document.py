@@ -103,6 +103,9 @@ def examples() -> list[Draft | None]:
     start = datetime(2026, 11, 22, tzinfo=UTC)
     return [
         reminders.task_start(start, "notes.txt (1.2 kB)", "Use tabs. Run the tests before you commit.", REMEMBERED),
+        reminders.routing(
+            [("research", "Load the skill `sources` with `skill` before you begin.", "Name your sources.")]
+        ),
         reminders.recalled(REMEMBERED),
         reminders.folder_instructions("website/AGENTS.md", "Run npm test before you commit."),
         reminders.workflow_step(WORKFLOW, 0),

@@ -1,0 +1,89 @@
+"""Which of the administrators' rules a message fits. What fires is said in one visible reminder, and counted."""
+
+import logging
+from collections.abc import Sequence
+
+import regex
+
+from tasks_app import reminders
+from tasks_app.memory import vectors
+from tasks_app.models import FiredRule, RoutingRule, RuleMatch, RuleTarget
+from tasks_app.record import Draft
+from tasks_app.run import TaskContext
+from tasks_app.text.retrieval import terms_of
+
+MOST_FIRED = 3  # rules that are named in a task
+LONGEST_MESSAGE = 4000  # characters that are looked at
+PATIENCE = 0.1  # seconds for one regular expression
+logger = logging.getLogger(__name__)
+
+
+def routed(context: TaskContext, message: str) -> list[Draft]:
+    """The reminder for the message that starts a task; the rules that fired are staged. Empty where none did."""
+    rules = [rule for rule in RoutingRule.objects.filter(enabled=True) if _has_target(context, rule)]
+    if not rules or not message.strip():
+        return []
+    message = message[:LONGEST_MESSAGE]
+    meant = _meant(context, [rule for rule in rules if rule.match == RuleMatch.MEANING], message)
+    fired = [rule for rule in rules if rule in meant or _fits(rule, message)][:MOST_FIRED]
+    context.stage(rows=[FiredRule(rule=rule, task=context.task) for rule in fired])
+    return [reminders.routing([(rule.name, _advice(rule), rule.text) for rule in fired])] if fired else []
+
+
+def _has_target(context: TaskContext, rule: RoutingRule) -> bool:
+    """Whether the task's person may use what the rule names."""
+    if rule.target == RuleTarget.SKILL:
+        return rule.target_name in dict(context.settings.skills)
+    if rule.target == RuleTarget.GROUP:
+        return rule.target_name in context.settings.policy.on_demand
+    return True
+
+
+def _advice(rule: RoutingRule) -> str:
+    name = rule.target_name
+    match rule.target:
+        case RuleTarget.SKILL:
+            return f"Load the skill `{name}` with `skill` before you begin."
+        case RuleTarget.GROUP:
+            return f"Load the group of tools `{name}` with `load_tools`."
+        case RuleTarget.AGENT:
+            return f"The agent `{name}` is made for this: if you can hand it over or delegate to it, do."
+        case RuleTarget.WORKFLOW:
+            return f"There is a workflow “{name}” for it, which the person can start with their next message: say so."
+        case _:
+            return ""
+
+
+def _fits(rule: RoutingRule, message: str) -> bool:
+    if rule.match == RuleMatch.WORDS:
+        said = set(terms_of(message))
+        return any(all(_is_said(word, said) for word in line.split()) for line in rule.lines())
+    return rule.match == RuleMatch.REGEX and _found(rule, message)
+
+
+def _is_said(word: str, said: set[str]) -> bool:
+    if word.endswith("*"):
+        return any(term.startswith(word[:-1].casefold()) for term in said)
+    terms = terms_of(word)
+    return bool(terms) and said.issuperset(terms)
+
+
+def _found(rule: RoutingRule, message: str) -> bool:
+    """An expression that takes too long is given up, and its administrator sees it."""
+    fault = ""
+    try:
+        return bool(regex.search(rule.pattern, message, regex.IGNORECASE, timeout=PATIENCE))
+    except TimeoutError:
+        fault = f"The expression took over {PATIENCE} s on a message of {len(message)} characters."
+    except regex.error as error:
+        fault = f"This is no regular expression: {error}."
+    logger.warning("the routing rule %s could not be tried: %s", rule, fault)
+    RoutingRule.objects.filter(pk=rule.pk).update(fault=fault)
+    return False
+
+
+def _meant(context: TaskContext, rules: Sequence[RoutingRule], message: str) -> set[RoutingRule]:
+    """Those with an example that means nearly the same, where a model of embeddings is set up."""
+    examples = [(rule, line) for rule in rules for line in rule.lines()]
+    near = vectors.nearness(context, message, [line for _, line in examples], context.interruption.unless_aborted)
+    return {rule for (rule, _), closeness in zip(examples, near, strict=False) if closeness >= rule.closeness}

@@ -1,0 +1,118 @@
+"""Rules of administrators: what a message looks like, and the skill, tools, agent or workflow that fit it."""
+
+import regex
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Count, Q
+
+from tasks_app.models.task import Task, TaskState
+from tasks_app.models.tool_call import CallStatus, ToolCallLog
+
+LONGEST_PATTERN = 1000  # characters of a regular expression
+
+
+class RuleMatch(models.TextChoices):
+    WORDS = "words", "Words"
+    REGEX = "regex", "Regular expression"
+    MEANING = "meaning", "Nearness of meaning"
+
+
+class RuleTarget(models.TextChoices):
+    NOTHING = "", "Nothing but the text"
+    SKILL = "skill", "Skill"
+    GROUP = "group", "Group of tools"
+    AGENT = "agent", "Agent"
+    WORKFLOW = "workflow", "Workflow"
+
+
+class RoutingRule(models.Model):
+    """A rule that fires hides and loads nothing: it is one visible reminder at the start of a task."""
+
+    name = models.CharField(
+        max_length=100, unique=True, help_text="What the task looks like, as the agent reads it: “research”."
+    )
+    enabled = models.BooleanField(default=True)
+    match = models.CharField(max_length=7, choices=RuleMatch, default=RuleMatch.WORDS)
+    pattern = models.TextField(
+        help_text="Words: one alternative a line, all of whose words must be in the message; a word that ends in * may "
+        "go on. Regular expression: one, in any case. Meaning: an example of such a message a line.",
+    )
+    closeness = models.FloatField(
+        default=0.5,
+        validators=[MinValueValidator(0.1), MaxValueValidator(1)],
+        help_text="Meaning only: how near a message must be to an example, from 0 to 1.",
+    )
+    target = models.CharField(max_length=8, choices=RuleTarget, blank=True, default=RuleTarget.NOTHING)
+    target_name = models.CharField("name", max_length=100, blank=True, help_text="Of the skill, group, agent …")
+    text = models.TextField(blank=True, max_length=4000, help_text="How to go about such a task, for the agent.")
+    fault = models.TextField(blank=True, editable=False, help_text="Why it could not be tried the last time.")
+
+    class Meta:
+        db_table = "routing_rules"
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(condition=Q(match__in=RuleMatch.values), name="routing_rule_match_known"),
+            models.CheckConstraint(condition=Q(target__in=RuleTarget.values), name="routing_rule_target_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        """Raises ValidationError."""
+        if bool(self.target) != bool(self.target_name):
+            raise ValidationError({"target_name": "Choose what is meant, and write its name; or leave both empty."})
+        if not self.target and not self.text.strip():
+            raise ValidationError({"text": "A rule without a target needs a text."})
+        if self.match == RuleMatch.REGEX:
+            if len(self.pattern) > LONGEST_PATTERN:
+                raise ValidationError({"pattern": f"Write at most {LONGEST_PATTERN} characters."})
+            try:
+                regex.compile(self.pattern)
+            except regex.error as error:
+                raise ValidationError({"pattern": f"This is no regular expression: {error}."}) from error
+
+    def lines(self) -> list[str]:
+        return [line.strip() for line in self.pattern.splitlines() if line.strip()]
+
+    def outcome(self) -> dict[str, int]:
+        """In how many tasks it `fired`, how many of them are `done` and `failed`, and in how many its target was then
+        `used`."""
+        tasks = Task.objects.filter(routed__rule=self)
+        counts = tasks.aggregate(
+            fired=Count("pk"),
+            done=Count("pk", filter=Q(state=TaskState.DONE)),
+            failed=Count("pk", filter=Q(state=TaskState.FAILED)),
+        )
+        return {**counts, "used": self._used(tasks).count()}
+
+    def _used(self, tasks: "models.QuerySet[Task]") -> "models.QuerySet[Task]":
+        if self.target == RuleTarget.WORKFLOW:
+            return tasks.filter(workflow__name=self.target_name)
+        tools = {
+            RuleTarget.SKILL: ["skill"],
+            RuleTarget.GROUP: ["load_tools"],
+            RuleTarget.AGENT: ["delegate", "handoff"],
+        }.get(RuleTarget(self.target), [])
+        made = ToolCallLog.objects.filter(status=CallStatus.SUCCEEDED, task__in=tasks)
+        named = Q(name__in=tools, arguments__contains=f'"{self.target_name}"')
+        if self.target == RuleTarget.AGENT:
+            named |= Q(name=f"ask_{self.target_name}")
+        return tasks.filter(pk__in=made.filter(named).values("task"))
+
+
+class FiredRule(models.Model):
+    """In which task a rule has fired."""
+
+    rule = models.ForeignKey(RoutingRule, models.CASCADE, related_name="fired")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="routed")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        db_table = "fired_rules"
+        ordering = ["-pk"]
+        constraints = [models.UniqueConstraint(fields=["rule", "task"], name="rule_fires_once_per_task")]
+
+    def __str__(self) -> str:
+        return f"{self.rule} in {self.task_id}"

@@ -1,0 +1,132 @@
+"""Sends sinks what the record has gained since their cursor: at least once, in order, by one process at a time.
+
+Nothing is written beside the record while tasks run. A cursor moves after its events have arrived, so a process that is
+killed in between loses none; whoever claims the sink next sends these again, under the same ids.
+"""
+
+import logging
+import random
+import threading
+import time
+from datetime import timedelta
+from functools import partial
+
+from django.db import connection
+from django.db.models import F, Max, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from llm_app import active_secrets
+from tasks_app.models import ContextEntry, SinkKind, TraceSink
+from tasks_app.models.trace_sink import CLAIMED
+from tasks_app.runtime import process
+from tasks_app.tracing.events import Event, events_of
+from tasks_app.tracing.sinks import SinkFailed, send
+
+logger = logging.getLogger(__name__)
+BATCH = 100  # entries
+LONGEST_WAIT = 300.0  # seconds between two tries
+_PATIENCE, _PAUSE = 2.0, 0.02  # seconds, for transactions that may still add older entries
+
+
+def deliver_due() -> None:
+    """Sends to the sinks that are due, each in a thread of its own: one that hangs keeps nobody waiting."""
+    for sink in TraceSink.objects.due():
+        if claim(sink):
+            threading.Thread(target=partial(_deliver, sink), name=f"trace-{sink}", daemon=True).start()
+
+
+def claim(sink: TraceSink) -> bool:
+    """Whether this process may send to it now: nobody else does, or whoever did is dead."""
+    free = Q(claimed_by="") | Q(claimed_until__lt=Now())
+    if process.is_dead(sink.claimed_by):
+        free |= Q(claimed_by=sink.claimed_by)
+    rows = TraceSink.objects.filter(free, pk=sink.pk, enabled=True)
+    return bool(rows.update(claimed_by=process.name(), claimed_until=Now() + CLAIMED))
+
+
+def _deliver(sink: TraceSink) -> None:
+    try:
+        deliver(sink)
+    except Exception:
+        logger.exception("the events for the trace sink %s could not be made; they are tried again", sink)
+    finally:
+        TraceSink.objects.filter(pk=sink.pk, claimed_by=process.name()).update(claimed_by="")
+        connection.close()
+
+
+def deliver(sink: TraceSink) -> None:
+    """Sends until the sink has everything, or fails. It was claimed."""
+    sink.refresh_from_db()
+    while not process.is_draining() and (entries := _new_entries(sink.cursor)):
+        events = [event for event in events_of(entries) if _is_wanted(sink, event)]
+        try:
+            refused = send(sink, events) if events else ""
+        except SinkFailed as failure:
+            return _note_failure(sink, failure)
+        if not _arrived(sink, entries[-1].pk, len(events), refused):
+            return None  # disabled, or claimed by another process
+    return None
+
+
+def _is_wanted(sink: TraceSink, event: Event) -> bool:
+    """Spans are made of a task that has ended, whatever the list of events says."""
+    return not sink.events or sink.kind == SinkKind.OTLP or event["type"] in sink.events
+
+
+def _arrived(sink: TraceSink, cursor: int, count: int, refused: str) -> bool:
+    told = {"last_error": refused, "last_error_at": timezone.now()} if refused else {}
+    held = TraceSink.objects.filter(pk=sink.pk, cursor=sink.cursor, claimed_by=process.name(), enabled=True)
+    moved = held.update(
+        cursor=cursor,
+        delivered=F("delivered") + count,
+        delivered_at=timezone.now(),
+        failures=0,
+        claimed_until=Now() + CLAIMED,
+        **told,
+    )
+    sink.cursor, sink.failures = cursor, 0
+    return bool(moved)
+
+
+def _note_failure(sink: TraceSink, failure: SinkFailed) -> None:
+    """Twice as long after each failure, and not all at once."""
+    wait = max(failure.after, min(LONGEST_WAIT, 2**sink.failures * random.uniform(0.5, 1.5)))  # noqa: S311
+    logger.warning("the trace sink %s fails, next try in %.0f s: %s", sink, wait, failure)
+    TraceSink.objects.filter(pk=sink.pk).update(
+        failures=F("failures") + 1,
+        last_error=active_secrets.of_everyone().redactor.redacted(str(failure)),
+        last_error_at=timezone.now(),
+        next_at=Now() + timedelta(seconds=wait),
+    )
+
+
+def _new_entries(cursor: int) -> list[ContextEntry]:
+    """The next ones, whose order no open transaction can change any more."""
+    last = _settled()
+    entries = ContextEntry.objects.filter(pk__gt=cursor, pk__lte=last).order_by("pk")
+    return list(entries.select_related("session__agent", "session__model", "task__started_by", "task__session")[:BATCH])
+
+
+def _settled() -> int:
+    """An id up to which there will be no other entries than those that are there now; 0 where that is not yet known.
+
+    SQLite has one writer at a time. On PostgreSQL a transaction may take an id and commit after one with a later id.
+    It has got its own number before (it locks the session first), so it is over when all numbers up to now are.
+    """
+    newest = ContextEntry.objects.aggregate(newest=Max("pk"))["newest"] or 0
+    if connection.vendor != "postgresql":
+        return newest
+    number = _number("SELECT pg_current_xact_id()::text::bigint")
+    end = time.monotonic() + _PATIENCE
+    while _number("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint") < number:
+        if time.monotonic() > end:
+            return 0
+        time.sleep(_PAUSE)
+    return newest
+
+
+def _number(sql: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return int(cursor.fetchone()[0])

@@ -1,0 +1,177 @@
+"""What an entry of the record means to those who follow tasks from outside: events, each with an id that never changes.
+
+An entry gives the same events whenever it is read, so whoever gets one twice knows it by its id.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db.models import Min
+
+from llm_app.models import LLMLog
+from tasks_app.models import ContextEntry, ContextType, EventType, Session, Task, TaskState, ToolCallLog
+from tasks_app.record import call_json, redact_entry, redactor_of
+from tasks_app.record.entry_json import plan_event
+
+Event = dict[str, Any]
+Part = tuple[EventType, dict[str, Any]]
+_AS_TOOLS = "ask_"  # how the names of agents begin that are called as tools
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is known of the tasks of some entries beside these: where each begins, its calls, its requests to models."""
+
+    beginnings: dict[UUID, int]
+    calls: dict[tuple[UUID, str], ToolCallLog]
+    requests: dict[str, LLMLog] = field(default_factory=dict)
+
+    @classmethod
+    def about(cls, entries: Sequence[ContextEntry]) -> "Facts":
+        tasks = {entry.task_id for entry in entries}
+        first = ContextEntry.objects.filter(task__in=tasks).order_by().values_list("task").annotate(Min("seq"))
+        results = [entry for entry in entries if entry.tool_call_id]
+        logs = ToolCallLog.objects.filter(
+            session_id__in={entry.session_id for entry in results},
+            call_id__in=[entry.tool_call_id for entry in results],
+        )
+        requests = LLMLog.objects.filter(pk__in={UUID(str(i)) for e in entries if (i := e.metadata.get("llm_call"))})
+        return cls(
+            beginnings=dict(first),
+            calls={(log.session_id, log.call_id): log for log in logs},
+            requests={str(log.pk): log for log in requests},
+        )
+
+
+def events_of(entries: Sequence[ContextEntry]) -> Iterator[Event]:
+    """In the order of the record; without what is secret at this moment. Tasks that a fork has copied have none.
+
+    The entries come with their sessions, tasks and the people who started these.
+    """
+    facts = Facts.about(entries)
+    for _, members in groupby(entries, key=lambda entry: entry.session_id):
+        own = [entry for entry in members if not _is_copy(entry.session, facts.beginnings[entry.task_id])]
+        if own:
+            redactor = redactor_of(own[0].session)
+            for entry in own:
+                yield from map(redactor.redacted_json, _events(redact_entry(entry, redactor), facts))
+
+
+def _is_copy(session: Session, first_seq: int) -> bool:
+    return session.parent_seq is not None and first_seq <= session.parent_seq
+
+
+def _events(entry: ContextEntry, facts: Facts) -> Iterator[Event]:
+    for kind, data in _parts(entry, facts):
+        yield {
+            "id": f"{entry.session_id}-{entry.seq}-{kind.value}",
+            "type": kind.value,
+            "session": str(entry.session_id),
+            "task": str(entry.task_id),
+            "seq": entry.seq,
+            "at": _time(entry.created_at),
+            "data": data,
+        }
+
+
+def _parts(entry: ContextEntry, facts: Facts) -> Iterator[Part]:
+    task, log = entry.task, facts.calls.get((entry.session_id, entry.tool_call_id))
+    if entry.seq == facts.beginnings[entry.task_id]:
+        yield EventType.TASK_STARTED, _start(task)
+    if request := facts.requests.get(str(entry.metadata.get("llm_call"))):
+        yield EventType.METADATA, _figures(request)
+    if call := call_json(entry):
+        yield EventType.TOOL_CALL, {**call, "words": entry.content}
+        if call["name"] == "delegate" or call["name"].startswith(_AS_TOOLS):
+            yield EventType.DELEGATE, {"call": call["id"], "to": call["arguments"]}
+    if log is not None:
+        yield EventType.TOOL_RESULT, _result(entry, log)
+    if plan := plan_event(entry):
+        yield EventType.PLAN, plan
+    if entry.metadata.get("kind") in ("summary", "cut"):
+        by = "model" if entry.metadata["kind"] == "summary" else "outline"
+        yield EventType.SUMMARIZATION, {"by": by, "text": entry.content}
+    if entry.context_type == EventType.HANDOFF:
+        yield EventType.HANDOFF, {"text": entry.content, **entry.metadata}
+    yield from _ending(entry, log)
+
+
+def _ending(entry: ContextEntry, log: ToolCallLog | None) -> Iterator[Part]:
+    """A result that was taken is the end of its task, and so is the notice of why it has failed."""
+    failure = entry.metadata.get("code") if entry.context_type == ContextType.STATUS_NOTICE else ""
+    if log is not None and hands_over_result(log) and entry.metadata.get("status") == "succeeded":
+        yield EventType.FINAL_ANSWER, entry.task.final_result or {}
+        yield EventType.TASK_ENDED, _end(entry, TaskState.DONE)
+    elif failure:
+        yield EventType.TASK_ENDED, _end(entry, TaskState.FAILED) | {"code": failure, "detail": entry.content}
+
+
+def hands_over_result(log: ToolCallLog) -> bool:
+    """Whether the call is a `message` of type result."""
+    return log.name == "message" and bool(log.arguments) and orjson.loads(log.arguments).get("type") == "result"
+
+
+def _start(task: Task) -> dict[str, Any]:
+    session = task.session
+    return {
+        "title": session.title,
+        "person": task.started_by.get_username(),
+        "agent": session.agent.name if session.agent else None,
+        "model": session.model.name if session.model else None,
+        "workflow": task.workflow.get("name"),
+    }
+
+
+def _end(entry: ContextEntry, state: TaskState) -> dict[str, Any]:
+    """`took_ms` includes the time that it waited for people."""
+    task = entry.task
+    return {
+        "state": state.value,
+        "started_at": _time(task.created_at),
+        "took_ms": round((entry.created_at - task.created_at).total_seconds() * 1000),
+        "iterations": task.iteration,
+        "usage": task.usage,
+        "cost_usd": None if task.cost_usd is None else str(task.cost_usd),
+    }
+
+
+def _figures(request: LLMLog) -> dict[str, Any]:
+    return {
+        "llm_call": str(request.pk),
+        "iteration": request.iteration,
+        "model": request.model,
+        "provider": request.provider,
+        "provider_model": request.provider_model,
+        "status": request.status,
+        "finish_reason": request.finish_reason,
+        "input_tokens": request.input_tokens,
+        "cached_tokens": request.cached_tokens,
+        "output_tokens": request.output_tokens,
+        "cost_usd": None if request.cost_usd is None else str(request.cost_usd),
+        "took_ms": request.duration_ms,
+    }
+
+
+def _result(entry: ContextEntry, log: ToolCallLog) -> dict[str, Any]:
+    return {
+        "id": log.call_id,
+        "name": log.name,
+        "status": entry.metadata.get("status", ""),
+        "danger": log.danger,
+        "took_ms": log.duration_ms,
+        "content": entry.content,
+        "checks": log.noted,
+    }
+
+
+def _time(moment: Any) -> str:
+    return str(moment.isoformat().replace("+00:00", "Z"))
+
+
+def as_lines(events: Iterable[Event]) -> bytes:
+    """JSON lines."""
+    return b"".join(orjson.dumps(event) + b"\n" for event in events)

@@ -1,0 +1,144 @@
+"""How events leave: as lines of a file, as signed requests, as spans. A sink has them all when `send` returns."""
+
+import hashlib
+import hmac
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from llm_app.models import ServiceKey
+from tasks_app.events import event_loop
+from tasks_app.models import SinkKind, TraceSink
+from tasks_app.tracing.events import Event, as_lines
+from tasks_app.tracing.otlp import requests_of
+from tools_app.errors import ToolError
+from tools_app.models import AllowedAddress
+from tools_app.network import NetworkPolicy
+from tools_app.network.fetch import Fetched, Outgoing
+from tools_app.network.fetch import send as send_request
+
+KEPT_FILES = 4  # beside the one that is written
+TIMEOUT_S = 20.0
+_MOST_ANSWER = 10_000  # bytes
+_SHOWN = 300  # characters of what a server says
+_LATER = (408, 425, 429)  # answers that mean: not now
+
+
+class SinkFailed(Exception):
+    """The events have not arrived. They are sent again `after` so many seconds at the earliest."""
+
+    def __init__(self, why: str, after: float = 0) -> None:
+        super().__init__(why)
+        self.after = after
+
+
+def send(sink: TraceSink, events: Sequence[Event]) -> str:
+    """Returns what the sink has refused for good, in words, or nothing. Raises SinkFailed."""
+    match sink.kind:
+        case SinkKind.FILE:
+            return _write(sink, as_lines(events))
+        case SinkKind.HTTP:
+            return _post(sink, events)
+        case _:
+            return _export(sink, events)
+
+
+def _write(sink: TraceSink, lines: bytes) -> str:
+    """On disk when it returns. What a killed process had written half is taken back first: it comes again."""
+    try:
+        sink.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_room(sink.path, sink.max_bytes - len(lines))
+        with os.fdopen(os.open(sink.path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+            file.truncate(_end_of_lines(file))
+            file.seek(0, os.SEEK_END)
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise SinkFailed(f"{sink.path.name} cannot be written: {error.strerror}.") from error
+    return ""
+
+
+def _end_of_lines(file: BinaryIO) -> int:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - 1, 0))
+    if file.read() in (b"", b"\n"):
+        return size
+    file.seek(0)
+    return file.read().rfind(b"\n") + 1
+
+
+def _make_room(path: Path, most: int) -> None:
+    """Begins a new file where this one is too long."""
+    with suppress(FileNotFoundError):
+        if path.stat().st_size > max(most, 0):
+            for number in range(KEPT_FILES, 0, -1):
+                older = path.with_name(f"{path.name}.{number - 1}") if number > 1 else path
+                with suppress(FileNotFoundError):
+                    older.rename(path.with_name(f"{path.name}.{number}"))
+
+
+def signature(key: str, timestamp: str, body: bytes) -> str:
+    """What the receiver computes, too: HMAC-SHA256 over the timestamp, a dot and the body."""
+    return hmac.new(key.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
+
+
+def _post(sink: TraceSink, events: Sequence[Event]) -> str:
+    body, timestamp = orjson.dumps({"sink": sink.name, "events": events}), str(int(time.time()))
+    signed = signature(_key(sink), timestamp, body)
+    _sent(sink, body, {"X-Agentsite-Timestamp": timestamp, "X-Agentsite-Signature": f"sha256={signed}"})
+    return ""
+
+
+def _export(sink: TraceSink, events: Sequence[Event]) -> str:
+    """A collector that finds a request wrong is not asked again, as its protocol says."""
+    refused, key = "", _key(sink)
+    for body in requests_of(events, with_content=sink.content):
+        try:
+            answer = _sent(sink, orjson.dumps(body), {"Authorization": key} if key else {})
+        except _Refused as error:
+            refused = str(error)
+        else:
+            refused = _refused_spans(answer.body) or refused
+    return refused
+
+
+def _refused_spans(answer: bytes) -> str:
+    try:
+        partial = orjson.loads(answer or b"{}").get("partialSuccess") or {}
+    except (ValueError, AttributeError):
+        return ""
+    count = int(partial.get("rejectedSpans") or 0)
+    return f"{count} spans were refused: {str(partial.get('errorMessage', ''))[:_SHOWN]}" if count else ""
+
+
+class _Refused(SinkFailed):
+    """The server found the request itself wrong."""
+
+
+def _sent(sink: TraceSink, body: bytes, headers: Mapping[str, str]) -> Fetched:
+    """Raises SinkFailed unless the answer is 2xx."""
+    policy = NetworkPolicy(allow_internal=frozenset(AllowedAddress.objects.values_list("address", flat=True)))
+    headers = {"Content-Type": "application/json", **headers}
+    request = Outgoing(url=sink.url, method="POST", headers=headers, body=body)
+    try:
+        sending = send_request(request, policy, max_bytes=_MOST_ANSWER, timeout_s=TIMEOUT_S)
+        answer = event_loop.submit(sending).result(TIMEOUT_S + 10)
+    except (ToolError, TimeoutError) as error:
+        raise SinkFailed(str(error) or "No answer in time.") from error
+    if 200 <= answer.status < 300:
+        return answer
+    words = f"The server answered {answer.status}: {answer.body.decode(errors='replace')[:_SHOWN]}"
+    if 400 <= answer.status < 500 and answer.status not in _LATER:
+        raise _Refused(words)
+    raise SinkFailed(words, answer.retry_after)
+
+
+def _key(sink: TraceSink) -> str:
+    row = ServiceKey.objects.filter(name=sink.key_name).first()
+    return row.value if row else ""

@@ -1,0 +1,99 @@
+"""Which events a task has: each with an id that stays, without what is secret, none of them for a fork's copies."""
+
+import json
+
+from llm_app.models import Secret
+from tasks_app.models import Agent, Session, TraceSink
+from tasks_app.services import forks
+from tests.tasks_app.engine.conftest import call, result
+
+PLAN = [{"title": "Look", "status": "in_progress"}]
+
+
+def events(sink):
+    return [json.loads(line) for line in sink.path.read_text().splitlines()]
+
+
+def types(sink):
+    return [event["type"] for event in events(sink)]
+
+
+def test_a_task_from_its_start_to_its_end(play, sink, deliver):
+    file = sink("file")
+    run = play(call("plan", action="update", steps=PLAN), call("file", action="list", path="."), result("All is well."))
+    run.advance()
+    deliver(file)
+    assert types(file) == [
+        "task_started",
+        *("metadata", "tool_call", "tool_result", "plan"),
+        *("metadata", "tool_call", "tool_result"),
+        *("metadata", "tool_call", "tool_result", "final_answer", "task_ended"),
+    ]
+    by_type = {event["type"]: event for event in events(file)}
+    assert by_type["plan"]["data"]["added"] == ["Look"]
+    assert by_type["final_answer"]["data"]["text"] == "All is well."
+    ended = by_type["task_ended"]
+    assert (ended["data"]["state"], ended["data"]["iterations"], ended["task"]) == ("done", 3, str(run.task.pk))
+    assert ended["id"] == f"{run.task.session_id}-{ended['seq']}-task_ended"
+    assert by_type["task_started"]["data"]["person"] == "olga"
+    assert by_type["metadata"]["data"]["output_tokens"] >= 0
+    assert (file.lag, file.delivered, file.failures) == (0, 13, 0)
+
+
+def test_a_failed_task_says_why(play, sink, deliver):
+    file = sink("file")
+    play(call("file", action="list", path="."), max_iterations=1).advance()
+    deliver(file)
+    ended = events(file)[-1]
+    assert (ended["type"], ended["data"]["state"], ended["data"]["code"]) == ("task_ended", "failed", "max_iterations")
+
+
+def test_what_each_check_and_hook_said_comes_with_the_result(play, sink, deliver, owner):
+    file = sink("file")
+    agent = Agent.objects.create(name="careful", hooks=["self_verification"])
+    run = play(call("file", action="list", path="."), result(), result())
+    Session.objects.update(agent=agent)
+    run.advance()
+    deliver(file)
+    first, refused, last = [event["data"] for event in events(file) if event["type"] == "tool_result"]
+    assert [(check["by"], check["said"]) for check in first["checks"]] == [
+        ("arguments", "passed"),
+        ("policy", "passed"),
+    ]
+    assert refused["checks"][-1]["by"] == "hook self-verification"
+    assert refused["checks"][-1]["said"].startswith("refused: before you finish")
+    assert all(check["ms"] >= 0 for check in last["checks"])
+    assert types(file).count("task_ended") == 1
+
+
+def test_what_became_secret_since_is_not_sent(play, sink, deliver, owner):
+    file = sink("file")
+    play(call("message", type="info", text="The word is xylophone-7."), result("It was xylophone-7.")).advance()
+    Secret.objects.create(owner=owner, name="WORD", value="xylophone-7")
+    deliver(file)
+    assert "xylophone" not in file.path.read_text()
+    assert "[secret:WORD]" in file.path.read_text()
+
+
+def test_a_new_sink_gets_what_happens_from_then_on(play, sink, deliver):
+    play(result()).advance()
+    file = sink("file")
+    deliver(file)
+    assert not file.path.exists()
+
+
+def test_a_fork_tells_nothing_of_what_it_copied(play, sink, deliver, owner):
+    run = play(result("One."))
+    run.advance()
+    file = sink("file")
+    forks.fork(run.task.session, run.entries[-1].seq, owner)
+    assert TraceSink.objects.with_lag().get().lag > 0
+    assert deliver(file).lag == 0
+    assert not file.path.exists()
+
+
+def test_only_the_chosen_events_are_sent(play, sink, deliver):
+    file = sink("file", events=["final_answer"])
+    play(call("file", action="list", path="."), result("x")).advance()
+    deliver(file)
+    assert types(file) == ["final_answer"]

@@ -1,0 +1,86 @@
+"""A task that has ended is a trace of OpenTelemetry: its own span, one for each request to a model, one for each tool."""
+
+from tests.tasks_app.engine.conftest import call, result
+from tests.tasks_app.tracing.receiver import attributes, said
+
+
+def spans(collector):
+    return {span["name"]: span for span in collector.spans.values()}
+
+
+def test_a_task_is_a_trace_by_the_conventions(play, sink, deliver, collector):
+    main = sink("otlp")
+    run = play(call("file", action="list", path="."), result("A word."))
+    run.advance()
+    deliver(main)
+    assert (main.failures, main.last_error) == (0, "")
+    found = spans(collector)
+    root, tool, chat = found["invoke_agent"], found["execute_tool file"], found["chat script"]
+    assert len(collector.spans) == 4
+    assert {span["traceId"] for span in collector.spans.values()} == {run.task.pk.hex}
+    assert "parentSpanId" not in root
+    assert tool["parentSpanId"] == chat["parentSpanId"] == root["spanId"]
+    assert attributes(root)["gen_ai.operation.name"] == "invoke_agent"
+    assert attributes(root)["gen_ai.conversation.id"] == str(run.task.session_id)
+    assert attributes(chat)["gen_ai.request.model"] == "script"
+    assert attributes(chat)["gen_ai.usage.input_tokens"] > 0
+    assert attributes(tool)["gen_ai.tool.name"] == "file"
+    assert "A word." not in str(collector.requests)
+    assert "gen_ai.tool.call.arguments" not in attributes(tool)
+
+
+def test_the_same_task_sent_twice_is_the_same_spans(play, sink, deliver, collector):
+    main = sink("otlp")
+    play(result()).advance()
+    deliver(main)
+    once = dict(collector.spans)
+    main.cursor = 0
+    main.save()
+    deliver(main)
+    assert len(collector.requests) == 2
+    assert collector.spans == once
+
+
+def test_contents_are_sent_where_an_administrator_wants_them(play, sink, deliver, collector):
+    main = sink("otlp", content=True)
+    play(call("file", action="write", path="a.txt", content="x"), result()).advance()
+    deliver(main)
+    about = attributes(spans(collector)["execute_tool file"])
+    assert '"path": "a.txt"' in about["gen_ai.tool.call.arguments"]
+    assert about["gen_ai.tool.call.result"]
+
+
+def test_a_failed_task_is_an_error(play, sink, deliver, collector):
+    main = sink("otlp")
+    play(call("file", action="read", path="nowhere"), max_iterations=1).advance()
+    deliver(main)
+    found = spans(collector)
+    assert found["invoke_agent"]["status"] == {"code": 2, "message": "max_iterations"}
+    assert attributes(found["invoke_agent"])["error.type"] == "max_iterations"
+    assert attributes(found["execute_tool file"])["error.type"] == "failed"
+
+
+def test_what_a_collector_finds_wrong_is_said_and_not_sent_again(play, sink, deliver, collector):
+    main = sink("otlp")
+    collector.answer = said(400, '{"message": "no such thing"}')
+    play(result()).advance()
+    deliver(main)
+    assert (main.failures, main.lag) == (0, 0)
+    assert "no such thing" in main.last_error
+    collector.answer = said(200, '{"partialSuccess": {"rejectedSpans": "2", "errorMessage": "too old"}}')
+    play_again = main.cursor
+    main.cursor = 0
+    main.save()
+    deliver(main)
+    assert main.cursor == play_again
+    assert main.last_error == "2 spans were refused: too old"
+
+
+def test_a_collector_that_is_busy_is_asked_again(play, sink, deliver, collector):
+    main = sink("otlp")
+    collector.answer = said(503)
+    play(result()).advance()
+    assert deliver(main).failures == 1
+    collector.answer = None
+    assert deliver(main).lag == 0
+    assert collector.spans
