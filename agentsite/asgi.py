@@ -13,8 +13,9 @@ import django
 django.setup(set_prefix=False)
 
 import asyncio
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import IO, Any
 
 from asgiref.sync import SyncToAsync, iscoroutinefunction
@@ -57,6 +58,12 @@ class Handler(ASGIHandler):
         with closing(body):
             set_script_prefix(get_script_prefix(scope))
             response = await self._hop(self._respond, scope, body)
+            if change := getattr(response, "change", None):
+                try:
+                    await _unless_gone(change(), receive)
+                except RequestAborted:
+                    return
+                response = await self._hop(self._respond, {**scope, "query_string": b""}, body)  # asked anew, by whom?
             if response.streaming:
                 await self._stream(response, receive, send)
             else:
@@ -81,20 +88,30 @@ class Handler(ASGIHandler):
 
     async def _stream(self, response: HttpResponseBase, receive: Any, send: Any) -> None:
         """Until its end, or until the client is gone."""
-        sending = asyncio.ensure_future(self.send_response(response, send))
-        leaving = asyncio.ensure_future(receive())
         try:
-            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            with suppress(RequestAborted):
+                await _unless_gone(self.send_response(response, send), receive)
         finally:
-            sending.cancel()
-            leaving.cancel()
-            results = await asyncio.gather(sending, leaving, return_exceptions=True)
             await self._hop(response.close)
-        if isinstance(results[0], Exception):
-            raise results[0]
 
     async def _hop(self, work: Any, *arguments: Any) -> Any:
         return await SyncToAsync(work, thread_sensitive=False, executor=self._threads)(*arguments)
+
+
+async def _unless_gone(work: Coroutine[Any, Any, None], receive: Any) -> None:
+    """Raises RequestAborted where the client goes before the work is done."""
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        is_gone = not working.done()
+    finally:
+        working.cancel()
+        leaving.cancel()
+        results = await asyncio.gather(working, leaving, return_exceptions=True)
+    if isinstance(results[0], Exception):
+        raise results[0]
+    if is_gone:
+        raise RequestAborted
 
 
 def _belongs_on_the_loop(path: str) -> bool:

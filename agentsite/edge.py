@@ -28,6 +28,7 @@ TOO_MANY_STREAMS = 4429  # closes a websocket
 STREAM_SECONDS = 10  # until one more may be tried
 _FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"daphne-root-path")
 _STREAM = re.compile(r"/api/v1/sessions/[^/]+/events/")
+_TASK = re.compile(r"/api/v1/tasks/[^/]+/")
 _NEVER_LIMITED = ("/healthz", "/readyz")
 
 
@@ -94,7 +95,7 @@ class Limited:
         elif not await self._may_ask(scope):
             said = "Too many requests came from you in this minute. Try again in the next one."
             await _refuse(scope, receive, send, said, MINUTE - int(time.time()) % MINUTE)
-        elif scope["type"] == "websocket" or _STREAM.fullmatch(scope["path"]):
+        elif _stays(scope):
             await self._stream(scope, receive, send)
         else:
             await self._application(scope, receive, send)
@@ -115,6 +116,15 @@ class Limited:
                 await _refuse(scope, receive, send, said, STREAM_SECONDS)
         finally:
             await self._rates.close_stream(name)
+
+
+def _stays(scope: Scope) -> bool:
+    """A page, an event stream, or a request that waits for something to change."""
+    return bool(
+        scope["type"] == "websocket"
+        or _STREAM.fullmatch(scope["path"])
+        or (_TASK.fullmatch(scope["path"]) and b"wait=" in scope["query_string"])
+    )
 
 
 def _limits(scope: Scope, most: Mapping[str, int]) -> dict[str, int]:

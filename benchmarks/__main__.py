@@ -14,13 +14,14 @@ def main() -> None:
         import django
 
         django.setup()
-        from benchmarks import iteration, llm_layer, overhead, pages
+        from benchmarks import crowd, iteration, llm_layer, overhead, pages
 
         iteration.report()
         with fake_provider() as provider:
             overhead.report(provider, Path(folder))
         llm_layer.report()
     pages.report()
+    crowd.report()
 
 
 if __name__ == "__main__":

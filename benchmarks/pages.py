@@ -49,7 +49,7 @@ def report(counts: tuple[int, ...] = COUNTS) -> None:
     with tempfile.TemporaryDirectory(prefix="agentsite-pages-") as folder, fake_provider() as fake, running() as tokens:
         a_floor = _floor(fake, Path(folder))
         config = _CONFIG.format(fake=fake.base_url, tokens=f"{tokens}/stamped/{TOKENS}", steps=STEPS)
-        with _Server.running(Path(folder), config) as server:
+        with Server.running(Path(folder), config) as server:
             server.run_task(server.session("loop"))  # imports and first connections are not an iteration's cost
             print(f"{f'open pages, CPU of the server; floor {a_floor:.2f} ms':<48} {_COLUMNS}")
             bare = None
@@ -80,7 +80,7 @@ class Row:
         return f"{self.name:<52} {self.iteration:9.2f} {more:+8.2f} {heard}"
 
 
-def _row(server: "_Server", fake: Provider, kind: str, count: int) -> Row:
+def _row(server: "Server", fake: Provider, kind: str, count: int) -> Row:
     session = server.session("loop")
     fake.reset()
     with server.clients(kind, session, count) as clients:
@@ -118,7 +118,7 @@ def _floor(fake: Provider, folder: Path) -> float:
     return 1000 * (time.process_time() - began) / (STEPS + 1)
 
 
-class _Server:
+class Server:
     """`manage.py serve` on data of its own."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", port: int) -> None:
@@ -127,7 +127,7 @@ class _Server:
 
     @classmethod
     @contextmanager
-    def running(cls, folder: Path, config: str) -> Iterator["_Server"]:
+    def running(cls, folder: Path, config: str, **settings: str) -> Iterator["Server"]:
         path = folder / "agentsite.yml"
         path.write_text(config)
         environment = {
@@ -137,6 +137,7 @@ class _Server:
             "AGENTSITE_ADMIN_TOKEN": _TOKEN,
             "AGENTSITE_ADMIN_PASSWORD": _PASSWORD,
             "AGENTSITE_WORKSHOP": "0",
+            **settings,
         }
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -166,6 +167,11 @@ class _Server:
         """Milliseconds that the process has used, with those of the children that have ended."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
         return 1000 * sum(map(int, fields[11:15])) / _TICKS
+
+    def peak_memory(self) -> float:
+        """MiB that the process has had at most."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
     def settle(self) -> None:
         """Waits until the clients have everything: the server rests."""

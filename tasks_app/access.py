@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRedirect
@@ -71,7 +72,8 @@ def owned_session(user: Any, session_id: UUID) -> Session:
 
 def visible_task(user: Any, task_id: UUID) -> Task:
     """Raises Http404."""
-    task = Task.objects.visible_to(user).select_related("session", "agent_version").filter(pk=task_id).first()
+    sessions = Session.objects.visible_to(user).filter(pk=OuterRef("session"))  # of this task alone, not all of them
+    task = Task.objects.filter(Exists(sessions), pk=task_id).select_related("session", "agent_version").first()
     if task is None:
         raise Http404()
     return task

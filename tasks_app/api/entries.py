@@ -93,13 +93,15 @@ class EntryList(ListAPIView[ContextEntry]):
 
 class EventQuery(serializers.Serializer[Any]):
     after = Seq(help_text=f"Only entries with a higher seq. {RESUME} goes before it.")
+    until = serializers.ChoiceField(["done"], required=False, help_text="The stream ends with the newest task.")
 
 
 class Events(APIView):
     """Events: `entry` (its id is its seq), `delta`, `reset`, `state`, `inbox` and `plan`; data is JSON.
 
     `plan` follows the entry that changed the plan: `{task, steps, added, removed, changed: [{title, from, to}]}`.
-    Only entries have an id, so that Last-Event-ID resumes with nothing missing. The stream stays open after done.
+    Only entries have an id, so that Last-Event-ID resumes with nothing missing. The stream stays open after done. With
+    `until=done` its last event is the `state` in which the newest task has ended.
     """
 
     content_negotiation_class = AsItIs
@@ -112,18 +114,22 @@ class Events(APIView):
     )
     def get(self, request: Request, session_id: UUID) -> StreamingHttpResponse:
         session = visible_session(request.user, session_id)
-        query = EventQuery(data={"after": request.headers.get(RESUME) or request.query_params.get("after", 0)})
+        asked = request.query_params.dict()
+        query = EventQuery(data={**asked, "after": request.headers.get(RESUME) or asked.get("after", 0)})
         query.is_valid(raise_exception=True)
         admission = admission_of(request)
         follower = EventStream(request.user, session.pk, query.validated_data["after"], admission)
         headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-        return StreamingHttpResponse(stream(follower), content_type="text/event-stream", headers=headers)
+        events = stream(follower, until_done="until" in query.validated_data)
+        return StreamingHttpResponse(events, content_type="text/event-stream", headers=headers)
 
 
-async def stream(follower: EventStream) -> AsyncIterator[bytes]:
+async def stream(follower: EventStream, *, until_done: bool = False) -> AsyncIterator[bytes]:
     """The follower's events on the wire, until the client goes, the session is gone, or what let it in is revoked."""
     yield COMMENT  # the headers go out with the first bytes
     async with aclosing(follower.messages(QUIET_SECONDS)) as batches:
         with suppress(SessionGone, SignedOut, AuthenticationFailed):
             async for batch in batches:
                 yield b"".join(batch) or COMMENT
+                if until_done and follower.farewell in batch:
+                    return

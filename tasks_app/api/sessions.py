@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
+from django.http import Http404
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.generics import GenericAPIView, ListCreateAPIView
@@ -13,7 +14,7 @@ from rest_framework.response import Response
 
 from llm_app.models import LogicalModel
 from tasks_app import services
-from tasks_app.access import owned_session, visible_session, visible_task, writable_session
+from tasks_app.access import owned_session, visible_task, writable_session
 from tasks_app.api.formats import MOST_ROWS, Text
 from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.models import Agent, Session, Task
@@ -142,7 +143,10 @@ class SessionDetail(GenericAPIView[Session]):
     serializer_class = SessionSerializer
 
     def get(self, request: Request, session_id: UUID) -> Response:
-        return self._answer(visible_session(request.user, session_id))
+        session = _rows(Session.objects.visible_to(request.user)).filter(pk=session_id).first()
+        if session is None:
+            raise Http404()
+        return Response(self.get_serializer(session).data)
 
     def patch(self, request: Request, session_id: UUID) -> Response:
         session = writable_session(request.user, session_id)

@@ -1,5 +1,6 @@
 """Tasks, and the messages that start and reach them."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,13 +14,17 @@ from rest_framework.response import Response
 
 from tasks_app import services
 from tasks_app.access import visible_task, writable_session
+from tasks_app.api.authentication import admission_of
 from tasks_app.api.entries import ToolCallSerializer
 from tasks_app.api.formats import Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.interaction.open_call import pending_json
+from tasks_app.live.subscription import StateChange
 from tasks_app.models import FailureCode, Mode, Session, Task, TaskState, WaitingFor, Workflow
 from tasks_app.runtime import admission
 from tasks_app.workspaces import workspace_of
+
+MOST_SECONDS = 60  # that somebody waits with one request: proxies end longer ones
 
 
 class PendingSerializer(ToolCallSerializer):
@@ -133,18 +138,37 @@ class TaskList(ListAPIView[Task]):
     def get_queryset(self) -> QuerySet[Task]:
         query = TaskQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
-        return Task.objects.visible_to(self.request.user).select_related("agent_version").filter(**query.validated_data)
+        tasks = Task.objects.visible_to(self.request.user).filter(**query.validated_data)
+        return tasks.prefetch_related("agent_version")  # of the page: a join would be made for all that are sorted
 
     @extend_schema(parameters=[TaskQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return super().get(request, *args, **kwargs)
 
 
+class WaitQuery(serializers.Serializer[Any]):
+    wait = serializers.IntegerField(
+        default=0,
+        min_value=0,
+        max_value=MOST_SECONDS,
+        help_text="Answer when `state` or `waiting_for` changes, at the latest after so many seconds.",
+    )
+
+
 class TaskDetail(GenericAPIView[Task]):
     serializer_class = TaskSerializer
 
+    @extend_schema(parameters=[WaitQuery])
     def get(self, request: Request, task_id: UUID) -> Response:
-        return Response(self.get_serializer(visible_task(request.user, task_id)).data)
+        """With `wait`, the server asks again once something has changed: `change` is what it awaits, in no thread."""
+        query = WaitQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        task = visible_task(request.user, task_id)
+        response = Response(self.get_serializer(task).data)
+        if (seconds := query.validated_data["wait"]) and task.is_active:
+            follower = StateChange(request.user, task.session_id, admission_of(request))
+            response.change = partial(follower.from_, task, seconds)  # type: ignore[attr-defined]
+        return response
 
 
 class MessageSerializer(serializers.Serializer[Any]):

@@ -2,20 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+from rest_framework.exceptions import AuthenticationFailed
+
+from tasks_app.access import SignedOut
+from tasks_app.events import broadcast
 from tasks_app.events.event_loop import in_thread
 from tasks_app.live import prose
 from tasks_app.live.lobby import Lobby
-from tasks_app.live.look import backlog
+from tasks_app.live.look import SessionGone, backlog
 from tasks_app.live.messages import Event, News
 from tasks_app.live.room import Room
 from tasks_app.live.watch import Admission
+from tasks_app.models import ENDED, Task
 from tasks_app.pages.fragments import Viewer
 
+NO_ENTRIES = 2**31  # of the backlog, for who asks from there on
 MOST_WAITING, MOST_CHARS = 500, 1024**2  # for one follower: who is slower catches up from the record
 _ON_PAGES = ("delta", "prose", "reset")  # the other events are why a page gets HTML
 T = TypeVar("T", str, bytes)
@@ -150,9 +156,13 @@ def _comes_as_html(content: Mapping[str, Any]) -> bool:
 
 
 class EventStream(Follower[bytes]):
-    """The bytes are server-sent events."""
+    """The bytes are server-sent events. `farewell` is the one that said that the newest task has ended."""
+
+    farewell: bytes | None = None
 
     def hear(self, event: Event) -> None:
+        if event.content["type"] == "state":
+            self.farewell = event.in_stream if event.content["state"] in ENDED else None
         self._put(event.in_stream)
 
     def _can_take(self, news: News) -> bool:
@@ -163,3 +173,32 @@ class EventStream(Follower[bytes]):
 
     def _missed(self, news: News, viewer: Viewer) -> bytes:
         return news.in_stream(self._seq)
+
+
+class StateChange(Follower[str]):
+    """Hears nothing but how the newest task stands: each text is such a state."""
+
+    def __init__(self, user: Any, session_id: UUID, admission: Admission) -> None:
+        super().__init__(user, session_id, NO_ENTRIES, admission)
+
+    async def from_(self, task: Task, seconds: float) -> None:
+        """Returns when the task stands otherwise, or after so many seconds; also when the client may not hear more."""
+        known = Event({"type": "state", **broadcast.state_of(task)}).as_json
+        with suppress(TimeoutError, SessionGone, SignedOut, AuthenticationFailed):
+            async with asyncio.timeout(seconds), aclosing(self.messages()) as batches:
+                async for batch in batches:
+                    if any(state != known for state in batch):
+                        return
+
+    def hear(self, event: Event) -> None:
+        if event.content["type"] == "state":
+            self._put(event.as_json)
+
+    def _can_take(self, news: News) -> bool:
+        return True
+
+    def _said(self, news: News, viewer: Viewer) -> str:
+        return ""
+
+    def _missed(self, news: News, viewer: Viewer) -> str:
+        return ""
