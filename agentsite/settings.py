@@ -205,6 +205,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "tasks_app.api.problems.with_problems"],
     "ENUM_NAME_OVERRIDES": {"WaitingForEnum": "tasks_app.models.task.WaitingFor"},
     "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"deepLinking": False},  # its links would be inside of buttons
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 

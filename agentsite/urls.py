@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path, re_path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from agentsite import health
 from agentsite.accounts.sign_in import sign_in_with_link
@@ -15,7 +15,9 @@ urlpatterns = [
     path("accounts/", include("allauth.urls")),
     path("api/v1/", include("tasks_app.api.urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path(
+        "api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="api_docs.html"), name="docs"
+    ),
     re_path("^api/", Unknown.as_view()),
     path("healthz", health.alive),
     path("readyz", health.ready),

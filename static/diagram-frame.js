@@ -1,6 +1,7 @@
 // Inside the frame: draws one diagram, says how high it is, and knows nothing else.
 "use strict";
 
+const TAG = /<(?!br\s*\/?>)(?!\w+>>)(?=[a-z/!])/gi; // mermaid parses labels as HTML before it cleans them; `<br>` and `<<interface>>` are its own
 const say = (told) => parent.postMessage(told, "*");
 
 addEventListener("message", async ({ source, data }) => {
@@ -8,13 +9,15 @@ addEventListener("message", async ({ source, data }) => {
   mermaid.initialize({
     startOnLoad: false,
     securityLevel: "strict",
+    htmlLabels: false,
+    flowchart: { htmlLabels: false },
     theme: data.isDark ? "dark" : "neutral",
     fontFamily: "system-ui, sans-serif",
     themeVariables: { edgeLabelBackground: data.isDark ? "#25292a" : "#efede8" },
   });
   document.documentElement.style.colorScheme = data.isDark ? "dark" : "light";
   try {
-    const { svg } = await mermaid.render("diagram", data.source);
+    const { svg } = await mermaid.render("diagram", data.source.replace(TAG, "#lt;"));
     document.querySelector("main").innerHTML = svg;
     for (const link of document.querySelectorAll("a")) link.replaceWith(...link.childNodes); // none leads anywhere
     measure();

@@ -115,12 +115,17 @@ def test_it_fits_a_phone(open_page, server):
     assert chat.page.evaluate("document.documentElement.scrollWidth") == 360
 
 
+def _load(page: Page, address: str) -> dict[str, int]:
+    """The sizes of what a page consists of, uncompressed."""
+    page.goto(address, wait_until="networkidle")
+    parts = "performance.getEntries().filter(part => 'decodedBodySize' in part)"
+    return dict(page.evaluate(f"{parts}.map(part => [new URL(part.name).pathname, part.decodedBodySize])"))
+
+
 def test_the_first_load_is_small(open_page, server):
-    page = open_page(server, new=True)
-    sizes: list[int] = []
-    page.on("response", lambda response: sizes.append(len(response.body())))
-    page.goto("/", wait_until="networkidle")
-    assert sum(sizes) < 100_000
+    sizes = _load(open_page(server, new=True), "/")
+    assert sum(sizes.values()) < 100_000, sizes
+    assert len(sizes) <= 8, sizes
 
 
 def test_it_works_without_javascript(open_page, server):

@@ -2,8 +2,10 @@
 
 import re
 import time
+from hashlib import sha256
 
 import pytest
+from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -223,3 +225,11 @@ def test_no_text_takes_long(piece):
     started = time.process_time()
     markdown(piece * (30_000 // len(piece)))
     assert time.process_time() - started < 5
+
+
+def test_the_drawing_of_diagrams_is_what_its_makers_published():
+    vendor = settings.BASE_DIR / "static" / "vendor"
+    said = re.findall(r"\| `([\w.]+)` \|.*`([0-9a-f]{64})`", (vendor / "README.md").read_text())
+    assert said
+    for name, digest in said:
+        assert sha256((vendor / name).read_bytes()).hexdigest() == digest
