@@ -3,10 +3,12 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-
-from markdown_it import MarkdownIt
+from typing import TYPE_CHECKING
 
 from tasks_app.pages.markdown import markdown
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 EAGER = 1_500  # characters of an open block that is rendered again whenever it grows
 GROWTH = 4  # a longer one is rendered again when it has grown by this part of itself: the cost stays linear
@@ -89,7 +91,7 @@ def _ends(line: str, fence: str) -> bool:
 
 
 @cache
-def _structure() -> MarkdownIt:
+def _structure() -> "MarkdownIt":
     from tasks_app.pages.markdown.parser import structure
 
     return structure().disable(["inline", "linkify"])

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 _STYLE = Path(__file__).with_name("style.css")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -65,6 +67,8 @@ def _section(slide: Slide, number: str) -> str:
 
 
 @cache
-def _markdown() -> MarkdownIt:
+def _markdown() -> "MarkdownIt":
     """Without markup of its own and without pictures, which could be loaded from anywhere."""
+    from markdown_it import MarkdownIt  # not before the first deck: it takes memory
+
     return MarkdownIt("commonmark", {"html": False}).enable("table").enable("strikethrough").disable("image")
