@@ -6,6 +6,7 @@ cannot be served now.
 """
 
 import logging
+import zoneinfo
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction
@@ -14,6 +15,7 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.deprecation import MiddlewareMixin
 from servestatic.middleware import ServeStaticMiddleware
 
@@ -75,6 +77,16 @@ class SecureCookies(MiddlewareMixin):
             for cookie in response.cookies.values():
                 cookie["secure"] = True
         return response
+
+
+class LocalTime(MiddlewareMixin):
+    """Pages have times and days in the zone of the browser, which the page's script names in a cookie."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        try:
+            timezone.activate(zoneinfo.ZoneInfo(request.COOKIES["timezone"]))
+        except (KeyError, ValueError, OSError):  # none was named, or none of that name is known
+            timezone.deactivate()
 
 
 class TryAgainLater(MiddlewareMixin):

@@ -59,6 +59,15 @@ on("htmx:confirm", (event) => {
   dialog.showModal();
 });
 
+on("click", async (event) => { // a link to a page that fits into the sheet
+  const link = event.target.closest("a[data-sheet]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  await htmx.ajax("GET", link.href, { target: "#sheet", swap: "innerHTML" });
+  if (one("#sheet").childElementCount && !one("#sheet").open) one("#sheet").showModal();
+});
+on("htmx:afterRequest", ({ detail }) => detail.successful && detail.elt.matches("#sheet [data-closes]") && one("#sheet").close());
+
 on("submit", ({ target }) => { // what waits for another server says so
   if (!target.matches("[data-slow]")) return;
   const button = one("button:not([type=button])", target);
@@ -73,7 +82,7 @@ const opened = new Set();
 document.addEventListener("toggle", ({ target }) => opened[target.open ? "add" : "delete"](target.id), true);
 
 function dress(root) {
-  for (const note of all("#toasts > .toast:not(.bad)")) setTimeout(() => note.remove(), 6000);
+  for (const note of all("#toasts > .toast:not(.bad)")) setTimeout(() => note.remove(), one("form", note) ? 15000 : 6000);
   for (const details of all("details[id]", root)) if (opened.has(details.id)) details.open = true;
   for (const time of all("time", root)) {
     const moment = new Date(time.dateTime);

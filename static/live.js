@@ -3,7 +3,7 @@
 "use strict";
 
 const live = one("#live");
-const title = document.title;
+let title = document.title;
 let socket;
 let wasAtEnd = true;
 
@@ -108,6 +108,13 @@ function removeRecorded() {
 
 // --- before and after each message ----------------------------------------------------------------------------------
 
+function named(text) {
+  title = `${text} · agentsite`;
+  const field = one("#title");
+  if (field && field !== document.activeElement) field.value = text;
+  htmx.trigger(document.body, "sessions-changed");
+}
+
 on("htmx:wsBeforeMessage", (event) => {
   wasAtEnd = isAtEnd();
   const { message } = event.detail;
@@ -116,6 +123,7 @@ on("htmx:wsBeforeMessage", (event) => {
   const told = JSON.parse(message);
   if (told.type === "delta") add(told);
   else if (told.type === "prose") addProse(told);
+  else if (told.type === "title") named(told.title);
   else withdraw(told.stream);
   follow();
 });

@@ -4,3 +4,5 @@ try {
 } catch {
   // storage is closed to us: the system's theme holds
 }
+// Pages have their times and days in this zone.
+document.cookie = `timezone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;max-age=31536000;samesite=lax`;

@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator
 from typing import BinaryIO
 
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
 CHUNK = 256 * 1024  # bytes
@@ -49,6 +49,12 @@ def download(file: BinaryIO, name: str, *, shown: bool = False) -> StreamingHttp
     disposition = content_disposition_header(as_attachment=not shown, filename=name)
     headers = HEADERS | {"Content-Length": str(chunks.size), "Content-Disposition": str(disposition)}
     return StreamingHttpResponse(chunks, content_type=_type(name), headers=headers)
+
+
+def text_download(data: bytes, name: str) -> HttpResponse:
+    """What we have made, as a file to save."""
+    disposition = content_disposition_header(as_attachment=True, filename=name)
+    return HttpResponse(data, content_type=_type(name), headers=HEADERS | {"Content-Disposition": str(disposition)})
 
 
 def preview(file: BinaryIO) -> StreamingHttpResponse:

@@ -2,7 +2,20 @@
 
 from django.urls import path, re_path
 
-from tasks_app.pages import changes, chat, context, files, home, inbox, memory, preview, provider, settings
+from tasks_app.pages import (
+    changes,
+    chat,
+    context,
+    files,
+    home,
+    inbox,
+    memory,
+    preview,
+    provider,
+    sessions,
+    settings,
+    sharing,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -12,6 +25,8 @@ urlpatterns = [
     path("s/<uuid:session_id>/why/", chat.show_reasons, name="reasons"),
     path("s/<uuid:session_id>/change/", chat.change, name="session_change"),
     path("s/<uuid:session_id>/delete/", chat.delete, name="session_delete"),
+    path("s/<uuid:session_id>/manage/", sessions.manage, name="session_manage"),
+    path("s/<uuid:session_id>/file/", sessions.file, name="session_file"),
     path("s/<uuid:session_id>/messages/", chat.post_message, name="post_message"),
     path("s/<uuid:session_id>/queue/", chat.queue, name="queue"),
     path("s/<uuid:session_id>/stop/", chat.stop, name="stop"),
@@ -37,6 +52,11 @@ urlpatterns = [
     path("s/<uuid:session_id>/context/", context.show, name="context"),
     path("s/<uuid:session_id>/context/<int:seq>/", context.entry, name="context_entry"),
     path("diagram/", files.diagram, name="diagram"),
+    path("s/<uuid:session_id>/share/", sharing.share, name="session_share"),
+    path("shared/<str:token>/", sharing.shared, name="shared"),
+    path("sessions/import/", sessions.import_, name="session_import"),
+    path("s/<uuid:session_id>/export/", sessions.export, name="session_export"),
+    path("sessions/", sessions.show, name="sessions"),
     path("inbox/", inbox.show, name="inbox"),
     path("inbox/approvals/<int:approval_id>/", inbox.decide, name="inbox_decide"),
     path("memory/", memory.show, name="memory"),

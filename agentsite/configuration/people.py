@@ -20,7 +20,7 @@ from agentsite.configuration.section import (
     put,
 )
 from agentsite.models import AppliedValue
-from llm_app.models import Budget
+from llm_app.models import Budget, LogicalModel
 from tasks_app.models import Limits
 from tools_app.models import Approval, RolePolicy, UserPolicy
 
@@ -90,6 +90,7 @@ class LimitsSection(Section):
     workspace_bytes: Bytes = default_of(Limits, "workspace_bytes")
     user_bytes: Bytes = default_of(Limits, "user_bytes")
     user_sessions: Count = default_of(Limits, "user_sessions")
+    title_model: Name | None = None
     history_bytes: Bytes = default_of(Limits, "history_bytes")
     history_changes: Count = default_of(Limits, "history_changes")
     history_days: Count = default_of(Limits, "history_days")
@@ -164,6 +165,8 @@ def _is_new(name: str, value: str) -> bool:
 
 def apply_limits(limits: LimitsSection) -> Iterator[str]:
     if values := limits.given("budget"):
+        if "title_model" in values:
+            values["title_model"] = LogicalModel.objects.filter(name=values["title_model"]).first()
         yield from put(Limits.current(), values, "limits")
     yield from _apply_budget(limits.budget, "budget of this server")
 

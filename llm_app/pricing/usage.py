@@ -20,7 +20,18 @@ def total_usage(user_id: int) -> dict[str, Any]:
 
 def usage_by_day(user_id: int, days: int) -> "QuerySet[LLMLog, dict[str, Any]]":
     """The same with its `date`, for those of the last days (in UTC) on which there was a call, oldest first."""
-    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    logs = LLMLog.objects.filter(user_id=user_id, created_at__gte=today - timedelta(days=days - 1))
+    logs = LLMLog.objects.filter(user_id=user_id, created_at__gte=beginning(days))
     dated = logs.annotate(date=TruncDate("created_at", tzinfo=UTC)).values("date")
     return dated.order_by("date").annotate(**_SUMS)
+
+
+def usage_by_model(user_id: int, days: int) -> "QuerySet[LLMLog, dict[str, Any]]":
+    """The same with its `model` and its number of `calls`, those with the most tokens first."""
+    logs = LLMLog.objects.filter(user_id=user_id, created_at__gte=beginning(days)).values("model")
+    return logs.annotate(calls=Count("pk"), **_SUMS).order_by("-input_tokens", "model")
+
+
+def beginning(days: int) -> datetime:
+    """When the last days began, in UTC; today is one of them."""
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return today - timedelta(days=days - 1)

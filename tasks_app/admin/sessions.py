@@ -27,6 +27,7 @@ class SessionForm(forms.ModelForm):  # type: ignore[type-arg]
 class MemberInline(TabularInline):
     model = SessionMember
     autocomplete_fields = ["user"]
+    fields = ["user", "role", "may_write"]
     extra = 0
 
 

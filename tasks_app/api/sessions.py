@@ -14,10 +14,11 @@ from rest_framework.response import Response
 
 from llm_app.models import LogicalModel
 from tasks_app import services
-from tasks_app.access import owned_session, visible_task, writable_session
+from tasks_app.access import owned_session, visible_session, visible_task, writable_session
 from tasks_app.api.formats import MOST_ROWS, Text
 from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
-from tasks_app.models import Agent, Session, Task
+from tasks_app.models import Agent, Session, SessionSearch, Task, as_tags, file_session, filed
+from tasks_app.models.filing import MOST_TAGS
 from tasks_app.models.session import SessionQuerySet
 from tasks_app.services import forks
 
@@ -36,6 +37,19 @@ class ModelName(serializers.SlugRelatedField[LogicalModel]):
 
     def get_queryset(self) -> QuerySet[LogicalModel]:
         return LogicalModel.objects.visible_to(self.context["request"].user.pk)
+
+
+class Tags(serializers.ListField):
+    child = serializers.RegexField(r"^[^\s\0]{1,40}\Z", error_messages={"invalid": "A tag has no spaces."})
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=MOST_TAGS, **options)
+
+    def to_representation(self, data: Any) -> list[str]:
+        return str(data).split()
+
+    def to_internal_value(self, data: Any) -> Any:
+        return as_tags(super().to_internal_value(data))
 
 
 class SessionSerializer(serializers.ModelSerializer[Session]):
@@ -59,6 +73,9 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
         max_length=200,
         help_text="Names of tools that the agent may not use in this session. Only the owner changes them.",
     )
+    pinned = serializers.BooleanField(source="is_pinned", required=False, help_text="In the user's own list.")
+    archived = serializers.BooleanField(source="is_archived", required=False, help_text="In the user's own list.")
+    tags: Any = Tags(source="tag_text", required=False, help_text="The user's own; no spaces, lower case.")
     next_steps = serializers.ListField(child=serializers.CharField(), read_only=True)
     owner: Any = serializers.SlugRelatedField(slug_field="username", read_only=True)
     task = serializers.SerializerMethodField()
@@ -78,7 +95,7 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
             "parent",
             "parent_seq",
         ]
-        fields += ["denied_tools", "off_record", "created_at", "updated_at"]
+        fields += ["denied_tools", "off_record", "pinned", "archived", "tags", "created_at", "updated_at"]
         read_only_fields = ["summary", "parent", "parent_seq"]
 
     def validate_denied_tools(self, value: list[str]) -> list[str]:
@@ -102,7 +119,13 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
 
 
 class SessionQuery(serializers.Serializer[Any]):
-    q = serializers.CharField(required=False, allow_blank=True, max_length=200, help_text="In titles and entries.")
+    q = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=500,
+        help_text="Words in titles and entries; `tag:work`, `model:name`, `before:2027-01-31`, `after:2026-12-01`, "
+        "`is:pinned` and `is:archived` narrow it down.",
+    )
 
 
 class ForkSerializer(serializers.Serializer[Any]):
@@ -120,8 +143,9 @@ class SessionList(ListCreateAPIView[Session]):
     def get_queryset(self) -> QuerySet[Session]:
         query = SessionQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
-        visible = Session.objects.visible_to(self.request.user)
-        return _rows(visible.matching(query.validated_data.get("q", "")))
+        search = SessionSearch.parse(query.validated_data.get("q", ""))
+        user = self.request.user
+        return _with_tasks(search.among(Session.objects.visible_to(user), user))
 
     @extend_schema(parameters=[SessionQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -132,27 +156,38 @@ class SessionList(ListCreateAPIView[Session]):
         return super().post(request, *args, **kwargs)
 
     def perform_create(self, serializer: serializers.BaseSerializer[Session]) -> None:
-        created = services.create_session(self.request.user, **serializer.validated_data)
-        serializer.instance = _row(created)
+        user, filing = self.request.user, _filing(serializer.validated_data)
+        created = services.create_session(user, **serializer.validated_data)
+        if filing:
+            file_session(created, user, **filing)
+        serializer.instance = _row(created, user)
 
 
 class SessionDetail(GenericAPIView[Session]):
-    """Who may write may change the title and the model; only the owner can deny it tools, and delete it."""
+    """Who may write may change the title and the model; only the owner can deny it tools, and delete it. Everybody
+    who sees it pins, archives and tags it in their own list.
+    """
 
     queryset = Session.objects.all()
     serializer_class = SessionSerializer
 
     def get(self, request: Request, session_id: UUID) -> Response:
-        session = _rows(Session.objects.visible_to(request.user)).filter(pk=session_id).first()
+        visible = filed(Session.objects.visible_to(request.user), request.user)
+        session = _with_tasks(visible).filter(pk=session_id).first()
         if session is None:
             raise Http404()
         return Response(self.get_serializer(session).data)
 
     def patch(self, request: Request, session_id: UUID) -> Response:
-        session = writable_session(request.user, session_id)
+        session = visible_session(request.user, session_id)
         serializer = self.get_serializer(session, data=request.data, partial=True)
         serializer.is_valid(raise_exception=True)
-        services.change_session(session, **serializer.validated_data)
+        filing = _filing(serializer.validated_data)
+        if serializer.validated_data or not filing:
+            writable_session(request.user, session_id)
+            services.change_session(session, **serializer.validated_data)
+        if filing:
+            file_session(session, request.user, **filing)
         return self._answer(session)
 
     def delete(self, request: Request, session_id: UUID) -> Response:
@@ -160,7 +195,7 @@ class SessionDetail(GenericAPIView[Session]):
         return Response(status=204)
 
     def _answer(self, session: Session) -> Response:
-        return Response(self.get_serializer(_row(session)).data)
+        return Response(self.get_serializer(_row(session, self.request.user)).data)
 
 
 class Fork(GenericAPIView[Task]):
@@ -183,14 +218,20 @@ class Fork(GenericAPIView[Task]):
 
     @idempotent
     def _stored(self, request: Request, store: Callable[[], Session]) -> Response:
-        return Response(SessionSerializer(_row(store()), context={"request": request}).data, 201)
+        return Response(SessionSerializer(_row(store(), request.user), context={"request": request}).data, 201)
 
 
-def _rows(sessions: SessionQuerySet) -> SessionQuerySet:
+def _filing(given: dict[str, Any]) -> dict[str, Any]:
+    """What of the given fields is kept in the user's own list; taken out of them."""
+    names = {"is_pinned": "is_pinned", "is_archived": "is_archived", "tag_text": "tags"}
+    return {column: given.pop(name) for name, column in names.items() if name in given}
+
+
+def _with_tasks(sessions: SessionQuerySet) -> SessionQuerySet:
     """With all that their JSON needs, in one query."""
     return sessions.select_related("owner", "model", "agent", "active_agent").with_newest_task()
 
 
-def _row(session: Session) -> Session:
-    """One session as `_rows` has them."""
-    return _rows(Session.objects.all()).get(pk=session.pk)
+def _row(session: Session, user: Any) -> Session:
+    """One session as the list has it."""
+    return _with_tasks(filed(Session.objects.all(), user)).get(pk=session.pk)

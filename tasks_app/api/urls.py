@@ -8,13 +8,15 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from tasks_app.api import catalogue, changes, decisions, entries, files, personal, sessions, tasks, usage
+from tasks_app.api import catalogue, changes, decisions, entries, files, personal, sessions, tasks, transfer, usage
 
 SESSION = "sessions/<uuid:session_id>"
 TASK = "tasks/<uuid:task_id>"
 
 urlpatterns = [
     path("sessions/", sessions.SessionList.as_view(), name="api-sessions"),
+    path("sessions/import/", transfer.Import.as_view(), name="api-import"),
+    path(f"{SESSION}/export/", transfer.Export.as_view(), name="api-export"),
     path(f"{SESSION}/", sessions.SessionDetail.as_view(), name="api-session"),
     path(f"{SESSION}/messages/", tasks.MessageList.as_view(), name="api-messages"),
     path(f"{SESSION}/entries/", entries.EntryList.as_view(), name="api-entries"),

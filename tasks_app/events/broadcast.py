@@ -31,6 +31,11 @@ def files_changed(session: Session) -> None:
     _send(session, {"type": "files"})
 
 
+def title_changed(session: Session, title: str) -> None:
+    """By a model; a person's page knows what they have written."""
+    _send(session, {"type": "title", "title": title})
+
+
 def state_of(task: Task) -> dict[str, Any]:
     return {"task": str(task.id), "state": task.state, "waiting_for": task.waiting_for}
 

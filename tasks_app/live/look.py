@@ -49,8 +49,7 @@ def _page(session: Session, after: int, until: int) -> list[ContextEntry]:
 
 def _rights(session: Session) -> dict[int, bool]:
     """Whether each user who may see the session may write in it."""
-    members = SessionMember.objects.filter(session=session.pk).values_list("user_id", "may_write")
-    return {**dict(members), session.owner_id: True}
+    return SessionMember.objects.rights([session.pk]).get(session.pk, {}) | {session.owner_id: True}
 
 
 class Look:

@@ -23,7 +23,7 @@ from tasks_app.pages.fragments import Viewer
 
 NO_ENTRIES = 2**31  # of the backlog, for who asks from there on
 MOST_WAITING, MOST_CHARS = 500, 1024**2  # for one follower: who is slower catches up from the record
-_ON_PAGES = ("delta", "prose", "reset")  # the other events are why a page gets HTML
+_ON_PAGES = ("delta", "prose", "reset", "title")  # the other events are why a page gets HTML
 T = TypeVar("T", str, bytes)
 
 

@@ -42,15 +42,12 @@ class Watch:
 
     def standings(self, sessions: Collection[UUID]) -> dict[UUID, Standing]:
         """Of those that exist."""
-        members: dict[UUID, dict[int, bool]] = {pk: {} for pk in sessions}
-        rows = SessionMember.objects.filter(session__in=sessions).values_list("session", "user", "may_write")
-        for session, user, may_write in rows:
-            members[session][user] = may_write
+        members = SessionMember.objects.rights(sessions)
         fields = ("pk", "owner", "last_seq", "task_id", "task_state", "task_waiting_for")
         found = Session.objects.filter(pk__in=sessions).order_by().with_newest_task().values_list(*fields)
         return {
             pk: Standing(
-                rights=members[pk] | {owner: True},
+                rights=members.get(pk, {}) | {owner: True},
                 last_seq=last_seq,
                 task=(str(task) if task else None, state, waiting_for),
             )

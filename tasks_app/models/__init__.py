@@ -5,11 +5,12 @@ from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.approval import Approval, Decision, Scope
 from tasks_app.models.context_cut import Cause, ContextCut
 from tasks_app.models.entry import ContextEntry, ContextType
+from tasks_app.models.filing import Filing, SessionSearch, as_tags, file_session, filed
 from tasks_app.models.inbox import InboxMessage, Mode
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
 from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits, Sample
 from tasks_app.models.routing_rule import FiredRule, RoutingRule, RuleMatch, RuleTarget
-from tasks_app.models.session import Session, SessionMember
+from tasks_app.models.session import Session, SessionMember, ShareLink
 from tasks_app.models.session_text import SessionText
 from tasks_app.models.task import ENDED, FailureCode, Task, TaskState, WaitingFor
 from tasks_app.models.tool_call import CallStatus, Loaded, LoadedKind, ToolCallLog
@@ -32,6 +33,7 @@ __all__ = [
     "EventType",
     "FailureCode",
     "FileChange",
+    "Filing",
     "FiredRule",
     "IdempotencyKey",
     "InboxMessage",
@@ -50,7 +52,9 @@ __all__ = [
     "Scope",
     "Session",
     "SessionMember",
+    "SessionSearch",
     "SessionText",
+    "ShareLink",
     "SinkKind",
     "Task",
     "TaskState",
@@ -60,4 +64,7 @@ __all__ = [
     "Workflow",
     "WorkflowStep",
     "WorkspaceChange",
+    "as_tags",
+    "file_session",
+    "filed",
 ]

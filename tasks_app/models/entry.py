@@ -20,6 +20,7 @@ class ContextType(models.TextChoices):
     NO_TOOL_CALL_RETRY = "no_tool_call_retry"
     WORKFLOW_STEP = "workflow_step"
     HANDOFF = "handoff"
+    CLIENT_HISTORY = "client_history"
 
 
 class EntryQuerySet(models.QuerySet["ContextEntry"]):

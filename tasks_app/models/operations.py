@@ -13,6 +13,7 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from llm_app.models import LogicalModel
 from tools_app.files import HistoryBounds
 
 LARGE_WINDOW = 200_000  # tokens
@@ -70,6 +71,16 @@ class Limits(models.Model):
         default=20 * 1000**3, help_text="The most that the files of all sessions of one person may take up together."
     )
     user_sessions = models.PositiveIntegerField(default=10_000, help_text="How many sessions one person may have.")
+
+    title_model = models.ForeignKey(
+        LogicalModel,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The model that gives a session its title after the first task, for one small call. Empty: the "
+        "beginning of the first message is the title, at no cost.",
+    )
 
     history_bytes = models.PositiveBigIntegerField(
         default=HistoryBounds.size,

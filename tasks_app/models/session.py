@@ -1,12 +1,18 @@
 """A session: one conversation, one workspace, one record, shared by those who may see it."""
 
+import hashlib
+import secrets
 import uuid
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery
+from django.utils import timezone
 
 from llm_app.models import LogicalModel
 from tasks_app.models.agent import Agent
@@ -16,10 +22,10 @@ from tasks_app.models.session_text import has_words, is_behind
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: Any) -> "SessionQuerySet":
         """Sessions that a user owns or that are shared with them: where every query for a user's rows starts."""
-        return self.filter(Q(owner=user) | Q(pk__in=SessionMember.objects.filter(user=user).values("session")))
+        return self.filter(Q(owner=user) | Q(pk__in=SessionMember.objects.of_user(user).values("session")))
 
     def writable_by(self, user: Any) -> "SessionQuerySet":
-        members = SessionMember.objects.filter(user=user, may_write=True)
+        members = SessionMember.objects.of_user(user).filter(may_write=True)
         return self.filter(Q(owner=user) | Q(pk__in=members.values("session")))
 
     def matching(self, words: str) -> "SessionQuerySet":
@@ -138,19 +144,81 @@ class Session(models.Model):
         return Path(settings.VERSIONS_DIR) / str(self.id)
 
 
+class SessionMemberQuerySet(models.QuerySet["SessionMember"]):
+    def of_user(self, user: Any) -> "SessionMemberQuerySet":
+        """Shared with them, or with a role that they have."""
+        return self.filter(Q(user=user) | Q(role__in=get_user_model().roles_of(user.pk)))
+
+    def rights(self, sessions: Any) -> dict[uuid.UUID, dict[int, bool]]:
+        """For each of these sessions with members, whether each person, also one of a role, may write in it."""
+        found: dict[uuid.UUID, dict[int, bool]] = {}
+        rows = self.filter(session__in=sessions).values_list("session", "user", "role", "may_write")
+        for session, user, role, may_write in rows:
+            people = found.setdefault(session, {})
+            for person in [user] if user else get_user_model().members_of(role).values_list("pk", flat=True):
+                people[person] = people.get(person, False) or may_write
+        return found
+
+
 class SessionMember(models.Model):
-    """Somebody with whom a session is shared."""
+    """Somebody with whom a session is shared: a person, or all who have a role."""
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="memberships"
+    )
+    role = models.ForeignKey(Group, models.CASCADE, null=True, blank=True, related_name="+")
     may_write = models.BooleanField(default=False)
+
+    objects = SessionMemberQuerySet.as_manager()
 
     class Meta:
         db_table = "session_members"
-        constraints = [models.UniqueConstraint(fields=["session", "user"], name="member_once_per_session")]
+        constraints = [
+            models.UniqueConstraint(fields=["session", "user"], name="member_once_per_session"),
+            models.UniqueConstraint(fields=["session", "role"], name="role_once_per_session"),
+            models.CheckConstraint(
+                condition=Q(user__isnull=True) ^ Q(role__isnull=True), name="member_is_a_person_or_a_role"
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.user} in {self.session}"
+        return f"{self.user or self.role} in {self.session}"
+
+
+class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
+    def make(self, session: Session, days: int) -> str:
+        """The token of a new link, which is known now and never again."""
+        token = secrets.token_urlsafe(32)
+        until = timezone.now() + timedelta(days=days)
+        self.create(session=session, token_sha256=_sha256(token), expires_at=until)
+        return token
+
+    def opened_by(self, token: str) -> "ShareLink | None":
+        valid = self.filter(token_sha256=_sha256(token), expires_at__gt=timezone.now())
+        return valid.select_related("session__owner").first()
+
+
+class ShareLink(models.Model):
+    """Whoever has its token reads what was said in a session, without an account, until it expires or is revoked."""
+
+    session = models.ForeignKey(Session, models.CASCADE, related_name="links")
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+
+    objects = ShareLinkQuerySet.as_manager()
+
+    class Meta:
+        db_table = "share_links"
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"a link to {self.session}"
+
+
+def _sha256(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
 def _related(name: str) -> models.QuerySet[Any]:

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from tasks_app import diagnosis, services
 from tasks_app.access import Request, owned_session, posted, signed_in, visible_session, writable_session
@@ -22,7 +22,6 @@ from tasks_app.transcript import transcript
 from tools_app.errors import ToolError
 
 LONGEST_KEY = 40  # characters; the page makes shorter ones
-NEIGHBOURS = 30  # sessions beside the one that is open
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +54,6 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
     context |= {
         "tree": file_tree.tree_of(session),
         "parent": Session.objects.visible_to(request.user).filter(pk__in=[session.parent_id]).first(),
-        "neighbours": _neighbours(request, session),
         "key": uuid4().hex,
     }
     return render(request, "chat/chat.html", context)
@@ -69,13 +67,6 @@ def show_reasons(request: Request, session_id: UUID) -> HttpResponse:
     task = session.tasks.select_related("session__model").order_by("-created_at").first()
     reasons = diagnosis.reasons(task) if task else []
     return render(request, "reasons.html", {"session": session, "task": task, "reasons": reasons})
-
-
-def _neighbours(request: Request, session: Session) -> list[Session]:
-    """The newest sessions, and the open one if it is none of them: its state moves with the page."""
-    sessions = Session.objects.visible_to(request.user).with_newest_task().select_related("owner")
-    newest = list(sessions[:NEIGHBOURS])
-    return newest if session in newest else [*newest, sessions.get(pk=session.pk)]
 
 
 @signed_in
@@ -169,7 +160,7 @@ def change(request: Request, session_id: UUID) -> HttpResponse:
         chosen = choices.chosen_agent(request)
         changes |= {"agent": chosen} if chosen != session.acting_agent else {}
     services.change_session(session, **changes)
-    return done(request, session)
+    return trigger_client_event(done(request, session), "sessions-changed")
 
 
 @signed_in

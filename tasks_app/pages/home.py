@@ -1,21 +1,22 @@
-"""The first page: what to do now, and the sessions so far."""
+"""The first page: what to do now, and the newest sessions."""
 
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
 from tasks_app import services
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
-from tasks_app.models import Session
+from tasks_app.models import Session, filed
 from tasks_app.pages import choices, provider
 from tasks_app.pages.responses import refused
 from tools_app.errors import ToolError
 
-SHOWN = 100  # sessions; older ones are found by searching
+SHOWN = 3  # sessions; all of them are a click away
 EXAMPLES = (
     "Show me what you can do",
     "Summarize the file I attach, and list what is unclear in it",
@@ -25,16 +26,15 @@ EXAMPLES = (
 
 @signed_in
 def home(request: Request) -> HttpResponse:
-    """The list alone for htmx while somebody types; a POST is the first message of a new session."""
+    """A POST is the first message of a new session."""
     if request.method == "POST":
         return _start(request)
-    query = request.GET.get("q", "").replace("\0", "").strip()
-    sessions = Session.objects.visible_to(request.user).matching(query).with_newest_task().select_related("owner")
-    context = {"sessions": sessions[:SHOWN], "query": query}
-    if request.htmx:
-        return render(request, "home/_sessions.html", context)
+    if "q" in request.GET:
+        return redirect(f"{reverse('sessions')}?{request.GET.urlencode()}")
+    visible = filed(Session.objects.visible_to(request.user), request.user).exclude(is_archived=True)
+    sessions = visible.with_newest_task().select_related("owner")[:SHOWN]
     start = {"examples": EXAMPLES, **choices.offered(request.user), **provider.panel(request.user)}
-    return render(request, "home/home.html", {**context, **start})
+    return render(request, "home/home.html", {"sessions": sessions, **start})
 
 
 def _start(request: Request) -> HttpResponse:

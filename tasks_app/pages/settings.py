@@ -1,8 +1,10 @@
 """My settings (what the agent should know of me, its tools, API tokens, secrets), and what my calls used."""
 
+from datetime import date, timedelta
 from typing import Any
 
 from django import forms
+from django.db.models import Count, Q, Sum
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
@@ -15,6 +17,7 @@ from llm_app.pricing import usage
 from tasks_app import secrets
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
+from tasks_app.models import ToolCallLog
 from tasks_app.pages.responses import done
 from tools_app.json_schema.concise import first_sentence
 from tools_app.models import UserPolicy
@@ -31,7 +34,8 @@ class ProfileForm(forms.Form):
         max_length=4000,
         required=False,
         label="What should the agent know about you?",
-        help_text="Language, tone, format, preferences. It is part of the prompt of every task that you start.",
+        help_text="Language, tone, format, preferences. It is part of the prompt of each task that "
+        "you start in a session of your own, and of none in a shared one.",
         widget=forms.Textarea(attrs={"rows": 4, "placeholder": _EXAMPLE}),
     )
 
@@ -144,14 +148,34 @@ def _page(request: Request, **context: Any) -> HttpResponse:
 @signed_in
 def show_usage(request: Request) -> HttpResponse:
     """Days in UTC, as budgets count them, newest first."""
-    days = list(usage.usage_by_day(request.user.pk, DAYS))[::-1]
+    user_id, since = request.user.pk, usage.beginning(DAYS)
+    days = list(usage.usage_by_day(user_id, DAYS))[::-1]
     for day in days:
         day["tokens"] = day["input_tokens"] + day["output_tokens"]
     context: dict[str, Any] = {
         "days": days,
-        "total": usage.total_usage(request.user.pk),
+        "total": usage.total_usage(user_id),
+        "bars": _bars(days, since.date()),
+        "models": usage.usage_by_model(user_id, DAYS),
+        "tools": ToolCallLog.objects.filter(task__started_by=user_id, started_at__gte=since)
+        .values("name")
+        .annotate(calls=Count("pk"), failed=Count("pk", filter=Q(status="failed")), total_ms=Sum("duration_ms"))
+        .order_by("-calls", "name"),
         "most": max((day["tokens"] for day in days), default=0),
         "span": DAYS,
-        "standings": counters.standings(limits.binding_limits(request.user.pk, None)),
+        "standings": counters.standings(limits.binding_limits(user_id, None)),
     }
     return render(request, "usage.html", context)
+
+
+def _bars(days: list[dict[str, Any]], first: date) -> list[dict[str, Any]]:
+    """A bar for each day in units of the chart, 20 wide and at most 100 high: what came in under what went out."""
+    by_date = {day["date"]: day for day in days}
+    most = max((day["tokens"] for day in days), default=0) or 1
+    bars = []
+    for number in range(DAYS):
+        day = by_date.get(first + timedelta(days=number), {})
+        into, out = (round(100 * day.get(name, 0) / most, 2) for name in ("input_tokens", "output_tokens"))
+        place = {"date": first + timedelta(days=number), "x": number * 20, "tokens": day.get("tokens", 0)}
+        bars.append(place | {"in": into, "in_y": round(100 - into, 2), "out": out, "out_y": round(100 - into - out, 2)})
+    return bars

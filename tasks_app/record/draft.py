@@ -25,7 +25,10 @@ _ROLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """What shall be appended. `discarded` keeps words that no model will see: those of a failed attempt."""
+    """What shall be appended. `discarded` keeps words that no model will see: those of a failed attempt.
+
+    `given_role` is that of history from elsewhere: user or assistant.
+    """
 
     context_type: ContextType
     content: str = ""
@@ -35,6 +38,7 @@ class Draft:
     images: Sequence[KeptPicture] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
     discarded: bool = False
+    given_role: str = ""
 
     def redacted(self, redactor: Redactor) -> "Draft":
         """The same without a secret in any of its texts."""
@@ -50,7 +54,7 @@ class Draft:
 
     @property
     def role(self) -> str:
-        return _ROLES[self.context_type]
+        return self.given_role or _ROLES[self.context_type]
 
     @property
     def in_context(self) -> bool:

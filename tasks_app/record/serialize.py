@@ -26,6 +26,8 @@ def message_of(entry: ContextEntry, blobs: Mapping[str, str] = _NONE) -> Message
     if entry.context_type == ContextType.TOOL_RESULT:
         pictures = _pictures(entry, blobs)
         return Message(role="tool", content=entry.content, tool_call_id=entry.tool_call_id, pictures=pictures, **known)
+    if entry.context_type == ContextType.CLIENT_HISTORY:
+        return Message(role="user" if entry.role == "user" else "assistant", content=entry.content, **known)
     if entry.context_type == ContextType.USER_MESSAGE:
         return Message(role="user", content=entry.content, pictures=_pictures(entry, blobs), **known)
     thinking, call = thinking_of(entry), _tool_call(entry)

@@ -9,7 +9,8 @@ from copy import copy
 from dataclasses import asdict
 from typing import Any
 
-from django.db.models import QuerySet
+from django.contrib.auth import get_user_model
+from django.db.models import BigIntegerField, QuerySet, Value
 
 from llm_app import active_secrets
 from llm_app.active_secrets import ActiveSecrets
@@ -64,7 +65,11 @@ def redactor_for(user: Any) -> Redactor:
 
 def _writers(sessions: QuerySet[Session]) -> set[int]:
     members = SessionMember.objects.filter(session__in=sessions, may_write=True)
-    return set(sessions.order_by().values_list("owner", flat=True).union(members.values_list("user", flat=True)))
+    no_role = Value(None, output_field=BigIntegerField())
+    rows = set(sessions.order_by().values_list("owner", no_role).union(members.values_list("user", "role")))
+    people = {user for user, _ in rows if user is not None}
+    roles = {role for _, role in rows if role is not None}
+    return people.union(*(get_user_model().members_of(role).values_list("pk", flat=True) for role in roles))
 
 
 def redact_entries(

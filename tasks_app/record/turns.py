@@ -13,6 +13,7 @@ class Entry(Protocol):
 
     context_type: Any  # text, or the enumeration of Django's field
     tool_call_id: Any
+    role: Any
 
     @property
     def call(self) -> dict[str, str] | None: ...
@@ -72,6 +73,7 @@ def group(entries: Iterable[E]) -> list[Turn[E]]:
 def _kind(entry: Entry) -> TurnKind:
     if entry.call:
         return TurnKind.CALL
-    if entry.context_type == ContextType.USER_MESSAGE:
+    is_history = entry.context_type == ContextType.CLIENT_HISTORY
+    if entry.context_type == ContextType.USER_MESSAGE or (is_history and entry.role == "user"):
         return TurnKind.USER
     return TurnKind.NOTE if entry.context_type in _FOLLOWING else TurnKind.REPLY

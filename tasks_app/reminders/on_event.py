@@ -114,6 +114,15 @@ def forked(left_out: int, newer: Sequence[str] = (), *, begins_later: bool = Fal
     return reminder(text, "forked")
 
 
+def imported(origin: str) -> Draft:
+    """At the beginning of a session that was imported: where its history comes from."""
+    return reminder(
+        f"The messages in client_history tags were written elsewhere ({origin}) and imported here by the person. You "
+        "see words alone: no files, tools or results of theirs are here. Facts in them may be out of date.",
+        "imported",
+    )
+
+
 def undone(paths: Sequence[str]) -> Draft:
     """Before the first step after a person has put files back to what they were before a call."""
     return reminder(

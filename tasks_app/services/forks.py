@@ -173,6 +173,7 @@ def _draft(entry: ContextEntry) -> Draft:
         images=[KeptPicture(**picture) for picture in entry.pictures],
         metadata={name: value for name, value in entry.metadata.items() if name not in _OF_ITS_CALL},
         discarded=bool(entry.metadata.get("discarded")),
+        given_role=entry.role if entry.context_type == ContextType.CLIENT_HISTORY else "",
     )
 
 

@@ -25,6 +25,7 @@ from tasks_app.models import Approval, CallStatus, InboxMessage, Mode, Scope, Se
 from tasks_app.record import KeptPicture, append_entries, images, lock, redactor_of, storable
 from tasks_app.record.append import storable_json
 from tasks_app.runtime import admission, wakeup
+from tasks_app.services.sessions import title_from
 from tasks_app.workspaces import require_disk, workspace_of
 from tools_app.errors import InvalidSchema
 from tools_app.json_schema import reading
@@ -176,8 +177,7 @@ def _rouse(task: Task) -> None:
 def _name(session: Session, content: str) -> None:
     """A session without a title takes the beginning of its first message."""
     if not session.title:
-        line = " ".join(content.split())
-        session.title = line if len(line) <= 60 else line[:59] + "…"
+        session.title = title_from(content)
         Session.objects.filter(pk=session.pk).update(title=session.title)
 
 

@@ -17,6 +17,7 @@ from tasks_app.interaction.inbox import tasks_waiting_for
 from tasks_app.models import ENDED, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
 from tasks_app.pages import markdown
 from tasks_app.pages.context import Gauge, gauge_of
+from tasks_app.pages.sessions import beside
 
 register = template.Library()
 _HIDDEN = ("Cf", "Co")  # Unicode's categories of characters that show nothing: bidi controls, zero widths …
@@ -69,6 +70,12 @@ def icon(name: str) -> SafeString:
 def prose(text: str, session: Session) -> SafeString:
     """Markdown, with the session's workspace behind relative links and pictures."""
     return markdown.markdown(text, reverse("upload", args=[session.pk]))
+
+
+@register.filter
+def plain_prose(text: str) -> SafeString:
+    """Markdown for readers without an account: nothing in it leads into a workspace."""
+    return markdown.markdown(text)
 
 
 @register.filter
@@ -165,6 +172,15 @@ def is_single(approval: Approval) -> bool:
 def waiting_count(context: template.Context) -> int:
     """How many questions and approvals wait for the user."""
     return tasks_waiting_for(context["request"].user).count()
+
+
+@register.inclusion_tag("sessions/_beside.html", takes_context=True)
+def session_list(context: template.Context) -> dict[str, Any]:
+    """The sessions beside a page; on a session's page with its state, which moves."""
+    known: dict[Any, Any] = context.flatten()
+    found = known.get("session")
+    session = found if isinstance(found, Session) else None
+    return {**known, "session": session, "groups": beside(known["request"].user, session)}
 
 
 @register.simple_tag

@@ -64,6 +64,8 @@ class Item:
         """What a person reads of a message."""
         if self.entry.context_type == ContextType.USER_MESSAGE:
             return self._without_file_list()
+        if self.entry.context_type == ContextType.CLIENT_HISTORY:
+            return self.entry.content.partition("\n")[2].removesuffix("\n</client_history>")
         said = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a step that is blocked
         return str(said) if self.entry.tool_call else self.entry.content
 

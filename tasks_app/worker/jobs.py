@@ -13,11 +13,12 @@ from django.db import DatabaseError, Error, InterfaceError, OperationalError, co
 from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
 from tasks_app.events import event_loop, stream_buffer
-from tasks_app.models import FailureCode, IdempotencyKey, Task
+from tasks_app.models import FailureCode, IdempotencyKey, Task, TaskState
 from tasks_app.run import Failed, TaskContext, UnitOfWork, affinity
 from tasks_app.runtime import admission, cancellation, lease, log_ids, process
 from tasks_app.runtime.outage import drop_broken_connections
 from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, hand_on
+from tasks_app.services.sessions import title_from_model
 from tasks_app.workspaces import measure, sandbox, workspace_of
 
 logger = logging.getLogger(__name__)
@@ -86,6 +87,8 @@ def _advance(task: Task) -> None:
     context = TaskContext(task, workspace_of(task.session), sandbox())
     with cancellation.announced(task.id, context.interruption):
         _run(context)
+        if task.state == TaskState.DONE:
+            title_from_model(context, context.settings.limits)
     context.allowance.release()
     lease.release(task)
     logger.info("released in state %s%s", task.state, _outcome(task))

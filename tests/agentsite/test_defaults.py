@@ -48,7 +48,7 @@ def test_the_configuration_file_has_the_defaults_of_the_columns(
 
 def test_the_example_shows_the_defaults_of_the_limits() -> None:
     shown = yaml.safe_load((ROOT / "docs" / "agentsite.example.yml").read_text())["limits"]
-    chosen = {"budget", "tool_call_limit", "result_tokens"}  # without a default
+    chosen = {"budget", "tool_call_limit", "result_tokens", "title_model"}  # without a default
     assert {name: Limits._meta.get_field(name).get_default() for name in shown.keys() - chosen} == {
         name: value for name, value in shown.items() if name not in chosen
     }

@@ -67,7 +67,7 @@ def test_a_title_is_changed_where_it_stands(chat: Chat):
         page.locator("#title").fill("A better name")
         page.locator("#title").blur()
     page.goto("/")
-    expect(page.locator("#sessions")).to_contain_text("A better name")
+    expect(page.locator("#session-list")).to_contain_text("A better name")
 
 
 def test_choosing_a_model_leaves_the_title_alone(chat: Chat, server):
@@ -83,10 +83,10 @@ def test_choosing_a_model_leaves_the_title_alone(chat: Chat, server):
 def test_the_list_is_searched_while_one_types(chat: Chat):
     page = chat.start(script(result("A rhinoceros.")) + "\nabout rhinos").page
     expect(chat.state).to_have_text("Done")
-    page.goto("/")
-    page.get_by_label("Search sessions").press_sequentially("no such thing anywhere")
+    page.goto("/sessions/")
+    page.get_by_label("Search all sessions").press_sequentially("no such thing anywhere")
     expect(page.locator("#sessions")).to_contain_text("Nothing found")
-    page.get_by_label("Search sessions").fill("about rhinos")
+    page.get_by_label("Search all sessions").fill("about rhinos")
     expect(page.locator("#sessions li")).to_have_count(1)
 
 

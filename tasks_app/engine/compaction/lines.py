@@ -42,6 +42,8 @@ def line_of(turn: Turn[ContextEntry], template: Template) -> Line:
         return _call(turn, first, template)
     if turn.kind is TurnKind.REPLY and first.context_type == ContextType.AI_MESSAGE:
         return _words(turn, "agent", first.content, type="interrupted")
+    if turn.kind is TurnKind.REPLY and first.context_type == ContextType.CLIENT_HISTORY:
+        return _words(turn, "agent", first.content, type="imported")
     kind = "a reply without a tool call" if turn.kind is TurnKind.REPLY else _cut(first.content)
     return Line(text=f'<note n="{first.seq}">{safe(kind)}</note>', first=first.seq, last=_last(turn), is_step=True)
 

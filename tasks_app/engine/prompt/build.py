@@ -56,6 +56,7 @@ def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Pr
         **_secrets(context, visible),
         own=context.settings.own_sections,
         off_record=context.session.off_record,
+        preferences="" if context.is_shared else context.task.started_by.preferences,  # readers may see the prompt
         remaining=", ".join(f"`{tool.name}`" for tool in visible) if context.session.off_record else "",
     )
     system = redacted_system(system_prompt(inputs), redactor)

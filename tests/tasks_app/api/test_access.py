@@ -11,6 +11,7 @@ from tests import factories
 
 READS = [
     ("GET", "sessions/{session}/"),
+    ("GET", "sessions/{session}/export/"),
     ("GET", "sessions/{session}/entries/"),
     ("GET", "sessions/{session}/events/"),
     ("GET", "sessions/{session}/files/"),
@@ -42,6 +43,7 @@ ONES_OWN += ["secrets/", "memory/"]
 WITH_ID = [*((method, path, None) for method, path in READS), *WRITES, *FOR_READERS_TOO, *DECISIONS]
 WITH_ID += [*((method, path, None) for method, path in OWNERS_ALONE), *NOTES]
 ALL = [*WITH_ID, *(("GET", path, None) for path in ONES_OWN), ("DELETE", "secrets/KEY/", None)]
+ALL += [("POST", "sessions/import/", None)]
 
 
 @pytest.fixture

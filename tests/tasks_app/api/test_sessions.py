@@ -154,3 +154,15 @@ def test_a_list_of_any_length_costs_the_same_number_of_queries(alices, alice):
     for _ in range(5):
         factories.TaskFactory(session=factories.SessionFactory(owner=alice))
     assert queries() == one
+
+
+def test_a_session_is_pinned_archived_and_tagged_in_ones_own_list(session, program, alice, bob):
+    path = f"sessions/{session.pk}/"
+    answer = program(bob).call("PATCH", path, {"pinned": True, "tags": ["Work", "work"]})
+    assert answer.status_code == 200
+    assert [answer.json()[name] for name in ("pinned", "archived", "tags")] == [True, False, ["work"]]
+    assert program(alice).call("GET", path).json()["tags"] == []
+    assert program(bob).call("PATCH", path, {"pinned": True, "title": "Mine"}).status_code == 403
+    assert program(bob).call("PATCH", path, {"tags": ["a b"]}).status_code == 422
+    for query, count in (("tag:work", 1), ("is:archived", 0), ("is:pinned", 1)):
+        assert len(program(bob).call("GET", f"sessions/?q={query}").json()["results"]) == count

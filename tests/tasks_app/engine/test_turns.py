@@ -20,6 +20,7 @@ class Fake:
     number: int = 0
     call_id: str = ""
     tool_call_id: str = ""
+    role: str = "user"
 
     @property
     def call(self) -> dict[str, str] | None:

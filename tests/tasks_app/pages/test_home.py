@@ -52,24 +52,8 @@ def test_the_summary_is_shown_without_its_marks(alices, titled):
     assert "to come" not in page
 
 
-def test_a_search_finds_titles_and_what_was_said(alices, alice, titled, recorded):
-    titled("Cats and dogs")
-    recorded("user_message", "about zebras")
-    for query, found in (("DOGS", 1), ("zebra", 1), ("unicorn", 0), ("%", 0), ("\0", 2)):
-        assert alices.get("/", {"q": query}).context["sessions"].count() == found, query
-
-
-def test_a_search_finds_nothing_of_others(alices, charlie, titled):
-    titled("Charlie's cats", charlie)
-    assert alices.get("/", {"q": "cats"}).context["sessions"].count() == 0
-
-
-def test_htmx_gets_the_list_alone(alices, titled):
-    titled("Cats")
-    response = alices.get("/", {"q": "cat"}, headers={"HX-Request": "true"})
-    page = response.content.decode()
-    assert page.lstrip().startswith('<ul id="sessions"')
-    assert "Cats" in page
+def test_an_old_address_of_a_search_goes_to_all_sessions(alices):
+    assert alices.get("/", {"q": "cat"}).headers["Location"] == "/sessions/?q=cat"
 
 
 def test_a_title_is_never_taken_for_html(alices, titled):

@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from tasks_app.pages import chat
 from tasks_app.record import KeptPicture
-from tests import factories
 
 SAY = json.dumps
 
@@ -238,12 +236,6 @@ def test_a_page_stays_small_however_long_the_session_and_its_results_are(alices,
 def test_a_strange_place_shows_the_newest(before, alices, session, recorded):
     recorded("status_notice", "Here I am.")
     assert "Here I am." in alices.page(f"{session.get_absolute_url()}?before={before}")
-
-
-def test_the_open_session_is_in_the_list_however_old_it_is(alices, session, monkeypatch):
-    monkeypatch.setattr(chat, "NEIGHBOURS", 1)
-    factories.SessionFactory(owner=session.owner)
-    assert 'aria-current="page"' in alices.page(session.get_absolute_url())
 
 
 def test_the_panel_has_the_plan_and_what_was_used(alices, session, task):

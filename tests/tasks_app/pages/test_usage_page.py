@@ -6,6 +6,7 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from llm_app.models import Budget
+from tasks_app.models import ToolCallLog
 from tests import factories
 
 
@@ -57,3 +58,22 @@ def test_a_session_shows_its_person_what_is_left(alices, alice, browser, bob, se
     assert "<dt>Left today</dt><dd>$1.50 <small>of $2.00</small></dd>" in page
     assert "<dt>Left for this task</dt><dd>3.0k tokens <small>of 5.0k tokens</small></dd>" in page
     assert "Left today" not in browser(bob).page(session.get_absolute_url())
+
+
+def test_it_has_a_chart_and_what_each_model_and_tool_was_used_for(alices, alice, bob):
+    task = factories.TaskFactory(session__owner=alice)
+    factories.log(user_id=alice.pk, model="large", input_tokens=3000, output_tokens=1000)
+    factories.log(user_id=alice.pk, model="small", input_tokens=10)
+    factories.log(user_id=bob.pk, model="bobs", input_tokens=10)
+    for number, status in enumerate(("succeeded", "failed")):
+        ToolCallLog.objects.create(
+            task=task, session_id=task.session_id, call_id=f"c{number}", name="shell", status=status, duration_ms=1500
+        )
+    response = alices.get("/usage/")
+    newest = response.context["bars"][-1]
+    assert (len(response.context["bars"]), newest["in"], newest["out"]) == (30, 75.06, 24.94)
+    page = response.content.decode()
+    assert '<rect class="in" x="580" y="24.94" width="18" height="75.06"/>' in page
+    assert [row["model"] for row in response.context["models"]] == ["large", "small"]
+    assert '<th scope="row">shell</th><td>2</td><td>1</td><td>3.0 s</td>' in page
+    assert "bobs" not in page

@@ -1,0 +1,177 @@
+"""My sessions: the list beside each page, all of them with a search; a session is named, tagged, pinned, archived."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import Resolver404, resolve, reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import trigger_client_event
+
+from tasks_app import services
+from tasks_app.access import Request, may_write, posted, signed_in, visible_session
+from tasks_app.downloads import text_download
+from tasks_app.errors import Refusal
+from tasks_app.models import Filing, Session, SessionSearch, as_tags, file_session, filed
+from tasks_app.pages.responses import done, refused
+from tasks_app.services import transfer
+from tasks_app.text.foreign_chats import MOST_BYTES, MOST_CHATS
+
+BESIDE = 15  # sessions in the list beside a page: with more, its first load would be over 100 kB
+MOST_PINNED = 10
+ON_PAGE = 40
+FOUND = 20  # while somebody types
+CHANGED = "sessions-changed"  # the event for which the lists of a page are waiting
+_VERBS = {  # what a button of the sheet does, and what undoes it
+    "pin": {"is_pinned": True},
+    "unpin": {"is_pinned": False},
+    "archive": {"is_archived": True},
+    "unarchive": {"is_archived": False},
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sessions of the same time, under its name."""
+
+    name: str
+    sessions: list[Any]
+
+
+def beside(user: Any, current: Session | None = None) -> list[Group]:
+    """The pinned sessions, the newest ones, and the one that is open: its state moves with the page."""
+    mine = filed(Session.objects.visible_to(user), user).with_newest_task().select_related("owner")
+    listed = mine.exclude(is_archived=True)
+    sessions = [*listed.filter(is_pinned=True)[:MOST_PINNED], *listed.exclude(is_pinned=True)[:BESIDE]]
+    if current is not None and current not in sessions:
+        sessions += mine.filter(pk=current.pk)
+    return grouped(sessions)
+
+
+def grouped(sessions: Iterable[Any]) -> list[Group]:
+    """The pinned ones first, then by the day, the week or the month in which something was last said."""
+    today = timezone.localdate()
+    ordered = sorted(sessions, key=lambda session: not session.is_pinned)
+    names = groupby(ordered, key=lambda session: _("Pinned") if session.is_pinned else _day(session, today))
+    return [Group(name, list(members)) for name, members in names]
+
+
+def _day(session: Session, today: date) -> str:
+    day = timezone.localdate(session.updated_at)
+    for name, days in ((_("Today"), 0), (_("Yesterday"), 1), (_("Last 7 days"), 7), (_("Last 30 days"), 30)):
+        if day >= today - timedelta(days=days):
+            return name
+    return date_format(day, "F Y")
+
+
+@signed_in
+def show(request: Request) -> HttpResponse:
+    """All of them, or what `q` finds; `page` counts from 1. For htmx, `find` gets the first few that `q` finds, and
+    `beside` the list of the sidebar.
+    """
+    query = request.GET.get("q", "").replace("\0", "").strip()[:500]
+    if request.htmx and "find" in request.GET:
+        sessions = _found(request.user, query)[:FOUND] if query else []
+        return render(request, "sessions/_found.html", {"groups": grouped(sessions), "query": query})
+    if request.htmx and "beside" in request.GET:
+        session = _open_session(request)
+        fresh = {"groups": beside(request.user, session), "session": session, "is_again": True}
+        return render(request, "sessions/_beside.html", fresh)
+    number = request.GET.get("page", "1")
+    page = int(number) if number.isdecimal() and len(number) < 6 and int(number) else 1
+    sessions = list(_found(request.user, query)[(page - 1) * ON_PAGE : page * ON_PAGE + 1])
+    context = {
+        "groups": grouped(sessions[:ON_PAGE]),
+        "query": query,
+        "page": page,
+        "next": page + 1 if len(sessions) > ON_PAGE else None,
+    }
+    if request.htmx:
+        return render(request, "sessions/_list.html", context)
+    return render(request, "sessions/sessions.html", context | {"tags": Filing.objects.tags_of(request.user)})
+
+
+def _found(user: Any, query: str) -> Any:
+    """A search goes through all; without one, what is archived is left out."""
+    found = SessionSearch.parse(query).among(Session.objects.visible_to(user), user)
+    found = found if query else found.exclude(is_archived=True)
+    return found.with_newest_task().select_related("owner").order_by("-updated_at")
+
+
+@signed_in
+def manage(request: Request, session_id: UUID) -> HttpResponse:
+    """What can be done to a session: a page of its own, or for htmx what stands in the sheet."""
+    session = visible_session(request.user, session_id)
+    if request.method == "POST":
+        return _change(request, session)
+    filing = Filing.objects.filter(session=session, user=request.user).first()
+    context = {
+        "session": session,
+        "filing": filing,
+        "may_write": may_write(request.user, session),
+        "base": "sessions/_sheet.html" if request.htmx else "base.html",
+    }
+    return render(request, "sessions/manage.html", context)
+
+
+def _change(request: Request, session: Session) -> HttpResponse:
+    title = " ".join(posted(request, "title").split())
+    if title and title != session.title and may_write(request.user, session):
+        services.change_session(session, title=title)
+    file_session(session, request.user, tags=as_tags([posted(request, "tags")]))
+    return trigger_client_event(done(request, "sessions", _("Saved.")), CHANGED)
+
+
+@signed_in
+@require_POST
+def file(request: Request, session_id: UUID) -> HttpResponse:
+    """Pins, unpins, archives or takes back, by `verb`. Archiving says how it is undone."""
+    session = visible_session(request.user, session_id)
+    if (verb := posted(request, "verb")) not in _VERBS:
+        raise Http404()
+    file_session(session, request.user, **_VERBS[verb])
+    if not request.htmx:
+        return redirect("sessions")
+    said = {"pin": _("Pinned."), "unpin": _("Unpinned."), "archive": _("Archived."), "unarchive": _("Not archived.")}
+    context = {"text": said[verb], "session": session, "can_undo": verb == "archive"}
+    return trigger_client_event(render(request, "sessions/_toast.html", context), CHANGED)
+
+
+@signed_in
+@require_GET
+def export(request: Request, session_id: UUID) -> HttpResponse:
+    return text_download(*transfer.exported(visible_session(request.user, session_id), request.GET.get("as", "")))
+
+
+@signed_in
+def import_(request: Request) -> HttpResponse:
+    """A file of another program. What came of it is told on the list of what was imported."""
+    if request.method != "POST":
+        return render(request, "sessions/import.html", {"most": MOST_CHATS})
+    try:
+        if (file := request.FILES.get("file")) is None or (file.size or 0) > MOST_BYTES:
+            raise transfer.NoExport()
+        imported = transfer.import_sessions(request.user, file.read())
+    except Refusal as error:
+        return refused(request, "session_import", error)
+    messages.success(request, _("Imported: %(count)d") % {"count": len(imported)})
+    return redirect(f"{reverse('sessions')}?q=tag:{transfer.TAG}")
+
+
+def _open_session(request: Request) -> Session | None:
+    """The session whose page the browser shows."""
+    path = str(getattr(request.htmx, "current_url_abs_path", "") or "").partition("?")[0]
+    try:
+        session_id = resolve(path).kwargs.get("session_id")
+    except Resolver404:
+        return None
+    return Session.objects.visible_to(request.user).filter(pk=session_id).first() if session_id else None

@@ -1,0 +1,155 @@
+"""Sessions go out as Markdown or JSON, redacted; and conversations come in from other programs, as history."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+from django.db import transaction
+from django.utils import timezone
+
+from tasks_app import reminders
+from tasks_app.errors import Refusal
+from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState, file_session
+from tasks_app.record import Draft, append_entries, redactor_of
+from tasks_app.record.entry_json import entry_json
+from tasks_app.services.sessions import create_session, require_place, title_from
+from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, Chat, Said, UnreadableChats, read_chats
+from tasks_app.transcript.item import Item
+from tasks_app.transcript.transcript import items_of
+
+TAG = "imported"  # in the list of who has imported it
+_NAMES = {"user": "User", "assistant": "Assistant"}
+_END = re.compile(r"</(?=\s*client_history)", re.IGNORECASE)
+
+
+class NoExport(Refusal):
+    """This file cannot be read. Choose an export of ChatGPT (conversations.json, or the archive with it), Open WebUI,
+    LibreChat or agentsite."""
+
+    status = 422
+
+
+# --- out --------------------------------------------------------------------------------------------------------------
+
+
+def exported(session: Session, kind: str) -> tuple[bytes, str]:
+    """The file's content and name; `kind` is markdown or json."""
+    name = re.sub(r"[^\w-]+", "-", redacted_title(session)).strip("-")[:60] or "session"
+    return (as_json(session), f"{name}.json") if kind == "json" else (as_markdown(session).encode(), f"{name}.md")
+
+
+def as_markdown(session: Session) -> str:
+    """What was said and done, for a reader."""
+    parts = [f"# {redacted_title(session)}", f"*{session.created_at:%Y-%m-%d %H:%M} UTC*"]
+    for item in _items(session):
+        parts += _in_markdown(item)
+    return "\n\n".join(parts) + "\n"
+
+
+def _in_markdown(item: Item) -> Iterator[str]:
+    for said in _said(item):
+        yield f"## {_NAMES[said.role]}\n\n{said.text}"
+    if item.entry.context_type == ContextType.TOOL_CALL:
+        arguments = json.dumps(item.arguments, ensure_ascii=False, indent=2)
+        yield f"### Tool: {item.call['name']}\n\n{_fenced(arguments, 'json')}"
+        if item.result is not None:
+            yield f"{item.status}:\n\n{_fenced(item.result.content)}"
+    if item.entry.context_type == ContextType.STATUS_NOTICE:
+        yield f"*{' '.join(item.entry.content.split())}*"
+
+
+def _fenced(text: str, language: str = "") -> str:
+    """In a fence that is longer than any in the text."""
+    longest = max(map(len, re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def as_json(session: Session) -> bytes:
+    """`entries` as REST has them, and `messages`, the words alone, which another server takes in."""
+    items = _items(session)
+    entries = [entry for item in items for entry in (item.entry, item.result) if entry is not None]
+    content = {
+        "format": OWN_FORMAT,
+        "version": 1,
+        "title": redacted_title(session),
+        "created_at": session.created_at.isoformat(),
+        "updated_at": session.updated_at.isoformat(),
+        "messages": [
+            {"role": said.role, "text": said.text, "at": said.at and said.at.isoformat()}
+            for item in items
+            for said in _said(item)
+        ],
+        "entries": [entry_json(entry) for entry in entries],
+    }
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2)
+
+
+def redacted_title(session: Session) -> str:
+    return redactor_of(session).redacted(str(session))
+
+
+def spoken(session: Session) -> list[Said]:
+    """What people and the agent said, redacted."""
+    return [said for item in _items(session) for said in _said(item)]
+
+
+def _items(session: Session) -> list[Item]:
+    return items_of(session, ContextEntry.objects.in_session(session))
+
+
+def _said(item: Item) -> Iterator[Said]:
+    """The words of people and of the agent that an item holds."""
+    entry = item.entry
+    if entry.context_type in (ContextType.USER_MESSAGE, ContextType.CLIENT_HISTORY):
+        yield Said("user" if entry.role == "user" else "assistant", item.text, entry.created_at)
+    if entry.metadata.get("discarded"):
+        return
+    if entry.context_type in (ContextType.AI_MESSAGE, ContextType.TOOL_CALL):
+        if item.words:
+            yield Said("assistant", item.words, entry.created_at)
+        if entry.context_type == ContextType.AI_MESSAGE and item.text and not item.is_refused:
+            yield Said("assistant", item.text, entry.created_at)
+    if item.result is not None and item.result.metadata.get("author"):
+        yield Said("user", item.result.content, item.result.created_at)
+
+
+# --- in ---------------------------------------------------------------------------------------------------------------
+
+
+def import_sessions(owner: Any, data: bytes) -> list[Session]:
+    """A session for each conversation of a file, the newest ones first. Raises NoExport or SessionsQuotaFull."""
+    try:
+        chats = read_chats(data)
+    except UnreadableChats as error:
+        raise NoExport() from error
+    return [_imported(owner, chat) for chat in chats[:MOST_CHATS]]
+
+
+def _imported(owner: Any, chat: Chat) -> Session:
+    require_place(owner)
+    with transaction.atomic():
+        session = create_session(owner, title=chat.title.strip() or title_from(chat.messages[0].text))
+        nothing: dict[str, Any] = {"text": "", "data": None, "attachments": [], "suggestions": []}
+        task = Task(session=session, started_by=owner, state=TaskState.DONE, final_result=nothing)
+        task.ended_at = timezone.now()
+        task.save()
+        append_entries(
+            session, task, [reminders.imported(chat.origin), *(_draft(chat, said) for said in chat.messages)]
+        )
+        Session.objects.filter(pk=session.pk).update(updated_at=chat.at or timezone.now())
+        file_session(session, owner, tags=f" {TAG} ")
+    return session
+
+
+def _draft(chat: Chat, said: Said) -> Draft:
+    """What it is told as is part of its content: nothing beside it shapes a request."""
+    words = _END.sub("<\\/", said.text)
+    return Draft(
+        context_type=ContextType.CLIENT_HISTORY,
+        given_role=said.role,
+        content=f'<client_history origin="{chat.origin}">\n{words}\n</client_history>',
+        metadata={"origin": chat.origin, **({"said_at": said.at.isoformat()} if said.at else {})},
+    )

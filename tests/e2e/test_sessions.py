@@ -1,0 +1,49 @@
+"""The list of sessions: found while typing, managed in a sheet, archived and taken back, on a phone in a drawer."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Chat, result, script
+from tests.server import Server
+
+
+def test_a_session_is_named_tagged_found_and_archived(chat: Chat):
+    chat.start(script(result("Forty-two.")))
+    expect(chat.result("Forty-two.")).to_be_visible()
+    page, listed = chat.page, chat.page.locator("#session-list [aria-current=page]")
+    listed.hover()
+    page.locator("#session-list li:has([aria-current=page])").get_by_role("link", name=re.compile("^Manage ")).click()
+    sheet = page.get_by_role("dialog", name="Session")
+    sheet.get_by_label("Title").fill("The answer")
+    sheet.get_by_label("Tags").fill("deep-thought")
+    sheet.get_by_role("button", name="Save").click()
+    expect(sheet).to_be_hidden()
+    expect(listed).to_contain_text("The answer")
+
+    page.goto("/inbox/")  # in reach from each page
+    search = page.get_by_label("Search sessions")
+    search.fill("tag:deep-thought forty-two")
+    expect(page.locator("#found")).to_contain_text("The answer")
+    search.fill("")
+    expect(page.locator("#session-list")).to_be_visible()
+
+    row = page.locator("#session-list li", has_text="The answer")
+    row.hover()
+    row.get_by_role("link", name="Manage The answer").click()
+    page.get_by_role("button", name="Archive").click()
+    expect(row).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(row).to_be_visible()
+
+
+def test_on_a_phone_the_list_is_a_drawer(open_page: Callable[..., Page], server: Server):
+    page = open_page(server, viewport={"width": 360, "height": 740})
+    page.goto("/sessions/")
+    expect(page.locator("#session-list")).to_be_hidden()
+    page.get_by_role("button", name="Menu").click()
+    expect(page.locator("#session-list")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#session-list")).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,82 @@
+"""A session's title: the beginning of the first message, or what the model says that is named for it."""
+
+import pytest
+
+from llm_app.models import LLMLog, LogicalModel
+from tasks_app.models import Limits, Session
+from tests import factories
+from tests.provider import Reply, openai_text
+from tests.tasks_app.engine.conftest import call, result
+
+FIRST = "```script - arguments: text: Done. type: result call: messa…"
+
+
+@pytest.fixture
+def names(http_provider):
+    """The model that gives titles says what a test wants it to say."""
+
+    def says(answer):
+        http_provider.replies = [answer]
+        row = factories.ProviderFactory(protocol="openai_native", base_url=http_provider.base_url, timeout_s=5)
+        model: LogicalModel = factories.RouteFactory(provider=row, provider_model="small").model
+        Limits.objects.create(pk=1, title_model=model)
+
+    return says
+
+
+def title(run):
+    return Session.objects.get(pk=run.task.session_id).title
+
+
+def test_by_default_no_model_is_asked(play):
+    run = play(result())
+    run.advance()
+    assert title(run) == FIRST
+    assert not LLMLog.objects.filter(purpose="title").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("“Haiku about rain.”\nand more", "Haiku about rain"),
+        ("x" * 90, "x" * 59 + "…"),
+        ("  \n ", FIRST),
+        ("**A**", "A"),
+    ],
+)
+def test_the_model_that_is_named_gives_the_title(said, shown, play, names):
+    names(openai_text(said))
+    run = play(result())
+    run.advance()
+    assert title(run) == shown
+    log = LLMLog.objects.get(purpose="title")
+    assert (log.task_id, log.session_id) == (run.task.pk, run.task.session_id)
+    run.task.refresh_from_db()
+    assert run.task.usage["input_tokens"] >= log.input_tokens
+
+
+def test_without_an_answer_the_first_message_stays(play, names):
+    names(Reply(status=400, chunks=[b"no"], content_type="text/plain"))
+    run = play(result())
+    run.advance()
+    assert (run.task.state, title(run)) == ("done", FIRST)
+
+
+def test_a_title_that_somebody_chose_stays(play, names):
+    names(openai_text("Another"))
+    run = play(result())
+    Session.objects.filter(pk=run.task.session_id).update(title="Mine")
+    run.advance()
+    assert title(run) == "Mine"
+    assert not LLMLog.objects.filter(purpose="title").exists()
+
+
+def test_a_secret_stays_out_of_the_title_and_of_its_request(play, names, owner, http_provider):
+    from llm_app.models import Secret
+
+    Secret.objects.create(owner=owner, name="KEY", value="s3cr3t-value-9")
+    names(openai_text("About s3cr3t-value-9"))
+    run = play(call("message", type="result", text="It is s3cr3t-value-9."))
+    run.advance()
+    assert title(run) == "About [secret:KEY]"
+    assert "s3cr3t-value-9" not in str([one.body for one in http_provider.received])

@@ -1,0 +1,159 @@
+"""My sessions: beside each page, all of them, found while I type; pinned, tagged, archived."""
+
+import html
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tasks_app.models import Filing, Session, SessionSearch, as_tags, file_session
+from tests import factories
+
+
+@pytest.fixture
+def titled(alice):
+    def make(title, owner=alice, days=0, **fields):
+        session = factories.SessionFactory(owner=owner, title=title, **fields)
+        Session.objects.filter(pk=session.pk).update(updated_at=timezone.now() - timedelta(days=days))
+        return session
+
+    return make
+
+
+def found(browser, query=""):
+    groups = browser.get("/sessions/", {"q": query}).context["groups"]
+    return [session.title for group in groups for session in group.sessions]
+
+
+@pytest.mark.parametrize("page", ["/", "/sessions/", "/inbox/", "/memory/", "/usage/", "/settings/"])
+def test_sessions_are_in_reach_on_each_page(page, alices, titled):
+    session = titled("The trip to Lisbon")
+    assert f'<a href="/s/{session.pk}/"><span class="title" dir="auto">The trip to Lisbon' in alices.page(page)
+
+
+def test_the_open_session_is_in_the_list_even_if_it_is_old(alices, titled):
+    old = titled("Long ago", days=400)
+    file_session(old, old.owner, is_archived=True)
+    page = alices.page(f"/s/{old.pk}/")
+    assert f'<a href="/s/{old.pk}/" aria-current="page"><span class="title" dir="auto">Long ago' in page
+
+
+def test_they_are_grouped_by_the_time_of_the_last_word(alices, titled):
+    for title, days in (("a", 0), ("b", 1), ("c", 4), ("d", 20), ("e", 400)):
+        titled(title, days=days)
+    file_session(titled("f", days=90), Session.objects.get(title="f").owner, is_pinned=True)
+    names = [group.name for group in alices.get("/sessions/").context["groups"]]
+    assert names[:5] == ["Pinned", "Today", "Yesterday", "Last 7 days", "Last 30 days"]
+
+
+def test_days_are_those_of_the_browsers_zone(alices, titled):
+    session = titled("One")
+    late = timezone.now().replace(hour=23, minute=30) - timedelta(days=40)
+    Session.objects.filter(pk=session.pk).update(updated_at=late)
+    stamps = []
+    for zone in ("Pacific/Kiritimati", "UTC", "no/such/zone", "../etc"):
+        alices.cookies["timezone"] = zone
+        stamps.append(f"{late + timedelta(hours=14):%Y-%m-%dT}" in alices.page("/sessions/"))
+    assert stamps == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("query", "titles"),
+    [
+        ("DOGS", ["Cats and dogs"]),
+        ("zebra", ["Alice's"]),
+        ("unicorn", []),
+        ("%", []),
+        ("tag:Work", ["Cats and dogs"]),
+        ("tag:work tag:none", []),
+        ("tag:wo", []),
+        ("dogs tag:work is:pinned", []),
+        ("model:FAST", ["The report"]),
+        ("before:2020-01-01", []),
+        ("after:2020-01-01 report", ["The report"]),
+        ("before:2020-02-31", []),
+        ('"and dogs"', ["Cats and dogs"]),
+        ('"and do', ["Cats and dogs"]),
+    ],
+)
+def test_a_search_takes_words_and_operators(query, titles, alices, alice, titled, recorded, session):
+    Session.objects.filter(pk=session.pk).update(title="Alice's")
+    recorded("user_message", "about zebras")
+    file_session(titled("Cats and dogs"), alice, tags=as_tags(["Work, #animals"]))
+    titled("The report", model=factories.LogicalModelFactory(name="fast"))
+    assert found(alices, query) == titles
+
+
+@pytest.mark.parametrize("text", ["tag:", "is:nonsense", "before:soon", "http://x.org", ":", "a:b"])
+def test_what_is_no_operator_is_a_word(text):
+    assert SessionSearch.parse(text).words == text
+
+
+def test_a_search_finds_nothing_of_others(alices, charlie, titled):
+    titled("Charlie's cats", charlie)
+    assert found(alices, "cats") == []
+
+
+def test_tags_pins_and_archives_are_ones_own(alices, session, bob, browser, alice):
+    Session.objects.filter(pk=session.pk).update(title="Shared")
+    bobs = browser(bob)
+    bobs.htmx(f"/s/{session.pk}/file/", {"verb": "archive"})
+    bobs.post(f"/s/{session.pk}/manage/", {"tags": "his", "title": "Not his to name"})
+    assert (found(bobs), found(alices)) == ([], ["Shared"])
+    assert (found(bobs, "tag:his"), found(alices, "tag:his")) == (["Shared"], [])
+
+
+def test_archiving_is_undone_from_where_it_is_told(alices, titled):
+    session = titled("One")
+    said = alices.htmx(f"/s/{session.pk}/file/", {"verb": "archive"})
+    assert "Undo" in said.content.decode()
+    assert "sessions-changed" in said["HX-Trigger"]
+    assert found(alices) == []
+    alices.htmx(f"/s/{session.pk}/file/", {"verb": "unarchive"})
+    assert found(alices) == ["One"]
+
+
+def test_title_and_tags_are_changed_in_one_form(alices, titled):
+    session = titled("One")
+    alices.post(f"/s/{session.pk}/manage/", {"title": " Two  three ", "tags": "#Work, work <b>"})
+    session.refresh_from_db()
+    assert (session.title, Filing.objects.get().tags) == ("Two three", " work <b> ")
+    assert "&lt;b&gt;" in alices.page("/sessions/")
+
+
+def test_the_sheet_is_a_page_without_scripts(alices, titled):
+    session = titled("One")
+    assert "<main" in alices.page(f"/s/{session.pk}/manage/")
+    fragment = alices.get(f"/s/{session.pk}/manage/", headers={"HX-Request": "true"}).content.decode()
+    assert "<main" not in fragment
+    assert "Tags" in fragment
+
+
+def test_what_is_found_while_typing_leaves_the_list_alone(alices, titled):
+    titled("Cats")
+    htmx = {"HX-Request": "true"}
+    assert "Cats" in alices.get("/sessions/", {"find": "", "q": "cat"}, headers=htmx).content.decode()
+    assert alices.get("/sessions/", {"find": "", "q": " "}, headers=htmx).content.decode().strip() == ""
+
+
+def test_older_ones_are_on_further_pages(alices, titled):
+    for number in range(45):
+        titled(f"Number {number}", days=number)
+    assert len(found(alices)) == 40
+    second = alices.get("/sessions/?page=2").context["groups"]
+    assert [session.title for group in second for session in group.sessions] == [f"Number {n}" for n in range(40, 45)]
+
+
+def test_a_title_is_never_taken_for_html(alices, titled):
+    title = "<script>alert(1)</script>"
+    titled(title)
+    page = alices.page("/sessions/")
+    assert title not in page
+    assert html.escape(title) in page
+
+
+@pytest.mark.parametrize("path", ["manage/", "file/"])
+def test_what_is_not_shared_does_not_exist(path, session, browser, charlie, bob):
+    assert browser(charlie).post(f"/s/{session.pk}/{path}", {"verb": "pin"}).status_code == 404
+    assert browser(charlie).get(f"/s/{session.pk}/{path}").status_code in (404, 405)
+    assert browser(bob).post(f"/s/{session.pk}/{path}", {"verb": "pin"}).status_code == 302

@@ -1,0 +1,140 @@
+"""A session is shared with people, with roles, and by links that can be revoked."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.cache import cache
+from django.utils import timezone
+
+from llm_app.models import Secret
+from tasks_app.live.watch import Watch
+from tasks_app.models import Session, SessionMember, ShareLink
+from tasks_app.record import redactor_of
+from tests import factories
+
+
+@pytest.fixture
+def mine(alice):
+    return factories.SessionFactory(owner=alice, title="The plan")
+
+
+def share(browser, session, **data):
+    return browser.post(f"/s/{session.pk}/share/", {"do": "add", "rights": "read", **data}, follow=True)
+
+
+def test_with_a_person_to_read_and_then_to_write(mine, alices, bob, browser):
+    share(alices, mine, person="bob")
+    assert "read-only" in browser(bob).page(mine.get_absolute_url())
+    share(alices, mine, person="bob", rights="write")
+    assert 'id="composer"' in browser(bob).page(mine.get_absolute_url())
+    member = SessionMember.objects.get(user=bob, session=mine)
+    alices.post(f"/s/{mine.pk}/share/", {"do": "remove", "id": member.pk})
+    assert browser(bob).get(mine.get_absolute_url()).status_code == 404
+
+
+def test_with_a_role_and_whoever_has_it(mine, alices, alice, bob, charlie, browser):
+    role = Group.objects.create(name="analysts")
+    for person in (alice, bob):
+        person.groups.add(role)
+    share(alices, mine, role="analysts", rights="write")
+    assert browser(bob).get(mine.get_absolute_url()).status_code == 200
+    assert browser(charlie).get(mine.get_absolute_url()).status_code == 404
+    assert Watch().standings([mine.pk])[mine.pk].rights == {alice.pk: True, bob.pk: True}
+    charlie.groups.add(role)
+    assert browser(charlie).get(mine.get_absolute_url()).status_code == 200
+    bob.groups.clear()
+    assert not Session.objects.visible_to(bob).filter(pk=mine.pk).exists()
+
+
+def test_what_writers_keep_secret_is_redacted_also_if_they_come_by_a_role(mine, alices, alice, bob):
+    role = Group.objects.create(name="analysts")
+    alice.groups.add(role)
+    bob.groups.add(role)
+    Secret.objects.create(owner=bob, name="HIS", value="bobs-s3cr3t-value")
+    share(alices, mine, role="analysts")
+    assert redactor_of(mine).redacted("bobs-s3cr3t-value") == "bobs-s3cr3t-value"
+    share(alices, mine, role="analysts", rights="write")
+    assert redactor_of(mine).redacted("bobs-s3cr3t-value") == "[secret:HIS]"
+
+
+@pytest.mark.parametrize("data", [{"person": "nobody"}, {"person": "alice"}, {"role": "admins"}, {}])
+def test_only_with_somebody_else_and_ones_own_roles(data, mine, alices):
+    Group.objects.create(name="admins")
+    assert "Check the spelling" in share(alices, mine, **data).content.decode()
+    assert not mine.memberships.exists()
+
+
+@pytest.fixture
+def link(mine, alices, recorded, session):
+    """Of the session with entries."""
+    recorded("user_message", "Hello <b>you</b>.", metadata={"author": "alice"})
+    page = alices.post(f"/s/{session.pk}/share/", {"do": "link", "days": "7"}).content.decode()
+    cache.clear()
+    return re.search(r"http://testserver(/shared/[\w-]{40,}/)", page)[1]
+
+
+def test_a_link_shows_the_words_to_anybody(link, browser, session, called):
+    called("shell", '{"command": "cat private.txt"}', "The private file.")
+    called("message", '{"type": "result", "text": "**Done**, see `a.md`."}', "")
+    answer = browser().get(link)
+    page = answer.content.decode()
+    assert "Hello &lt;b&gt;you&lt;/b&gt;." in page
+    assert "<strong>Done</strong>" in page
+    assert "private" not in page
+    assert str(session.pk) not in page
+    assert answer["X-Robots-Tag"] == "noindex, nofollow"
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_a_link_shows_no_secret(link, browser, alice, recorded):
+    recorded("user_message", "It is late-s3cr3t.", metadata={"author": "alice"})
+    Secret.objects.create(owner=alice, name="LATE", value="late-s3cr3t")
+    page = browser().get(link).content.decode()
+    assert "late-s3cr3t" not in page
+    assert "[secret:LATE]" in page
+
+
+def test_a_link_is_stored_as_a_hash_and_ends(link, browser, alices, session):
+    row = ShareLink.objects.get()
+    assert row.token_sha256 not in link
+    row.expires_at = timezone.now() - timedelta(seconds=1)
+    row.save()
+    assert browser().get(link).status_code == 404
+
+
+def test_a_revoked_link_opens_nothing(link, browser, alices, session):
+    alices.post(f"/s/{session.pk}/share/", {"do": "revoke", "id": ShareLink.objects.get().pk})
+    assert browser().get(link).status_code == 404
+
+
+def test_who_guesses_links_is_stopped(link, browser):
+    answers = [browser().get(f"/shared/guess{number}/").status_code for number in range(62)]
+    assert answers == [404] * 60 + [429] * 2
+    assert browser().get(link).status_code == 429
+    cache.clear()
+    assert browser().get(link).status_code == 200
+
+
+@pytest.mark.parametrize(("who", "status"), [("bob", 403), ("carol", 403), ("charlie", 404)])
+def test_only_the_owner_shares(who, status, session, browser, request):
+    somebody = browser(request.getfixturevalue(who))
+    for data in ({"do": "add", "person": "charlie"}, {"do": "link"}, {"do": "revoke", "id": "1"}):
+        assert somebody.post(f"/s/{session.pk}/share/", data).status_code == status
+    assert somebody.get(f"/s/{session.pk}/share/").status_code == status
+
+
+def test_a_profile_stays_out_of_the_prompt_of_a_shared_session(mine, alice, bob):
+    from llm_app.types import ToolMode
+    from tasks_app.engine.prompt import build
+    from tasks_app.run import TaskContext
+    from tasks_app.workspaces import sandbox, workspace_of
+
+    alice.preferences = "I live in Lyon."
+    alice.save()
+    task = factories.TaskFactory(session=mine)
+    prompt = lambda: build.build(TaskContext(task, workspace_of(mine), sandbox()), ToolMode.NATIVE).system  # noqa: E731
+    assert "Lyon" in prompt()
+    factories.MemberFactory(session=mine, user=bob)
+    assert "Lyon" not in prompt()

@@ -1,0 +1,179 @@
+"""Sessions go out as files, and conversations of other programs come in. The files in `chats` are ours, in their shapes."""
+
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from llm_app.models import Secret
+from tasks_app.engine.compaction.lines import line_of
+from tasks_app.models import ContextEntry, Session
+from tasks_app.record import message_of, redact_entries
+from tasks_app.record.turns import group
+from tasks_app.services import forks, transfer
+from tasks_app.text.foreign_chats import UnreadableChats, read_chats
+from tests.tasks_app.api.conftest import program, task
+from tests.tasks_app.pages.conftest import browser, called, recorded
+
+__all__ = ["browser", "called", "program", "recorded", "task"]
+CHATS = Path(__file__).parent / "chats"
+
+
+def words(name):
+    return [(said.role, said.text) for said in read_chats((CHATS / name).read_bytes())[0].messages]
+
+
+def test_of_chatgpt_the_open_branch_is_read_without_hidden_prompts_and_tools():
+    newest, older = read_chats((CHATS / "chatgpt.json").read_bytes())
+    assert (newest.origin, newest.title, newest.at.year) == ("ChatGPT", "A trip to Lisbon", 2025)
+    assert [said.text for said in newest.messages] == [
+        "What should I see in Lisbon?",
+        "Belém and the **Alfama**.",
+        "And this place?",
+        "That is </client_history> the Carmo convent.",
+    ]
+    assert (older.title, [said.text for said in older.messages]) == ("", ["Capital of France?", "Paris."])
+
+
+def test_chatgpts_archive_is_as_good_as_the_file_in_it():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("conversations.json", (CHATS / "chatgpt.json").read_bytes())
+        archive.writestr("user.json", "{}")
+    assert len(read_chats(packed.getvalue())) == 2
+
+
+def test_of_open_webui_the_open_branch_is_read():
+    assert words("open_webui.json") == [
+        ("user", "Write a haiku."),
+        ("assistant", "Rain on the tin roof."),
+        ("user", "Thanks!"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["librechat.json", "librechat_tree.json"])
+def test_of_librechat_the_last_branch_is_read(name):
+    assert words(name) == [("user", "Which colour?"), ("assistant", "Blue."), ("user", "Why?")]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"no json",
+        b"[]",
+        b"5",
+        b'"x"',
+        b"[[1]]",
+        b'{"mapping": 5}',
+        b'{"mapping": {}}',
+        b'{"mapping": {"a": {"parent": "a", "message": {"author": {"role": "user"}, "content": {}}}}}',
+        b'{"conversationId": 1, "messages": [1]}',
+        b'{"history": {"messages": {"a": {"parentId": "a"}}, "currentId": "a"}}',
+        b'{"format": "agentsite-session", "messages": [{}]}',
+        b"PK\x03\x04 broken",
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_export_is_refused(data):
+    with pytest.raises(UnreadableChats):
+        read_chats(data)
+
+
+@pytest.fixture
+def imported(alice):
+    return transfer.import_sessions(alice, (CHATS / "chatgpt.json").read_bytes())
+
+
+def test_an_import_is_history_in_a_tag_that_names_its_origin(imported):
+    first, *entries = ContextEntry.objects.in_session(imported[0])
+    assert first.metadata["kind"] == "imported"
+    assert [(entry.context_type, entry.role) for entry in entries] == [
+        ("client_history", "user"),
+        ("client_history", "assistant"),
+    ] * 2
+    message = message_of(entries[3])
+    assert (message.role, message.tool_call) == ("assistant", None)
+    closed = "That is <\\/client_history> the Carmo convent."
+    assert message.content == f'<client_history origin="ChatGPT">\n{closed}\n</client_history>'
+
+
+def test_imported_turns_stay_whole_when_they_are_cut(imported):
+    turns = group(ContextEntry.objects.in_session(imported[0]))
+    lines = [line_of(turn, lambda name, arguments: name).text for turn in turns]
+    assert [re.match(r"<(\w+)", line)[1] for line in lines] == ["note", "user", "agent", "user", "agent"]
+    assert 'type="imported"' in lines[2]
+
+
+def test_an_import_can_be_forked(imported, alice):
+    copy = forks.fork(imported[0], 3, alice)
+    kinds = [(entry.context_type, entry.role) for entry in ContextEntry.objects.in_session(copy)]
+    assert kinds[1:3] == [("client_history", "user"), ("client_history", "assistant")]
+
+
+def test_an_import_keeps_no_secret(alice):
+    Secret.objects.create(owner=alice, name="KEY", value="Alfama-s3cr3t")
+    data = (
+        (CHATS / "chatgpt.json").read_bytes().replace(b"Alfama", b"Alfama-s3cr3t").replace(b"A trip", b"Alfama-s3cr3t")
+    )
+    (session, _) = transfer.import_sessions(alice, data)
+    assert session.title == "[secret:KEY] to Lisbon"
+    contents = ContextEntry.objects.in_session(session).values_list("content", flat=True)
+    assert not any("s3cr3t" in content for content in contents)
+
+
+def test_the_page_takes_a_file_and_shows_what_came_of_it(browser, alice):
+    alices = browser(alice)
+    with (CHATS / "open_webui.json").open("rb") as file:
+        page = alices.post("/sessions/import/", {"file": file}, follow=True).content.decode()
+    assert "Haiku" in page
+    session = Session.objects.get()
+    shown = alices.page(f"/s/{session.pk}/")
+    assert "Rain on the tin roof." in shown
+    assert "&lt;client_history" not in shown
+    assert "cannot be read" in alices.post("/sessions/import/", {}, follow=True).content.decode()
+
+
+def test_what_goes_out_comes_in_again(session, called, recorded, program, alice):
+    recorded("user_message", "Count to three.", metadata={"author": "alice"})
+    called("file", '{"action": "read", "path": "a.txt"}', "one\n```\ntwo")
+    called("message", '{"type": "result", "text": "One, two, three."}', "")
+    alices = program(alice)
+    answer = alices.get(f"/api/v1/sessions/{session.pk}/export/?as=json")
+    assert "attachment" in answer["Content-Disposition"]
+    content = json.loads(answer.content)
+    assert [one["text"] for one in content["messages"]] == ["Please.", "Count to three.", "One, two, three."]
+    assert "tool_result" in {entry["context_type"] for entry in content["entries"]}
+    taken = alices.generic("POST", "/api/v1/sessions/import/", answer.content, content_type="application/octet-stream")
+    assert taken.status_code == 201
+    copy = Session.objects.get(pk=taken.json()["sessions"][0])
+    assert [entry.role for entry in ContextEntry.objects.in_session(copy)][1:] == ["user", "user", "assistant"]
+    again = [one["text"] for one in json.loads(transfer.as_json(copy))["messages"]]
+    assert again == [one["text"] for one in content["messages"]]
+
+
+def test_markdown_has_words_and_calls_in_fences_that_hold(session, called, recorded):
+    recorded("user_message", "Read it.", metadata={"author": "alice"})
+    called("file", '{"action": "read", "path": "a.txt"}', "one\n````\ntwo")
+    text = transfer.as_markdown(session)
+    assert "## User\n\nRead it." in text
+    assert "### Tool: file" in text
+    assert "`````\none\n````\ntwo\n`````" in text
+
+
+def test_an_export_is_redacted(session, recorded):
+    recorded("user_message", "My key is late-s3cr3t.", metadata={"author": "alice"})
+    Secret.objects.create(owner=session.owner, name="LATE", value="late-s3cr3t")
+    for text in (transfer.as_markdown(session), transfer.as_json(session).decode()):
+        assert "late-s3cr3t" not in text
+        assert "[secret:LATE]" in text
+    assert redact_entries(session, ContextEntry.objects.in_session(session))
+
+
+def test_others_export_nothing(session, browser, charlie, bob):
+    address = f"/s/{session.pk}/export/?as=markdown"
+    assert browser(charlie).get(address).status_code == 404
+    assert browser(bob).get(address).status_code == 200
