@@ -85,4 +85,4 @@ class RoutingRuleAdmin(ModelAdmin):
             return ""
         counts = rule.outcome()
         used = f"; {rule.target_name} was then used in {counts['used']}" if rule.target else ""
-        return f"Fired in {counts['fired']} tasks: {counts['done']} done, {counts['failed']} failed{used}."
+        return f"Tasks in which it fired: {counts['fired']}; {counts['done']} done, {counts['failed']} failed{used}."

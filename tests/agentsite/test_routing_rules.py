@@ -23,7 +23,7 @@ def test_the_list_says_which_rule_fired_how_often_and_what_came_of_it(browser):
     page = browser.get("/admin/tasks_app/routingrule/").content.decode()
     assert "Skill sources" in page
     shown = browser.get(f"/admin/tasks_app/routingrule/{rule.pk}/change/").content.decode()
-    assert "Fired in 1 tasks: 0 done, 0 failed; sources was then used in 0." in shown
+    assert "Tasks in which it fired: 1; 0 done, 0 failed; sources was then used in 0." in shown
 
 
 @pytest.mark.parametrize(
