@@ -80,6 +80,22 @@ def _flush(self: TransactionTestCase) -> None:
 TransactionTestCase._fixture_teardown = _flush
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if connection.vendor != "sqlite" and item.get_closest_marker("sqlite"):
+            item.add_marker(pytest.mark.skip("of SQLite alone"))
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:  # noqa: PT019
+    """PostgreSQL drops no database while a thread of some test is connected to it."""
+    yield
+    if connection.vendor == "postgresql":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            others = "datname = current_database() AND pid <> pg_backend_pid()"
+            cursor.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _leave_nothing() -> Iterator[None]:
     session_sandboxes.MOST_IDLE = 2

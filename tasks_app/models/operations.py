@@ -187,11 +187,14 @@ class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
     def expired(self) -> "IdempotencyKeyQuerySet":
         return self.filter(created_at__lt=timezone.now() - IDEMPOTENCY_KEY_KEPT)
 
-    def is_new(self, user: Any, key: str, request: str) -> bool:
-        """Keeps the key of a form and what it sends, in the transaction of the work; False if both were kept before."""
+    def get_or_keep(self, user: Any, key: str, request: str, answer: Any = None) -> "tuple[IdempotencyKey, bool]":
+        """Keeps the key of a form and what it sends, in the transaction of the work, with an answer.
+
+        Returns the row of whoever sent both first, and whether that is now.
+        """
         fingerprint = hashlib.sha256(request.encode()).hexdigest()
-        _, is_new = self.get_or_create(user=user, key=f"{key} {fingerprint}", defaults={"request_sha256": fingerprint})
-        return is_new
+        kept = {"request_sha256": fingerprint, "answer": answer}
+        return self.get_or_create(user=user, key=f"{key} {fingerprint}", defaults=kept)
 
     def kept(self) -> "IdempotencyKeyQuerySet":
         return self.filter(created_at__gte=timezone.now() - IDEMPOTENCY_KEY_KEPT)

@@ -14,14 +14,12 @@ from tasks_app import diagnosis, services
 from tasks_app.access import Request, owned_session, posted, signed_in, visible_session, writable_session
 from tasks_app.errors import NothingToAnswer, Refusal
 from tasks_app.interaction import uploads
-from tasks_app.models import Approval, Decision, IdempotencyKey, Mode, Scope, Session, Task
+from tasks_app.models import Approval, Decision, Mode, Scope, Session, Task
 from tasks_app.pages import choices, file_tree, fragments
-from tasks_app.pages.responses import done, refused
+from tasks_app.pages.responses import done, refused, sent_before
 from tasks_app.services import forks
 from tasks_app.transcript import transcript
 from tools_app.errors import ToolError
-
-LONGEST_KEY = 40  # characters; the page makes shorter ones
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,19 +83,13 @@ def post_message(request: Request, session_id: UUID) -> HttpResponse:
         mode = Mode.QUEUE if posted(request, "mode") == Mode.QUEUE else Mode.INTERJECT
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
         with transaction.atomic():
-            if _is_new(request, content):
+            if sent_before(request, content) is None:
                 services.post_message(
                     session, request.user, content, attachments=attachments, mode=mode, workflow=workflow
                 )
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
     return done(request, f"{session.get_absolute_url()}#end")
-
-
-def _is_new(request: Request, content: str) -> bool:
-    """False: it is sent again, because the first answer was lost. Each load of the page and each message has a key."""
-    key = posted(request, "key")[:LONGEST_KEY]
-    return not key or IdempotencyKey.objects.is_new(request.user, key, f"{request.path}\n{content}")
 
 
 @signed_in

@@ -1,7 +1,9 @@
 """The first page: what to do now, and the newest sessions."""
 
 from typing import Any
+from uuid import uuid4
 
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,7 +15,7 @@ from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
 from tasks_app.models import Session, filed
 from tasks_app.pages import choices, provider
-from tasks_app.pages.responses import refused
+from tasks_app.pages.responses import refused, sent_before
 from tools_app.errors import ToolError
 
 SHOWN = 3  # sessions; all of them are a click away
@@ -33,7 +35,7 @@ def home(request: Request) -> HttpResponse:
         return redirect(f"{reverse('sessions')}?{request.GET.urlencode()}")
     visible = filed(Session.objects.visible_to(request.user), request.user).exclude(is_archived=True)
     sessions = visible.with_newest_task().select_related("owner")[:SHOWN]
-    start = {"examples": EXAMPLES, **choices.offered(request.user), **provider.panel(request.user)}
+    start = {"examples": EXAMPLES, "key": uuid4().hex, **choices.offered(request.user), **provider.panel(request.user)}
     return render(request, "home/home.html", {"sessions": sessions, **start})
 
 
@@ -49,8 +51,19 @@ def _start(request: Request) -> HttpResponse:
     try:
         attachments = uploads.store(session, request.FILES.getlist("files"))
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
-        services.post_message(session, request.user, content, attachments=attachments, workflow=workflow)
+        with transaction.atomic():
+            first = _first(request, content, session)
+            if first == session:
+                services.post_message(session, request.user, content, attachments=attachments, workflow=workflow)
     except (Refusal, ToolError) as error:
         services.delete_session(session)
         return refused(request, "home", error)
-    return HttpResponseClientRedirect(session.get_absolute_url()) if request.htmx else redirect(session)
+    if first != session:
+        services.delete_session(session)
+    return HttpResponseClientRedirect(first.get_absolute_url()) if request.htmx else redirect(first)
+
+
+def _first(request: Request, content: str, session: Session) -> Session:
+    """The session that the message began when it was sent before, because the answer was lost; else this one."""
+    row = sent_before(request, content, answer=str(session.pk))
+    return (row and Session.objects.visible_to(request.user).filter(pk=row.answer).first()) or session

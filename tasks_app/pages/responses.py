@@ -1,4 +1,4 @@
-"""How forms are answered: a fragment for htmx, a redirect with a message for a browser without it."""
+"""How forms are answered, once each: a fragment for htmx, a redirect with a message for a browser without it."""
 
 from typing import Any
 
@@ -6,9 +6,12 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from tasks_app.access import Request
+from tasks_app.access import Request, posted
 from tasks_app.errors import Refusal
+from tasks_app.models import IdempotencyKey
 from tools_app.errors import ToolError
+
+LONGEST_KEY = 40  # characters; a page makes shorter ones
 
 
 def done(request: Request, to: Any, said: str = "", *, also: str = "") -> HttpResponse:
@@ -31,3 +34,15 @@ def refused(request: Request, to: Any, error: Refusal | ToolError, *, also: str 
         return response
     messages.error(request, str(error))
     return redirect(to)
+
+
+def sent_before(request: Request, content: str, answer: str | None = None) -> IdempotencyKey | None:
+    """In the transaction of the work: the row of the first time, if a form comes again because its answer was lost.
+
+    Each load of a page and each message has a key, which is kept with the `answer`.
+    """
+    key = posted(request, "key")[:LONGEST_KEY]
+    if not key:
+        return None
+    row, is_new = IdempotencyKey.objects.get_or_keep(request.user, key, f"{request.path}\n{content}", answer)
+    return None if is_new else row

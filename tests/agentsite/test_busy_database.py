@@ -15,7 +15,7 @@ from tests.tasks_app.api.conftest import Program
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.tasks_app.pages.conftest import Browser
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from agentsite.sqlite.base import WriterQueue
 from tests.waiting import until
 from tools_app.models import AllowedAddress
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.sqlite, pytest.mark.django_db(transaction=True)]
 
 
 def in_threads(*works: Callable[[], object]) -> list[object]:

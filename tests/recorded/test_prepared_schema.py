@@ -16,6 +16,8 @@ from agentsite.sqlite.base import DatabaseWrapper
 from agentsite.sqlite.prepared_schema import FILE
 from tests.server import KEYS, ROOT, migrated
 
+pytestmark = pytest.mark.sqlite
+
 # Whose numbers depend on the order in which `migrate` met the models, and are nobody's business.
 _NUMBERED = {
     "django_content_type": "SELECT app_label, model FROM django_content_type",

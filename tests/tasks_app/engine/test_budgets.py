@@ -1,5 +1,7 @@
 """A task under budgets: it waits, it ends with a sentence, and what it used is counted whatever became of it."""
 
+from unittest.mock import patch
+
 import pytest
 from django.contrib.auth.models import Group
 from django.db import connection
@@ -33,11 +35,15 @@ def commits():
     count = []
 
     def watch(execute, sql, params, many, context):
-        if sql.startswith("BEGIN") or (sql[:6] in ("INSERT", "UPDATE", "DELETE") and not connection.in_atomic_block):
+        if sql[:6] in ("INSERT", "UPDATE", "DELETE") and not connection.in_atomic_block:
             count.append(sql)
         return execute(sql, params, many, context)
 
-    with connection.execute_wrapper(watch):
+    def commit():
+        count.append("COMMIT")
+        type(connection).commit(connection)
+
+    with connection.execute_wrapper(watch), patch.object(connection, "commit", commit):
         yield count
 
 

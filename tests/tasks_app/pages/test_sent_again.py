@@ -39,3 +39,26 @@ def test_what_was_refused_may_be_sent_again(alices: Browser, session: Any) -> No
     assert alices.htmx(f"{address}messages/", {"content": " ", "key": key}).status_code == 422
     assert alices.htmx(f"{address}messages/", {"content": "Hello.", "key": key}).status_code < 400
     assert _messages(session) == 1
+
+
+def test_the_first_message_of_a_session_sent_twice_is_one_session(alices: Browser) -> None:
+    form = {"content": "Hello.", "key": _key(alices.page("/"))}
+    first, again = (alices.htmx("/", form)["HX-Redirect"] for _ in range(2))
+    assert first == again
+    (session,) = Session.objects.all()
+    assert session.get_absolute_url() == first
+    assert session.tasks.count() == 1
+
+
+def test_the_same_first_words_from_another_load_of_the_page_begin_another_session(alices: Browser) -> None:
+    addresses = {
+        alices.htmx("/", {"content": "Hello.", "key": _key(alices.page("/"))})["HX-Redirect"] for _ in range(2)
+    }
+    assert len(addresses) == 2
+
+
+def test_a_first_message_whose_session_was_deleted_begins_another_one(alices: Browser) -> None:
+    form = {"content": "Hello.", "key": _key(alices.page("/"))}
+    first = alices.htmx("/", form)["HX-Redirect"]
+    Session.objects.all().delete()
+    assert alices.htmx("/", form)["HX-Redirect"] != first
