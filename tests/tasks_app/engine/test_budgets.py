@@ -32,7 +32,7 @@ def _impatient(monkeypatch):
 @pytest.fixture
 def commits():
     """How many transactions write, from now on."""
-    count = []
+    count, of_transactions = [], connection.commit
 
     def watch(execute, sql, params, many, context):
         if sql[:6] in ("INSERT", "UPDATE", "DELETE") and not connection.in_atomic_block:
@@ -41,7 +41,7 @@ def commits():
 
     def commit():
         count.append("COMMIT")
-        type(connection).commit(connection)
+        of_transactions()
 
     with connection.execute_wrapper(watch), patch.object(connection, "commit", commit):
         yield count
