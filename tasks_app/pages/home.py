@@ -66,4 +66,4 @@ def _start(request: Request) -> HttpResponse:
 def _first(request: Request, content: str, session: Session) -> Session:
     """The session that the message began when it was sent before, because the answer was lost; else this one."""
     row = sent_before(request, content, answer=str(session.pk))
-    return (row and Session.objects.visible_to(request.user).filter(pk=row.answer).first()) or session
+    return (row and Session.objects.visible_to(request.user).filter(pk=str(row.answer)).first()) or session
