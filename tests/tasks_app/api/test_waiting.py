@@ -19,7 +19,7 @@ from tests.tasks_app.api.test_events import open_stream, say
 from tests.waiting import takes_less_than
 
 pytestmark = pytest.mark.django_db(transaction=True)
-DONE = {"state": "done", "final_result": {"text": "Here."}}
+RESULT = {"text": "Here.", "data": None, "attachments": [], "suggestions": []}
 __all__ = ["open_stream"]
 
 
@@ -68,7 +68,7 @@ async def change(task, **fields):
 
 
 async def end(task):
-    await change(task, state="done", final_result=DONE["final_result"], ended_at=timezone.now())
+    await change(task, state="done", final_result=RESULT, ended_at=timezone.now())
 
 
 @pytest.mark.parametrize("fields", [{"state": "executing_tool"}, {"state": "executing_tool", "waiting_for": "reply"}])
