@@ -23,9 +23,6 @@ from tasks_app.text.foreign_chats import MOST_BYTES
 class ExportQuery(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(["markdown", "json"], default="json")
 
-    def get_fields(self) -> Any:
-        return {"as": self._declared_fields["kind"]}
-
 
 class Export(GenericAPIView[Session]):
     """A session as Markdown, or as JSON that another server can import. Secrets are redacted in it."""
@@ -37,7 +34,7 @@ class Export(GenericAPIView[Session]):
     def get(self, request: Request, session_id: UUID) -> HttpResponse:
         session, query = visible_session(request.user, session_id), ExportQuery(data=request.query_params)
         query.is_valid(raise_exception=True)
-        return text_download(*transfer.exported(session, query.validated_data["as"]))
+        return text_download(*transfer.exported(session, query.validated_data["kind"]))
 
 
 class ImportedSerializer(serializers.Serializer[Any]):

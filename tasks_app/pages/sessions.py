@@ -149,7 +149,7 @@ def file(request: Request, session_id: UUID) -> HttpResponse:
 @signed_in
 @require_GET
 def export(request: Request, session_id: UUID) -> HttpResponse:
-    return text_download(*transfer.exported(visible_session(request.user, session_id), request.GET.get("as", "")))
+    return text_download(*transfer.exported(visible_session(request.user, session_id), request.GET.get("kind", "")))
 
 
 @signed_in

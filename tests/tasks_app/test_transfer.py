@@ -142,7 +142,7 @@ def test_what_goes_out_comes_in_again(session, called, recorded, program, alice)
     called("file", '{"action": "read", "path": "a.txt"}', "one\n```\ntwo")
     called("message", '{"type": "result", "text": "One, two, three."}', "")
     alices = program(alice)
-    answer = alices.get(f"/api/v1/sessions/{session.pk}/export/?as=json")
+    answer = alices.get(f"/api/v1/sessions/{session.pk}/export/?kind=json")
     assert "attachment" in answer["Content-Disposition"]
     content = json.loads(answer.content)
     assert [one["text"] for one in content["messages"]] == ["Please.", "Count to three.", "One, two, three."]
@@ -174,6 +174,6 @@ def test_an_export_is_redacted(session, recorded):
 
 
 def test_others_export_nothing(session, browser, charlie, bob):
-    address = f"/s/{session.pk}/export/?as=markdown"
+    address = f"/s/{session.pk}/export/?kind=markdown"
     assert browser(charlie).get(address).status_code == 404
     assert browser(bob).get(address).status_code == 200
