@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from tasks_app.access import visible_session
 from tasks_app.api.formats import AsItIs, RawBody
+from tasks_app.api.idempotency import idempotent
 from tasks_app.api.problems import TooLarge
 from tasks_app.downloads import text_download
 from tasks_app.models import Session
@@ -50,6 +51,7 @@ class Import(GenericAPIView[Session]):
     parser_classes = (RawBody,)
 
     @extend_schema(request={"application/octet-stream": OpenApiTypes.BINARY}, responses={201: ImportedSerializer})
+    @idempotent
     def post(self, request: Request) -> Response:
         if int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
             raise TooLarge(f"A file may have at most {MOST_BYTES // 1024**2} MiB.")
