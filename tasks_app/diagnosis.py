@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from llm_app.models import BreakerState, Route
 from tasks_app.models import (
+    PERSON,
     Approval,
     CallStatus,
     ContextEntry,
@@ -58,6 +59,11 @@ def _reasons(task: Task) -> list[Reason]:
     if not task.is_active:
         end = task.failure_detail or "It has its result."
         return [Reason(kind=Kind.NORMAL, sentence=f"The task has ended. {end}", since=task.ended_at)]
+    if task.waiting_for == WaitingFor.CHILDREN:
+        return list(_of_children(task))
+    if task.waiting_for == WaitingFor.SIBLINGS:
+        sentence = "It starts when one of the tasks beside it has ended: only so many of them run at once."
+        return [Reason(kind=Kind.NORMAL, sentence=sentence, since=task.created_at)]
     if task.waiting_for:
         return [_of_a_person(task)]
     found = [*_of_a_stop(task), *(_of_a_worker(task) if task.lease_owner else _of_no_worker(task))]
@@ -73,7 +79,10 @@ def stuck_tasks(most: int = 10) -> list[Task]:
     unclaimed = tasks.unclaimed().filter(nobody, Q(lease_owner="") | Q(lease_expires_at__lt=now - _STUCK_AFTER))
     silent = tasks.exclude(lease_owner="").filter(~Exists(entries), created_at__lt=now - _SILENT_AFTER)
     unheard = tasks.filter(stop_requested_at__lt=now - _UNHEARD_AFTER)
-    oldest = (unclaimed | silent | unheard).order_by("created_at").distinct()
+    below = Task.objects.filter(parent_call__task=OuterRef("pk"))
+    busy = below.filter(Q(ended_at=None) | Q(ended_at__gt=now - _STUCK_AFTER))
+    unwoken = Task.objects.filter(~Exists(busy), waiting_for=WaitingFor.CHILDREN).select_related("session")
+    oldest = (unclaimed | silent | unheard | unwoken).order_by("created_at").distinct()
     return list(islice((task for task in oldest if not admission.position_of(task)), most))
 
 
@@ -90,6 +99,17 @@ def _of_a_person(task: Task) -> Reason:
     sentence = f"A call of {approval.tool_call.name} waits for approval.{end}"
     hint = "Approve or reject it in the chat, or under “Waiting for me”."
     return Reason(kind=Kind.PERSON, sentence=sentence, hint=hint, since=approval.created_at)
+
+
+def _of_children(task: Task) -> Iterator[Reason]:
+    """Those that need a person first."""
+    delegated = Task.objects.filter(parent_call__task=task, parent_call__status=CallStatus.WAITING).order_by("number")
+    for child in delegated.filter(waiting_for__in=PERSON).select_related("session"):
+        reason = _of_a_person(child)
+        yield replace(reason, sentence=f"Task {child.number}, “{child.session}”: {reason.sentence}")
+    ended = delegated.exclude(ended_at=None).count()
+    sentence = f"It waits for the tasks that it has delegated; {ended} of {len(delegated)} have ended."
+    yield Reason(kind=Kind.NORMAL, sentence=sentence)
 
 
 def _of_a_stop(task: Task) -> Iterator[Reason]:

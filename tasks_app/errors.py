@@ -46,6 +46,10 @@ class TaskRunning(Refusal):
     """A task is still running here. Stop it first, or send a message to it."""
 
 
+class PartOfAnother(Refusal):
+    """This session belongs to a task that was delegated in another one. Delete that one: this goes with it."""
+
+
 class SchemaTooLate(Refusal):
     """The schema of a running task cannot change. Send this with the mode “queue”, or after the task has ended."""
 

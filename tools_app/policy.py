@@ -1,6 +1,6 @@
 """Which tools a user may see and run, and which calls a person must approve. Read again before each step."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -39,6 +39,7 @@ class Policy:
     tools that are open to other roles only. `switched_off` are those that the user does not want used. With
     `safe_only`, tools and calls above the level safe are not available; `restrictions` hold for calls. `extra` are the
     tools of MCP servers, by name; `groups` say what these servers are good for, by the name of the server.
+    `helpers` are agents as tools, by name. A delegated task has what all of `only` name, and no more.
     `has_small_window`: the model reads so little that all but the most useful tools are loaded by group.
     """
 
@@ -50,17 +51,21 @@ class Policy:
     restrictions: Restrictions = UNRESTRICTED
     extra: Mapping[str, ToolDefinition] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
+    helpers: Mapping[str, ToolDefinition] = field(default_factory=dict)
+    only: Sequence[frozenset[str]] = ()
     has_small_window: bool = False
     _visible: dict[ToolVisibility, list[ToolDefinition]] = field(default_factory=dict, init=False, compare=False)
 
     def find(self, name: str) -> ToolDefinition:
         """The tool of that name, shown or not. Raises UnknownTool."""
-        return self.extra.get(name) or registry.get(name)
+        return self.extra.get(name) or self.helpers.get(name) or registry.get(name)
 
     def allows(self, name: str) -> bool:
         """Allowed if any role allows, denied if any blacklist denies; without a role, all. `message` always is."""
         if name == ALWAYS_THERE:
             return True
+        if any(name not in names for names in self.only):
+            return False
         setting = self.settings.get(name)
         if (setting is not None and not setting.enabled) or name in self.denied | self.switched_off:
             return False
@@ -86,12 +91,14 @@ class Policy:
     def visible(self, visibility: ToolVisibility) -> list[ToolDefinition]:
         """Asked several times a step: the answer to a situation stays the same as long as the policy."""
         if visibility not in self._visible:
-            self._visible[visibility] = [each for each in self.every_tool() if self.shows(each, visibility)]
+            self._visible[visibility] = [
+                each for each in self.every_tool() if self.shows(each, visibility) and each.listed(visibility)
+            ]
         return self._visible[visibility]
 
     def every_tool(self) -> list[ToolDefinition]:
-        """Those of this server, and those of the MCP servers that are open to the user."""
-        return [*registry.all_tools(), *self.extra.values()]
+        """Those of this server, the agents that are tools, and those of the MCP servers that are open to the user."""
+        return [*registry.all_tools(), *self.helpers.values(), *self.extra.values()]
 
     def choices(self) -> list[ToolDefinition]:
         """The tools that the user may switch off or on: all that nobody else denies them."""
@@ -160,6 +167,8 @@ def policy_for(
     denied: Collection[str] = (),
     safe_only: bool = False,
     restrictions: Restrictions = UNRESTRICTED,
+    helpers: Iterable[ToolDefinition] = (),
+    only: Sequence[frozenset[str]] = (),
     has_small_window: bool = False,
 ) -> Policy:
     """Reads the rows that hold for a user: five queries. `denied` are the names that the session adds."""
@@ -176,6 +185,8 @@ def policy_for(
         switched_off=frozenset(of_user.switched_off),
         safe_only=safe_only,
         restrictions=restrictions,
+        helpers={definition.name: definition for definition in helpers},
+        only=only,
         has_small_window=has_small_window,
     )
 

@@ -66,6 +66,8 @@ class AgentSection(Section):
     termination_review: bool = False
     review_model: Name | None = None
     withheld_patterns: list[Pattern] = []
+    delegates: bool = False
+    helpers: list[Name] = []
     prune_outputs: bool = False
     shorten_results: bool = False
     summarise: bool = False

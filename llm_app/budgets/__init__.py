@@ -7,6 +7,7 @@ reserved, calls run side by side; for what is left after that, they run one at a
 from llm_app.budgets.allowance import Allowance
 from llm_app.budgets.amounts import AnswerMeter, CallSize, Unit
 from llm_app.budgets.limits import Limit, Period, Scope
+from llm_app.budgets.shares import Share, Tree
 from llm_app.budgets.standing import Standing
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "Limit",
     "Period",
     "Scope",
+    "Share",
     "Standing",
+    "Tree",
     "Unit",
 ]

@@ -8,6 +8,7 @@ from django.db import transaction
 from llm_app.budgets import counters
 from llm_app.budgets.amounts import BYTES_PER_TOKEN, Amount, CallSize
 from llm_app.budgets.limits import Limit, Period, binding_limits
+from llm_app.budgets.shares import Tree
 from llm_app.budgets.standing import Room, Standing
 from llm_app.errors import BudgetExceeded
 from llm_app.models import LLMLog, Reservation
@@ -22,9 +23,9 @@ class Allowance:
     call has cost by then is unknown, and not counted.
     """
 
-    def __init__(self, user_id: int | None, task_id: UUID | None = None) -> None:
+    def __init__(self, user_id: int | None, task_id: UUID | None = None, tree: Tree | None = None) -> None:
         self._id = uuid4()
-        self._user_id, self._task_id = user_id, task_id
+        self._user_id, self._task_id, self._tree = user_id, task_id, tree
         self._limits: Sequence[Limit] | None = None
         self._size: CallSize | None = None  # of the newest call
         self._reserved = Amount()
@@ -33,8 +34,9 @@ class Allowance:
 
     def refresh(self) -> None:
         """Reads again which limits bind, from the next call on: one query. Limits per task bind only in a task."""
-        found = binding_limits(self._user_id, self._task_id)
-        self._limits = tuple(limit for limit in found if self._task_id or limit.period is not Period.TASK)
+        tree = self._tree or (Tree(top=self._task_id) if self._task_id else None)
+        found = tree.limits_of(self._user_id) if tree else binding_limits(self._user_id, None)
+        self._limits = tuple(limit for limit in found if tree or limit.period is not Period.TASK)
 
     def take(self, size: CallSize) -> Standing | None:
         """Reserves for a call. Returns the limit that others' reservations fill, if one does: then nothing is reserved.

@@ -36,11 +36,12 @@ class Period(StrEnum):
 
 
 class Scope(StrEnum):
-    """Whose budget it is: one person's, the members' of a role together, or everybody's together."""
+    """Whose budget it is: one person's, the members' of a role together, everybody's, or a delegated task's share."""
 
     USER = "user"
     ROLE = "role"
     SYSTEM = "system"
+    SHARE = "share"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +70,8 @@ class Limit:
     @property
     def words(self) -> str:
         """For example "budget of the role analysts, $50.00 a month,"."""
+        if self.scope is Scope.SHARE:
+            return f"share of {amount_text(self.most, self.unit)} that was given to this task"
         whose = "this server" if self.scope is Scope.SYSTEM else f"the {self.scope} {self.name}"
         return f"budget of {whose}, {amount_text(self.most, self.unit)} a {self.period},"
 

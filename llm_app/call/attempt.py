@@ -74,7 +74,7 @@ class Attempt:
         self._route, self._observer = route, observer
         self._endpoint = endpoint_of(route)
         self._parser = self._adapter.parser(self._parameters, self._redacted.prompt)
-        self._allowance = call.allowance or Allowance(call.user_id, call.task_id)
+        self._allowance = call.allowance or Allowance(call.user_id, call.task_id, call.tree)
         self._price = prices.price_of(route)
         self._meter = AnswerMeter(len(self._body))
         self._started = time.monotonic()

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from llm_app.budgets import Allowance
+from llm_app.budgets import Allowance, Tree
 from llm_app.call.known_routes import KnownRoutes
 from llm_app.call.retry import Action
 from llm_app.errors import LLMError
@@ -59,7 +59,8 @@ class LLMCall:
 
     `model` is a logical model; empty means the default one. `user_id` is whose roles decide whether it may be used, and
     whose budgets bind; who makes one call after the other in a lease gives its `allowance`. `needs_sight`: only routes
-    that take images. Who makes many calls of one model gives its `routes`, as long as no setting has changed.
+    that take images. Who makes many calls of one model gives its `routes`, as long as no setting has changed. The
+    budgets of the `tree` that a task stands in bind its calls.
     """
 
     purpose: Purpose
@@ -74,6 +75,7 @@ class LLMCall:
     allowance: Allowance | None = None
     needs_sight: bool = False
     routes: KnownRoutes | None = None
+    tree: Tree | None = None
 
 
 class Observer:

@@ -8,7 +8,8 @@ Its model `script` plays the list of replies that a person put into their messag
     ```
 
 An item is a text (a reply without a call) or a mapping with `thinking`, `content`, `call` and `arguments` or a list
-`calls` of such pairs, `delay`, `pace`, `stall` (seconds). Arguments given as a text are sent as they are.
+`calls` of such pairs, `delay`, `pace`, `stall` (seconds). Arguments given as a text are sent as they are. A script that
+has scripts in it, for others, stands between more backticks than they do.
 """
 
 import json
@@ -26,7 +27,7 @@ from llm_app.scripted.conversation import Conversation
 from llm_app.scripted.reply import Reply, ScriptedCall, play
 from llm_app.transport.sse import ServerEvent
 
-_BLOCK = re.compile(r"```script\n(.*?)```", re.DOTALL)
+_BLOCK = re.compile(r"(`{3,})script\n(.*?)\1", re.DOTALL)
 _END = {"call": "message", "arguments": {"type": "result", "text": "The script has ended."}}
 
 
@@ -34,7 +35,7 @@ def _reply_of_script(conversation: Conversation) -> Reply:
     """The next reply of the newest script in the conversation. Raises BadRequest if the script is none."""
     for position, text in reversed(conversation.spoken()):
         if block := _BLOCK.search(text):
-            return _reply(_item(block[1], conversation.turns_after(position)))
+            return _reply(_item(block[2], conversation.turns_after(position)))
     return _reply(_END)
 
 

@@ -25,6 +25,7 @@ from tools_app.hooks.loading import choices
 FIELDSETS = (
     (None, {"fields": ["name", "description", "is_default", "model", "handoffs"]}),
     ("Tools", {"fields": ["denied_tools", "restricted_paths", "blocked_commands", "environments"]}),
+    ("Other agents", {"fields": ["delegates", "helpers"]}),
     ("Hooks", {"fields": ["hooks", "review_model", "withheld_patterns"]}),
     ("Long sessions", {"fields": ["prune_outputs", "shorten_results", "summarise"]}),
 )
@@ -90,6 +91,9 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text="The agents to whom it may hand a conversation on, until they answer. Descriptions say what for.",
+    )
+    helpers = LinesField(
+        required=False, help_text="Agents that it has as tools, one per line: researcher becomes ask_researcher."
     )
     hooks = forms.MultipleChoiceField(
         required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="The hooks that check its calls."

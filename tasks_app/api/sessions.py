@@ -54,7 +54,8 @@ class Tags(serializers.ListField):
 
 class SessionSerializer(serializers.ModelSerializer[Session]):
     """`model` and `agent` are names, null for the default model and the agent as it ships. `active_agent` acts in place
-    of `agent`, which has handed the conversation on to it, until it answers. `task` is the newest one.
+    of `agent`, which has handed the conversation on to it, until it answers. `task` is the newest one. Of a delegated
+    task, `root` is the session that a person started, and `folder` its part of that one's workspace.
     """
 
     title = Text(required=False, allow_blank=True, max_length=200)
@@ -95,8 +96,9 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
             "parent",
             "parent_seq",
         ]
-        fields += ["denied_tools", "off_record", "pinned", "archived", "tags", "created_at", "updated_at"]
-        read_only_fields = ["summary", "parent", "parent_seq"]
+        fields += ["root", "folder", "denied_tools", "off_record", "pinned", "archived", "tags"]
+        fields += ["created_at", "updated_at"]
+        read_only_fields = ["summary", "parent", "parent_seq", "root", "folder"]
 
     def validate_denied_tools(self, value: list[str]) -> list[str]:
         names = list(dict.fromkeys(value))
@@ -119,6 +121,10 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
 
 
 class SessionQuery(serializers.Serializer[Any]):
+    root: Any = serializers.UUIDField(
+        required=False,
+        help_text="Those of the tasks that were delegated below a session, which are left out otherwise.",
+    )
     q = serializers.CharField(
         required=False,
         allow_blank=True,
@@ -143,9 +149,10 @@ class SessionList(ListCreateAPIView[Session]):
     def get_queryset(self) -> QuerySet[Session]:
         query = SessionQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
+        visible = Session.objects.visible_to(self.request.user).filter(root=query.validated_data.get("root"))
         search = SessionSearch.parse(query.validated_data.get("q", ""))
         user = self.request.user
-        return _with_tasks(search.among(Session.objects.visible_to(user), user))
+        return _with_tasks(search.among(visible, user))
 
     @extend_schema(parameters=[SessionQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

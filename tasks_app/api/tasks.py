@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet, prefetch_related_objects
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.generics import GenericAPIView, ListAPIView
@@ -20,17 +20,22 @@ from tasks_app.api.formats import Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.interaction.open_call import pending_json
 from tasks_app.live.subscription import StateChange
-from tasks_app.models import FailureCode, Mode, Session, Task, TaskState, WaitingFor, Workflow
+from tasks_app.models import PERSON, FailureCode, Mode, Session, Task, TaskState, ToolCallLog, Workflow
 from tasks_app.runtime import admission
 from tasks_app.workspaces import workspace_of
 
 MOST_SECONDS = 60  # that somebody waits with one request: proxies end longer ones
+# The calls of a task that have delegated any, and those.
+WITH_CHILDREN = (
+    Prefetch("tool_calls", ToolCallLog.objects.filter(children__isnull=False).order_by("pk").distinct()),
+    Prefetch("tool_calls__children", Task.objects.order_by("number")),
+)
 
 
 class PendingSerializer(ToolCallSerializer):
     """The open tool call that waits for a person. A question has `text` and `options`, an approval `danger`."""
 
-    kind = serializers.ChoiceField(WaitingFor.choices)
+    kind = serializers.ChoiceField([kind.value for kind in PERSON])
     reason = serializers.CharField()
     text = serializers.CharField(allow_null=True)
     options = serializers.ListField(child=serializers.CharField(), allow_null=True)
@@ -79,6 +84,10 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
 
     session = serializers.UUIDField(source="session_id")
     agent = AgentVersionSerializer(source="agent_version", allow_null=True)
+    parent: Any = serializers.UUIDField(
+        source="parent_call.task_id", allow_null=True, default=None, help_text="The task that delegated it."
+    )
+    children = serializers.SerializerMethodField(help_text="The tasks that it has delegated.")
     queue_position = serializers.SerializerMethodField(help_text="1 for the next; null for a task that is not queued.")
     failure = serializers.SerializerMethodField()
     pending = serializers.SerializerMethodField()
@@ -96,6 +105,8 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
                 "id",
                 "session",
                 "agent",
+                "parent",
+                "children",
                 "state",
                 "waiting_for",
                 "queue_position",
@@ -107,6 +118,11 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
             *("workflow", "plan", "usage", "cost_usd", "output_schema", "final_result", "created_at", "ended_at"),
         ]
         read_only_fields = fields
+
+    @extend_schema_field(serializers.ListField(child=serializers.UUIDField()))
+    def get_children(self, task: Task) -> list[str]:
+        prefetch_related_objects([task], *WITH_CHILDREN)
+        return [str(child.pk) for call in task.tool_calls.all() for child in call.children.all()]
 
     def get_queue_position(self, task: Task) -> int | None:
         return admission.position_of(task)
@@ -126,6 +142,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
 
 class TaskQuery(serializers.Serializer[Any]):
     session = serializers.UUIDField(required=False)
+    parent: Any = serializers.UUIDField(required=False, source="parent_call__task")
     state = serializers.ChoiceField(TaskState.choices, required=False)
 
 
@@ -139,7 +156,9 @@ class TaskList(ListAPIView[Task]):
         query = TaskQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
         tasks = Task.objects.visible_to(self.request.user).filter(**query.validated_data)
-        return tasks.prefetch_related("agent_version")  # of the page: a join would be made for all that are sorted
+        return tasks.prefetch_related(
+            "agent_version", "parent_call", *WITH_CHILDREN
+        )  # of the page: a join would be made for all that are sorted
 
     @extend_schema(parameters=[TaskQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

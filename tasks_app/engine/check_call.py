@@ -16,10 +16,20 @@ from tasks_app.engine.approvals import approved
 from tasks_app.engine.closing import UNKNOWN
 from tasks_app.engine.hooks import Opinion, consult
 from tasks_app.engine.workflow import refusal_of_result
+from tasks_app.interaction import children
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, FailureCode, ToolCallLog
 from tasks_app.record import Draft
-from tasks_app.run import Aborted, ApprovalNeeded, Interrupt, LoopDetected, Refused, ReplyNeeded, TaskContext
+from tasks_app.run import (
+    Aborted,
+    ApprovalNeeded,
+    ChildrenNeeded,
+    Interrupt,
+    LoopDetected,
+    Refused,
+    ReplyNeeded,
+    TaskContext,
+)
 from tasks_app.run.loop_detector import CYCLE_REPEATS, LoopDetector, fingerprint
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, coerce
@@ -61,9 +71,9 @@ class ClearedCall:
 
 
 def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
-    """Raises Refused, Aborted, LoopDetected, ReplyNeeded or ApprovalNeeded."""
+    """Raises Refused, Aborted, LoopDetected, ReplyNeeded, ChildrenNeeded or ApprovalNeeded."""
     if call.log.status == CallStatus.WAITING:
-        raise ReplyNeeded()
+        return _waited(context, call)
     if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
         seq = context.history.entries[-1].seq
         context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq))
@@ -95,6 +105,17 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
             approval = approved(context, call, judgement.danger, "; ".join(filter(None, reasons)))
     note = " ".join(filter(None, [approval, *opinion.notes]))
     return ClearedCall(open=call, definition=definition, arguments=arguments, note=note)
+
+
+def _waited(context: TaskContext, call: OpenCall) -> ClearedCall:
+    """A call whose children have all ended: it was cleared before they began. Raises ReplyNeeded or ChildrenNeeded."""
+    states = [child.is_active for child in children.of_call(call.log)]
+    if not states:
+        raise ReplyNeeded()
+    if any(states):
+        raise ChildrenNeeded()
+    definition, arguments = _definition_and_arguments(context, call)
+    return ClearedCall(open=call, definition=definition, arguments=arguments)
 
 
 def _judgement(context: TaskContext, call: OpenCall, definition: ToolDefinition, arguments: Arguments) -> Judgement:

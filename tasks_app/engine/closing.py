@@ -1,11 +1,17 @@
 """How an open call ends when a person interrupts it, or its task fails."""
 
+from collections.abc import Sequence
+
+from django.db import transaction
 from django.db.models import Model
 
 from tasks_app import file_history
+from tasks_app.engine import delegation
+from tasks_app.interaction import children
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models import CallStatus, Decision
-from tasks_app.record import Draft
+from tasks_app.models import CallStatus, Decision, Limits, Task
+from tasks_app.models.operations import LARGE_WINDOW
+from tasks_app.record import Draft, lock, tokens
 from tasks_app.run import UnitOfWork
 from tasks_app.workspaces import workspace_of
 
@@ -24,8 +30,19 @@ def close_open_call(unit: UnitOfWork, why: str) -> list[Draft]:
         unit.stage(rows=file_history.record_call(unit.task, workspace_of(unit.session), call.call, seq))
     status, text = _ending(call, why)
     call.log.status = status
+    if delegated := list(children.of_call(call.log)):
+        text = f"{why}\n{_stopped(unit, delegated)}"
     unit.stage(rows=[call.log, *_closed_approval(call)])
     return call.result(text, status)
+
+
+def _stopped(unit: UnitOfWork, delegated: Sequence[Task]) -> str:
+    """What the children have done so far. Those that run are stopped now, before the call ends."""
+    with transaction.atomic():
+        lock(unit.session)
+        children.stop(unit.task)
+    page = Limits.current().result_tokens_in(LARGE_WINDOW) * tokens.BYTES // 2
+    return delegation.told(delegated, workspace_of(unit.session), page)
 
 
 def _ending(call: OpenCall, why: str) -> tuple[CallStatus, str]:

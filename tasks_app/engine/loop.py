@@ -39,7 +39,7 @@ def advance(context: TaskContext) -> None:
     try:
         step(context)
     except Interrupt as interrupt:
-        context.commit(*interrupt.entries, **interrupt.fields)
+        context.commit(*interrupt.entries, also=interrupt.also, **interrupt.fields)
 
 
 def step(context: TaskContext) -> None:

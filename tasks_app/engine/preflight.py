@@ -50,6 +50,7 @@ def check(context: TaskContext) -> None:
     _tell_what_a_person_changed(context)
     step_settings.refresh_all(context, look)
     _check_iterations(context)
+    _check_time(context)
     _recall(context)
     _remind(context)
 
@@ -135,6 +136,13 @@ def _check_iterations(context: TaskContext) -> None:
             FailureCode.MAX_ITERATIONS,
             f"The task used all of its {most} iterations. Write “go on” to continue, or ask for less at a time.",
         )
+
+
+def _check_time(context: TaskContext) -> None:
+    """Only a delegated task has a deadline."""
+    deadline = context.task.deadline
+    if deadline is not None and timezone.now() > deadline and context.history.open_call() is None:
+        raise LimitExceeded(FailureCode.TIME_LIMIT, "The time that was given to this task is over. Give it less to do.")
 
 
 def _remind(context: TaskContext) -> None:

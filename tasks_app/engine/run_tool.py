@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_app.redaction import Redactor
 from tasks_app import file_history
-from tasks_app.engine import effects
+from tasks_app.engine import delegation, effects
 from tasks_app.engine.capabilities.tool_context import tool_context
 from tasks_app.engine.check_call import ClearedCall, reminder_of_cycle
 from tasks_app.engine.hooks import consult
@@ -28,8 +28,13 @@ _REACHING_FILES = (Target.SANDBOX, Target.BROWSER, Target.MCP)
 
 
 def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
-    """Stores the intent, then runs the handler. Raises Aborted when a person comes first."""
+    """Stores the intent, then runs the handler; of a call that has waited for others, what came of it.
+
+    Raises Aborted when a person comes first.
+    """
     call = cleared.open
+    if call.log.status == CallStatus.WAITING:
+        return delegation.outcome(context, call)
     changes_files = _may_change_files(cleared)
     files = file_history.record_before(context.task, context.workspace) if changes_files else None
     call.log.status = CallStatus.STARTED

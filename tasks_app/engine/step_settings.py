@@ -1,11 +1,14 @@
 """Reads what administrators and owners may change while a task runs, so that it holds from the next step on."""
 
+from collections.abc import Sequence
+
 import orjson
 from django.utils import timezone
 
 from llm_app import abilities
 from llm_app.call import KnownRoutes
 from llm_app.models import LogicalModel
+from tasks_app.engine import delegation
 from tasks_app.engine.capabilities import skills
 from tasks_app.engine.hooks import hooks_of
 from tasks_app.models import Agent, AgentVersion, Limits, Loaded, LoadedKind, PromptSection, Session, Task
@@ -28,15 +31,18 @@ def refresh_all(context: TaskContext, look: Look) -> None:
 def refresh(context: TaskContext, look: Look) -> None:
     """Reads settings and secrets where the look, which the caller has just taken, says that anything has changed."""
     context.secrets.refresh(look.version)
-    known = (look.version, timezone.now().date(), look.agent, look.denied_tools, skills.state_of_folders())
+    sessions = delegation.above(context.session)
+    inherited = [(each.agent_id, each.active_agent_id, str(each.denied_tools)) for each in sessions]
+    known = (look.version, timezone.now().date(), look.agent, look.denied_tools, skills.state_of_folders(), *inherited)
     if context.settings.version != known:
         context.allowance.refresh()
-        context.settings = read_settings(context.task, look, known)
+        context.settings = read_settings(context.task, look, known, sessions)
     if context.settings.routes is not None:
         context.settings.routes.refresh(look.breakers)
 
 
-def read_settings(task: Task, look: Look, version: tuple[object, ...]) -> StepSettings:
+def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Sequence[Session] = ()) -> StepSettings:
+    """`above` are the sessions from which the task was delegated: what they may not do, it may not."""
     session, user_id = task.session, task.started_by_id
     agent = Agent.objects.with_models().filter(pk__in=[look.agent]).first()
     denied = orjson.loads(look.denied_tools)
@@ -50,7 +56,8 @@ def read_settings(task: Task, look: Look, version: tuple[object, ...]) -> StepSe
         own_sections=PromptSection.objects.texts_of(agent),
         hooks=hooks_of(agent, off_record=session.off_record),
         window=window,
-        policy=_policy(session, agent, user_id, denied, has_small_window=window < SMALL_WINDOW),
+        policy=_policy(session, agent, user_id, denied, above, has_small_window=window < SMALL_WINDOW),
+        agents=delegation.known_agents(agent),
         skills=skills.catalogue(user_id),
         handoffs=_handoffs(agent, user_id),
         abilities=abilities.of_user(user_id, preferred=model),
@@ -67,16 +74,26 @@ def _handoffs(agent: Agent | None, user_id: int) -> tuple[tuple[str, str], ...]:
 
 
 def _policy(
-    session: Session, agent: Agent | None, user_id: int, in_session: list[str], *, has_small_window: bool
+    session: Session,
+    agent: Agent | None,
+    user_id: int,
+    in_session: list[str],
+    above: Sequence[Session],
+    *,
+    has_small_window: bool,
 ) -> Policy:
-    """What the task's person may use, in this session, by its agent."""
-    denied = [*in_session, *(agent.denied_tools if agent else ()), *(["memory"] if session.off_record else [])]
-    safe_only = session.off_record or bool(agent and agent.safe_only)
+    """What the task's person may use, in this session, by its agent and by those above it."""
+    agents = [each for each in (agent, *(one.acting_agent for one in above)) if each]
+    denied = [*in_session, *(["memory"] if session.off_record else [])]
+    denied += [name for rows in (agents, above) for row in rows for name in row.denied_tools]
+    restrictions = agent.restrictions if agent else UNRESTRICTED
     return policy_for(
         user_id,
         denied=denied,
-        safe_only=safe_only,
-        restrictions=agent.restrictions if agent else UNRESTRICTED,
+        safe_only=session.off_record or any(each.safe_only for each in agents),
+        restrictions=delegation.inherited(restrictions, session, above) if above else restrictions,
+        helpers=delegation.helpers_of(agent),
+        only=[frozenset(one.allowed_tools) for one in (session, *above) if one.allowed_tools is not None],
         has_small_window=has_small_window,
     )
 

@@ -63,6 +63,12 @@ def user_message(message: InboxMessage) -> Draft:
     )
 
 
+def title_of(words: str) -> str:
+    """The beginning of a message, as a session is called by it."""
+    line = " ".join(words.split())
+    return line if len(line) <= 60 else line[:59] + "…"
+
+
 def with_files(words: str, attachments: Sequence[str]) -> str:
     """A person's words as a model reads them: with the files that they sent along, and how to read those."""
     files = "".join(f"\n[attached file: {path}{_how_to_read(path)}]" for path in attachments)

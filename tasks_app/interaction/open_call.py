@@ -12,7 +12,7 @@ from llm_app.types import ToolCall
 from tasks_app import reminders
 from tasks_app.errors import NothingToAnswer
 from tasks_app.events import broadcast
-from tasks_app.models import ContextEntry, Task, ToolCallLog, WaitingFor
+from tasks_app.models import PERSON, ContextEntry, Task, ToolCallLog, WaitingFor
 from tasks_app.record import Draft, KeptPicture, call_json, redact_entry, redactor_of
 from tasks_app.record.draft import result
 from tasks_app.runtime import wakeup
@@ -66,11 +66,12 @@ def awaited_call(task: Task, call_id: str = "") -> OpenCall:
 
 
 def pending_json(task: Task) -> dict[str, Any] | None:
-    """{id, name, arguments, kind, reason, text, options, danger} of the open call; None if the task does not wait.
+    """{id, name, arguments, kind, reason, text, options, danger} of the open call; None if it waits for no person.
 
     `text` and `options` belong to a question, `danger` to an approval, and are None for the other kind.
     """
-    entry = ContextEntry.objects.in_session(task.session).in_context().last() if task.waiting_for else None
+    is_asked = task.waiting_for in PERSON
+    entry = ContextEntry.objects.in_session(task.session).in_context().last() if is_asked else None
     call = call_json(redact_entry(entry, redactor_of(task.session))) if entry else None
     if call is None:  # it does not wait, or was answered in this instant
         return None

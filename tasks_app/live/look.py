@@ -49,7 +49,9 @@ def _page(session: Session, after: int, until: int) -> list[ContextEntry]:
 
 def _rights(session: Session) -> dict[int, bool]:
     """Whether each user who may see the session may write in it."""
-    return SessionMember.objects.rights([session.pk]).get(session.pk, {}) | {session.owner_id: True}
+    root = session.root_id or session.pk
+    rights = SessionMember.objects.rights({session.pk, root})
+    return rights.get(session.pk, {}) | rights.get(root, {}) | {session.owner_id: True}
 
 
 class Look:

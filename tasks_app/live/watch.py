@@ -42,16 +42,16 @@ class Watch:
 
     def standings(self, sessions: Collection[UUID]) -> dict[UUID, Standing]:
         """Of those that exist."""
-        members = SessionMember.objects.rights(sessions)
-        fields = ("pk", "owner", "last_seq", "task_id", "task_state", "task_waiting_for")
-        found = Session.objects.filter(pk__in=sessions).order_by().with_newest_task().values_list(*fields)
+        fields = ("pk", "root", "owner", "last_seq", "task_id", "task_state", "task_waiting_for")
+        found = list(Session.objects.filter(pk__in=sessions).order_by().with_newest_task().values_list(*fields))
+        members = SessionMember.objects.rights({*sessions, *(root for _, root, *_ in found if root)})
         return {
             pk: Standing(
-                rights=members.get(pk, {}) | {owner: True},
+                rights=members.get(pk, {}) | members.get(root or pk, {}) | {owner: True},
                 last_seq=last_seq,
                 task=(str(task) if task else None, state, waiting_for),
             )
-            for pk, owner, last_seq, task, state, waiting_for in found
+            for pk, root, owner, last_seq, task, state, waiting_for in found
         }
 
     def refused(self, admissions: Collection[Admission]) -> dict[Admission, Exception]:

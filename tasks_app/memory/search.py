@@ -26,7 +26,7 @@ _ASIDE = frozenset(
 
 def is_shared(task: Task) -> bool:
     """Whether anyone but the task's own user can read its session."""
-    members = SessionMember.objects.filter(session=task.session_id)
+    members = SessionMember.objects.filter(session__in=[task.session_id, task.session.root_id])
     return task.session.owner_id != task.started_by_id or members.exists()
 
 

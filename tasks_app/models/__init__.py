@@ -10,9 +10,11 @@ from tasks_app.models.inbox import InboxMessage, Mode
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
 from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits, Sample
 from tasks_app.models.routing_rule import FiredRule, RoutingRule, RuleMatch, RuleTarget
-from tasks_app.models.session import Session, SessionMember, ShareLink
+from tasks_app.models.session import Session
 from tasks_app.models.session_text import SessionText
-from tasks_app.models.task import ENDED, FailureCode, Task, TaskState, WaitingFor
+from tasks_app.models.sharing import SessionMember, ShareLink
+from tasks_app.models.task import Task
+from tasks_app.models.task_state import ENDED, PERSON, FailureCode, TaskState, WaitingFor
 from tasks_app.models.tool_call import CallStatus, Loaded, LoadedKind, ToolCallLog
 from tasks_app.models.trace_sink import EventType, SinkKind, TraceSink
 from tasks_app.models.workspace_change import FileChange, WorkspaceChange
@@ -20,6 +22,7 @@ from tasks_app.models.workspace_change import FileChange, WorkspaceChange
 __all__ = [
     "ALIVE_SECONDS",
     "ENDED",
+    "PERSON",
     "Agent",
     "AgentVersion",
     "Approval",

@@ -75,6 +75,14 @@ class Agent(models.Model):
     shorten_results = models.BooleanField(
         default=False, help_text="Then replace results older than four turns by their length and kind."
     )
+    delegates = models.BooleanField(
+        default=False, help_text="Models see the tool delegate: independent parts of a task become tasks of their own."
+    )
+    helpers = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Names of agents that are offered to it as tools: researcher becomes ask_researcher.",
+    )
     summarise = models.BooleanField(
         default=False,
         help_text="Then have the model summarize what is cut, as a visible entry. This costs one call each time.",

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from tasks_app.models.session import Session
-from tasks_app.models.task import WaitingFor
+from tasks_app.models.task_state import WaitingFor
 from tasks_app.models.tool_call import ToolCallLog
 from tools_app.models import ToolSetting
 

@@ -63,6 +63,19 @@ class Limits(models.Model):
         default=80, help_text="How much of a budget may be spent before the agent is told."
     )
 
+    children = models.PositiveIntegerField(
+        default=32, help_text="How many tasks may be delegated below one that a person started. 0: none."
+    )
+    children_at_once = models.PositiveIntegerField(
+        default=8, validators=[MinValueValidator(1)], help_text="How many tasks of one call run at once."
+    )
+    children_depth = models.PositiveIntegerField(
+        default=2, help_text="How deep tasks may be delegated: at 2, one that was delegated may delegate."
+    )
+    children_minutes = models.PositiveIntegerField(
+        default=60, validators=[MinValueValidator(1)], help_text="How long the tasks of one call may take."
+    )
+
     workspace_bytes = models.PositiveBigIntegerField(
         default=2 * 1000**3, help_text="The most that the files of a session may take up together."
     )

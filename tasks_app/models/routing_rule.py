@@ -6,7 +6,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Count, Q
 
-from tasks_app.models.task import Task, TaskState
+from tasks_app.models.task import Task
+from tasks_app.models.task_state import TaskState
 from tasks_app.models.tool_call import CallStatus, ToolCallLog
 
 LONGEST_PATTERN = 1000  # characters of a regular expression

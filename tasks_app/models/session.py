@@ -1,32 +1,35 @@
 """A session: one conversation, one workspace, one record, shared by those who may see it."""
 
-import hashlib
-import secrets
 import uuid
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery
-from django.utils import timezone
 
 from llm_app.models import LogicalModel
 from tasks_app.models.agent import Agent
 from tasks_app.models.session_text import has_words, is_behind
+from tasks_app.models.sharing import SessionMember
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: Any) -> "SessionQuerySet":
         """Sessions that a user owns or that are shared with them: where every query for a user's rows starts."""
-        return self.filter(Q(owner=user) | Q(pk__in=SessionMember.objects.of_user(user).values("session")))
+        return self._of(user, SessionMember.objects.of_user(user))
 
     def writable_by(self, user: Any) -> "SessionQuerySet":
-        members = SessionMember.objects.of_user(user).filter(may_write=True)
-        return self.filter(Q(owner=user) | Q(pk__in=members.values("session")))
+        return self._of(user, SessionMember.objects.of_user(user).filter(may_write=True))
+
+    def _of(self, user: Any, memberships: models.QuerySet[Any]) -> "SessionQuerySet":
+        """A delegated task's session is open to those to whom its root is."""
+        shared = memberships.values("session")
+        return self.filter(Q(owner=user) | Q(pk__in=shared) | Q(root__in=shared))
+
+    def started_by_people(self) -> "SessionQuerySet":
+        """All but those of delegated tasks."""
+        return self.filter(root=None)
 
     def matching(self, words: str) -> "SessionQuerySet":
         """Those with all of the words in their title or in entries; all if there are none."""
@@ -84,6 +87,21 @@ class Session(models.Model):
     parent_seq = models.PositiveIntegerField(
         null=True, blank=True, editable=False, help_text="The last entry that was copied from it."
     )
+    root = models.ForeignKey(
+        "self",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="descendants",
+        help_text="The session that a person started, of one whose task was delegated in it or below it.",
+    )
+    folder = models.CharField(
+        max_length=200, blank=True, editable=False, help_text="Its folder in the root's workspace: children/2."
+    )
+    allowed_tools = models.JSONField(
+        null=True, blank=True, editable=False, help_text="Names of the only tools that its task was given."
+    )
     workdir = models.CharField(
         max_length=1000, blank=True, editable=False, help_text="The folder that `run_agent` was told to work in."
     )
@@ -107,6 +125,13 @@ class Session(models.Model):
     class Meta:
         db_table = "sessions"
         ordering = ["-updated_at"]
+        constraints = [
+            models.UniqueConstraint(fields=["root", "folder"], condition=~Q(folder=""), name="folder_once_per_root"),
+            models.CheckConstraint(
+                condition=Q(root=None, folder="") | (Q(root__isnull=False) & ~Q(folder="")),
+                name="session_with_a_root_has_a_folder",
+            ),
+        ]
         indexes = [
             models.Index(fields=["owner", "-updated_at"]),
             models.Index(fields=["held_by"], condition=~Q(held_by=""), name="held_sessions"),
@@ -130,95 +155,25 @@ class Session(models.Model):
         return f"session.{self.id.hex}"
 
     @property
+    def depth(self) -> int:
+        """How many delegations it is below the session that a person started."""
+        return len(self.folder.split("/")) // 2 if self.folder else 0
+
+    @property
     def home_path(self) -> Path:
         """Of the programs that its tools run."""
         return Path(settings.HOMES_DIR) / str(self.id)
 
     @property
     def workspace_path(self) -> Path:
+        if self.root is not None:
+            return self.root.workspace_path / self.folder
         return Path(self.workdir) if self.workdir else Path(settings.WORKSPACES_DIR) / str(self.id)
 
     @property
     def history_path(self) -> Path:
         """Where earlier contents of its files lie; it goes with the session."""
         return Path(settings.VERSIONS_DIR) / str(self.id)
-
-
-class SessionMemberQuerySet(models.QuerySet["SessionMember"]):
-    def of_user(self, user: Any) -> "SessionMemberQuerySet":
-        """Shared with them, or with a role that they have."""
-        return self.filter(Q(user=user) | Q(role__in=get_user_model().roles_of(user.pk)))
-
-    def rights(self, sessions: Any) -> dict[uuid.UUID, dict[int, bool]]:
-        """For each of these sessions with members, whether each person, also one of a role, may write in it."""
-        found: dict[uuid.UUID, dict[int, bool]] = {}
-        rows = self.filter(session__in=sessions).values_list("session", "user", "role", "may_write")
-        for session, user, role, may_write in rows:
-            people = found.setdefault(session, {})
-            for person in [user] if user else get_user_model().members_of(role).values_list("pk", flat=True):
-                people[person] = people.get(person, False) or may_write
-        return found
-
-
-class SessionMember(models.Model):
-    """Somebody with whom a session is shared: a person, or all who have a role."""
-
-    session = models.ForeignKey(Session, models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="memberships"
-    )
-    role = models.ForeignKey(Group, models.CASCADE, null=True, blank=True, related_name="+")
-    may_write = models.BooleanField(default=False)
-
-    objects = SessionMemberQuerySet.as_manager()
-
-    class Meta:
-        db_table = "session_members"
-        constraints = [
-            models.UniqueConstraint(fields=["session", "user"], name="member_once_per_session"),
-            models.UniqueConstraint(fields=["session", "role"], name="role_once_per_session"),
-            models.CheckConstraint(
-                condition=Q(user__isnull=True) ^ Q(role__isnull=True), name="member_is_a_person_or_a_role"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.user or self.role} in {self.session}"
-
-
-class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
-    def make(self, session: Session, days: int) -> str:
-        """The token of a new link, which is known now and never again."""
-        token = secrets.token_urlsafe(32)
-        until = timezone.now() + timedelta(days=days)
-        self.create(session=session, token_sha256=_sha256(token), expires_at=until)
-        return token
-
-    def opened_by(self, token: str) -> "ShareLink | None":
-        valid = self.filter(token_sha256=_sha256(token), expires_at__gt=timezone.now())
-        return valid.select_related("session__owner").first()
-
-
-class ShareLink(models.Model):
-    """Whoever has its token reads what was said in a session, without an account, until it expires or is revoked."""
-
-    session = models.ForeignKey(Session, models.CASCADE, related_name="links")
-    token_sha256 = models.CharField(max_length=64, unique=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    expires_at = models.DateTimeField()
-
-    objects = ShareLinkQuerySet.as_manager()
-
-    class Meta:
-        db_table = "share_links"
-        ordering = ["-created_at"]
-
-    def __str__(self) -> str:
-        return f"a link to {self.session}"
-
-
-def _sha256(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
 def _related(name: str) -> models.QuerySet[Any]:

@@ -1,7 +1,6 @@
 """A task: what the engine makes of one message, in six states, held by one worker at a time."""
 
 import uuid
-from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -11,73 +10,16 @@ from django.db.models.functions import Now
 
 from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.session import Session
-
-
-class TaskState(models.TextChoices):
-    INITIALIZING = "initializing"
-    THINKING = "thinking"
-    EXECUTING_TOOL = "executing_tool"
-    FINALIZING = "finalizing"
-    DONE = "done"
-    FAILED = "failed"
-
-
-# The state machine: what each state may become. An active state may also be written again.
-SUCCESSORS: Mapping[str, frozenset[TaskState]] = {
-    TaskState.INITIALIZING: frozenset({TaskState.THINKING, TaskState.FAILED}),
-    TaskState.THINKING: frozenset({TaskState.EXECUTING_TOOL, TaskState.FAILED}),
-    TaskState.EXECUTING_TOOL: frozenset({TaskState.THINKING, TaskState.FINALIZING, TaskState.FAILED}),
-    TaskState.FINALIZING: frozenset({TaskState.DONE, TaskState.FAILED}),
-    TaskState.DONE: frozenset(),
-    TaskState.FAILED: frozenset(),
-}
-ENDED = (TaskState.DONE, TaskState.FAILED)
-ACTIVE = tuple(state for state in TaskState if state not in ENDED)
-
-
-class IllegalTransition(Exception):
-    """A task was about to enter a state that its present one cannot become: a fault of ours."""
-
-
-def predecessors(state: str) -> tuple[TaskState, ...]:
-    """The states in which a task may be when this one is written; the state itself is one, unless it is an end."""
-    return tuple(
-        before for before in TaskState if state in SUCCESSORS[before] or (state == before and before not in ENDED)
-    )
-
-
-def check_successors(successors: Mapping[str, frozenset[TaskState]]) -> None:
-    """Raises ValueError unless the table names every state, ends lead nowhere, and every other state leads to one."""
-    if set(successors) != set(TaskState):
-        raise ValueError("the table of transitions must name each state once")
-    if any(bool(successors[state]) == (state in ENDED) for state in TaskState):
-        raise ValueError("a task may leave every state but its ends")
-    if any(TaskState.FAILED not in successors[state] for state in ACTIVE):
-        raise ValueError("a task may fail in every active state")
-
-
-check_successors(SUCCESSORS)
-
-
-class WaitingFor(models.TextChoices):
-    """What a task in `executing_tool` waits for, from a person."""
-
-    REPLY = "reply"
-    APPROVAL = "approval"
-
-
-class FailureCode(models.TextChoices):
-    STOPPED = "stopped"
-    MAX_ITERATIONS = "max_iterations"
-    NO_TOOL_CALL = "no_tool_call"
-    STRUCTURAL_ERROR = "structural_error"
-    PROVIDER_UNAVAILABLE = "provider_unavailable"
-    AUTHENTICATION = "authentication"
-    BUDGET_EXCEEDED = "budget_exceeded"
-    TOOL_LOOP = "tool_loop"
-    TOOL_CRASHED = "tool_crashed"
-    CONTEXT_OVERFLOW = "context_overflow"
-    INTERNAL = "internal"
+from tasks_app.models.task_state import (
+    ACTIVE,
+    ENDED,
+    PERSON,
+    FailureCode,
+    IllegalTransition,
+    TaskState,
+    WaitingFor,
+    predecessors,
+)
 
 
 class TaskQuerySet(models.QuerySet["Task"]):
@@ -121,6 +63,23 @@ class Task(models.Model):
     other_authors = models.JSONField(
         default=list, blank=True, help_text="Ids of the other people whose messages it contains."
     )
+    parent_call: "models.ForeignKey[Any, Any]" = models.ForeignKey(
+        "tasks_app.ToolCallLog",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="children",
+        help_text="The call that delegated it.",
+    )
+    number = models.PositiveIntegerField(
+        null=True, blank=True, editable=False, help_text="That of its folder among those of its parent's children."
+    )
+    token_share = models.PositiveBigIntegerField(
+        null=True, blank=True, editable=False, help_text="What it may use of its parent's budget."
+    )
+    usd_share = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True, editable=False)
+    deadline = models.DateTimeField(null=True, blank=True, editable=False, help_text="It starts no step after this.")
     state = models.CharField(max_length=14, choices=TaskState, default=TaskState.INITIALIZING)
     waiting_for = models.CharField(max_length=8, choices=WaitingFor, null=True, blank=True, default=None)
     stop_requested_at = models.DateTimeField(null=True, blank=True)
@@ -200,8 +159,10 @@ class Task(models.Model):
             ),
             models.CheckConstraint(condition=Q(state__in=TaskState.values), name="task_state_known"),
             models.CheckConstraint(
-                condition=Q(waiting_for=None) | Q(waiting_for__in=WaitingFor.values, state=TaskState.EXECUTING_TOOL),
-                name="task_waits_only_in_executing_tool",
+                condition=Q(waiting_for=None)
+                | Q(waiting_for=WaitingFor.SIBLINGS, state=TaskState.INITIALIZING)
+                | Q(waiting_for__in=[*PERSON, WaitingFor.CHILDREN], state=TaskState.EXECUTING_TOOL),
+                name="task_waits_in_its_state",
             ),
             models.CheckConstraint(
                 condition=Q(state=TaskState.FAILED, failure_code__in=FailureCode.values)

@@ -33,7 +33,8 @@ def home(request: Request) -> HttpResponse:
         return _start(request)
     if "q" in request.GET:
         return redirect(f"{reverse('sessions')}?{request.GET.urlencode()}")
-    visible = filed(Session.objects.visible_to(request.user), request.user).exclude(is_archived=True)
+    sessions = Session.objects.visible_to(request.user).started_by_people()
+    visible = filed(sessions, request.user).exclude(is_archived=True)
     sessions = visible.with_newest_task().select_related("owner")[:SHOWN]
     start = {"examples": EXAMPLES, "key": uuid4().hex, **choices.offered(request.user), **provider.panel(request.user)}
     return render(request, "home/home.html", {"sessions": sessions, **start})

@@ -49,7 +49,7 @@ class Group:
 
 def beside(user: Any, current: Session | None = None) -> list[Group]:
     """The pinned sessions, the newest ones, and the one that is open: its state moves with the page."""
-    mine = filed(Session.objects.visible_to(user), user).with_newest_task().select_related("owner")
+    mine = filed(Session.objects.visible_to(user).started_by_people(), user).with_newest_task().select_related("owner")
     listed = mine.exclude(is_archived=True)
     sessions = [*listed.filter(is_pinned=True)[:MOST_PINNED], *listed.exclude(is_pinned=True)[:BESIDE]]
     if current is not None and current not in sessions:
@@ -102,7 +102,7 @@ def show(request: Request) -> HttpResponse:
 
 def _found(user: Any, query: str) -> Any:
     """A search goes through all; without one, what is archived is left out."""
-    found = SessionSearch.parse(query).among(Session.objects.visible_to(user), user)
+    found = SessionSearch.parse(query).among(Session.objects.visible_to(user).started_by_people(), user)
     found = found if query else found.exclude(is_archived=True)
     return found.with_newest_task().select_related("owner").order_by("-updated_at")
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import BigIntegerField, QuerySet, Value
+from django.db.models import BigIntegerField, Q, QuerySet, Value
 
 from llm_app import active_secrets
 from llm_app.active_secrets import ActiveSecrets
@@ -64,7 +64,8 @@ def redactor_for(user: Any) -> Redactor:
 
 
 def _writers(sessions: QuerySet[Session]) -> set[int]:
-    members = SessionMember.objects.filter(session__in=sessions, may_write=True)
+    rows_of = Q(session__in=sessions) | Q(session__descendants__in=sessions)
+    members = SessionMember.objects.filter(rows_of, may_write=True)
     no_role = Value(None, output_field=BigIntegerField())
     rows = set(sessions.order_by().values_list("owner", no_role).union(members.values_list("user", "role")))
     people = {user for user, _ in rows if user is not None}

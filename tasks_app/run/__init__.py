@@ -6,6 +6,7 @@ from tasks_app.run.history import History
 from tasks_app.run.interrupts import (
     Aborted,
     ApprovalNeeded,
+    ChildrenNeeded,
     Failed,
     Interrupt,
     LimitExceeded,
@@ -20,6 +21,7 @@ from tasks_app.run.unit_of_work import UnitOfWork
 __all__ = [
     "Aborted",
     "ApprovalNeeded",
+    "ChildrenNeeded",
     "Failed",
     "History",
     "Interrupt",

@@ -39,6 +39,7 @@ def ask_aside(
         model=model,
         user_id=task.started_by_id,
         task_id=task.id if of_task else None,
+        tree=unit.tree if of_task else None,
         session_id=unit.session.id if of_task else None,
         iteration=task.iteration if of_task else 0,
         needs_sight=any(message.pictures for message in messages),

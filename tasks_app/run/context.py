@@ -35,6 +35,7 @@ class StepSettings:
     policy: Policy = field(default_factory=Policy)
     skills: tuple[tuple[str, str], ...] = ()
     handoffs: tuple[tuple[str, str], ...] = ()  # agents to whom this one may hand on
+    agents: tuple[tuple[str, str], ...] = ()
     abilities: Abilities = field(default_factory=Abilities)
     routes: KnownRoutes | None = None  # of the conversation's model; None: they are read for each call
 
@@ -97,6 +98,7 @@ class TaskContext(UnitOfWork):
     @property
     def visibility(self) -> ToolVisibility:
         """What decides, beside the policy, which tools the model sees in this step."""
+        limits = self.settings.limits
         return ToolVisibility(
             makes_images=bool(self.settings.abilities.makes_images),
             makes_audio=bool(self.settings.abilities.makes_audio),
@@ -110,6 +112,9 @@ class TaskContext(UnitOfWork):
             answers_only=self.has_made_all_calls,
             in_workflow=bool(self.task.workflow),
             has_cut=self.history.has_cut,
+            may_delegate=bool(limits.children) and self.session.depth < limits.children_depth,
+            shows_delegate=bool(self.settings.agent and self.settings.agent.delegates),
+            agents=self.settings.agents,
             output_schema=self.task.output_schema,
         )
 

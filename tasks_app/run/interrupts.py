@@ -3,7 +3,7 @@
 `advance` has one `except` for all of them, so everything that the engine says is in the record.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tasks_app.models import FailureCode, TaskState, WaitingFor
@@ -11,11 +11,12 @@ from tasks_app.record import Draft, notice
 
 
 class Interrupt(Exception):
-    """`entries` are appended and `fields` set on the task, in one transaction."""
+    """`entries` are appended and `fields` set on the task, in one transaction, in which `also` runs."""
 
-    def __init__(self, *entries: Draft, **fields: Any) -> None:
+    def __init__(self, *entries: Draft, also: Callable[[], object] | None = None, **fields: Any) -> None:
         super().__init__(type(self).__name__)
         self.entries: Sequence[Draft] = entries
+        self.also = also
         self.fields: dict[str, Any] = fields
 
 
@@ -50,6 +51,13 @@ class ApprovalNeeded(Interrupt):
 
     def __init__(self) -> None:
         super().__init__(state=TaskState.EXECUTING_TOOL, waiting_for=WaitingFor.APPROVAL)
+
+
+class ChildrenNeeded(Interrupt):
+    """The call waits for the tasks that it has delegated; `also` starts them."""
+
+    def __init__(self, also: Callable[[], object] | None = None) -> None:
+        super().__init__(also=also, state=TaskState.EXECUTING_TOOL, waiting_for=WaitingFor.CHILDREN)
 
 
 class Failed(Interrupt):

@@ -1,6 +1,7 @@
 """How a running task writes: everything goes into one transaction, guarded by its lease."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.db import IntegrityError, models, transaction
@@ -9,7 +10,7 @@ from django.utils import timezone
 from llm_app.budgets import Allowance
 from llm_app.statements import Statement, Update, save, stored
 from tasks_app.events import broadcast
-from tasks_app.interaction import next_task
+from tasks_app.interaction import children, next_task
 from tasks_app.models import ENDED, ContextEntry, InboxMessage, Session, Task, TaskState, ToolCallLog
 from tasks_app.record import Draft, SessionSecrets, append_entries, lock
 from tasks_app.record.append import Head, HeadMoved, appending, linked
@@ -40,7 +41,8 @@ class UnitOfWork:
         self.session: Session = task.session
         self.secrets = SessionSecrets(task.session)
         self.history = History.load(task.session)
-        self.allowance = Allowance(task.started_by_id, task.id)
+        self.tree = children.tree_of(task)
+        self.allowance = Allowance(task.started_by_id, task.id, self.tree)
         self.calls = Calls()
         self._affinity = SessionAffinity(task.session)
         self._head = Head(task.session.last_seq, task.session.chain_head)
@@ -98,6 +100,8 @@ class UnitOfWork:
                 self._write_rest(also)
             if ended:
                 next_task.start_next(self.session, self.task, stopped=bool(fields.get("stopped")))
+            if ended and self.task.parent_call_id:
+                transaction.on_commit(partial(children.look_after, self.task.parent_call_id), robust=True)
         return commit
 
     def _composed(self, drafts: Sequence[Draft], fields: Fields) -> "_Commit":

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from llm_app.models import Reservation
 from llm_app.statements import Update, execute
 from tasks_app.models import Task
-from tasks_app.models.task import predecessors
+from tasks_app.models.task_state import predecessors
 from tasks_app.runtime import admission, metrics, process
 
 

@@ -31,6 +31,8 @@ _OWN = {
     "owner_id",
     "parent_id",
     "parent_seq",
+    "root_id",
+    "folder",
     "workdir",
     "summary",
     "next_steps",

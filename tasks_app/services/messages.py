@@ -19,7 +19,7 @@ from tasks_app.errors import (
     WorkflowTooLate,
 )
 from tasks_app.events import broadcast
-from tasks_app.interaction import approver, next_task, open_call
+from tasks_app.interaction import approver, children, next_task, open_call
 from tasks_app.interaction.decide import settle
 from tasks_app.models import Approval, CallStatus, InboxMessage, Mode, Scope, Session, Task, WaitingFor, Workflow
 from tasks_app.record import KeptPicture, append_entries, images, lock, redactor_of, storable
@@ -160,6 +160,7 @@ def stop(task: Task) -> Task:
         lock(task.session)
         Task.objects.active().filter(pk=task.pk).update(stop_requested_at=timezone.now())
         task.refresh_from_db()
+        children.stop(task)
         if task.is_active:
             _rouse(task)
     return task
@@ -167,6 +168,8 @@ def stop(task: Task) -> Task:
 
 def _rouse(task: Task) -> None:
     """Makes a task look around now: it is interrupted if it runs, and woken if it waits, or shall stop in the queue."""
+    if task.waiting_for == WaitingFor.CHILDREN:
+        children.stop(task)
     if task.waiting_for:
         Task.objects.filter(pk=task.pk).update(waiting_for=None)
     if task.waiting_for or (task.stop_requested_at and not task.lease_owner):

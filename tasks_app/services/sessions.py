@@ -13,7 +13,7 @@ from django.utils import timezone
 from llm_app import active_secrets
 from llm_app.errors import BudgetExceeded, LLMError
 from llm_app.types import Message, Purpose
-from tasks_app.errors import SessionsQuotaFull, TaskRunning
+from tasks_app.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
 from tasks_app.events import broadcast, event_loop
 from tasks_app.models import Agent, ContextEntry, ContextType, Limits, Session, Task
 from tasks_app.record import lock, redactor_of
@@ -44,7 +44,7 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
 
 def require_place(owner: Any) -> None:
     """Raises SessionsQuotaFull."""
-    if Session.objects.filter(owner=owner).count() >= Limits.current().user_sessions:
+    if Session.objects.filter(owner=owner).started_by_people().count() >= Limits.current().user_sessions:
         raise SessionsQuotaFull()
 
 
@@ -68,7 +68,7 @@ def title_from(message: str) -> str:
 
 def title_from_model(unit: UnitOfWork, limits: Limits) -> None:
     """After its first task, and where a model is named for it, a session whose title nobody chose gets one from it."""
-    if limits.title_model is None or unit.session.tasks.count() != 1:
+    if limits.title_model is None or unit.session.root_id or unit.session.tasks.count() != 1:
         return
     message = ContextEntry.objects.in_session(unit.session).filter(context_type=ContextType.USER_MESSAGE).first()
     if message is None or Session.objects.get(pk=unit.session.pk).title != title_from(message.content):
@@ -101,16 +101,22 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def delete_session(session: Session) -> None:
-    """Deletes a session with its record and, after the commit, its files and their history. Raises TaskRunning."""
-    folder, history = session.workspace_path, session.history_path
-    home = session.home_path
+    """Deletes a session with its record, all that was delegated below it and, after the commit, its files and their
+    history. Raises TaskRunning or PartOfAnother.
+    """
+    if session.root_id:
+        raise PartOfAnother()
+    folder = session.workspace_path
     with transaction.atomic():
         lock(session)
-        if session.tasks.active().exists():
+        every = [session, *session.descendants.all()]
+        if Task.objects.active().filter(session__in=every).exists():
             raise TaskRunning()
-        transaction.on_commit(partial(affinity.release, str(session.pk)), robust=True)
+        for one in every:
+            transaction.on_commit(partial(affinity.release, str(one.pk)), robust=True)
         session.delete()
         if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
             transaction.on_commit(partial(shutil.rmtree, folder), robust=True)
-        for beside in (history, home):
-            transaction.on_commit(partial(shutil.rmtree, beside, ignore_errors=True), robust=True)
+        for one in every:
+            for beside in (one.history_path, one.home_path):
+                transaction.on_commit(partial(shutil.rmtree, beside, ignore_errors=True), robust=True)

@@ -56,6 +56,8 @@ _TASKS = {
 _WAITING = {
     WaitingFor.REPLY: Badge("Asks you", "question", "asks"),
     WaitingFor.APPROVAL: Badge("Needs approval", "shield", "asks"),
+    WaitingFor.CHILDREN: Badge("Delegated", "running", "busy"),
+    WaitingFor.SIBLINGS: Badge("Waits its turn", "clock", "calm"),
 }
 _QUEUED = Badge("Queued", "clock", "calm")
 _STOPPED = Badge("Stopped", "stop", "calm")

@@ -80,7 +80,9 @@ def amount(value: Decimal, limit: Limit) -> str:
 @register.filter
 def owner(limit: Limit) -> str:
     """Whose budget it is; empty for one's own."""
-    return {Scope.USER: "", Scope.ROLE: f"role {limit.name}", Scope.SYSTEM: "this server"}[limit.scope]
+    return {Scope.USER: "", Scope.ROLE: f"role {limit.name}", Scope.SYSTEM: "this server", Scope.SHARE: "share"}[
+        limit.scope
+    ]
 
 
 @register.filter

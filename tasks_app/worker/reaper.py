@@ -13,7 +13,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
 from tasks_app.errors import NothingToAnswer
-from tasks_app.interaction import open_call
+from tasks_app.interaction import children, open_call
 from tasks_app.interaction.decide import settle
 from tasks_app.models import Approval, Decision, Task, WaitingFor
 from tasks_app.record import lock
@@ -33,6 +33,7 @@ def start() -> None:
     process.clean_up_the_dead()
     _end_leases_of_the_dead()
     stop_abandoned()
+    look_after_children()
     for task_id in Task.objects.runnable().unqueued().open_to(process.name()).unclaimed().values_list("pk", flat=True):
         enqueue(task_id)
     admission.admit_waiting()
@@ -44,6 +45,7 @@ def sweep() -> None:
     for task_id in _end_leases_of_the_dead():
         enqueue(task_id)
     stop_abandoned()
+    look_after_children()
     long_ago = _seconds_ago(QUIET_SECONDS)
     never_woken = Q(woken_at=None) & (Q(created_at__lt=long_ago) | Q(created_at__gt=Now()))  # a clock was set back
     not_taken = Q(woken_at__lt=long_ago) | Q(woken_at__gt=Now())
@@ -53,6 +55,12 @@ def sweep() -> None:
             logger.info("waking task %s", task_id)
             enqueue(task_id)
     admission.admit_waiting()
+
+
+def look_after_children() -> None:
+    """Wakes tasks whose children have all ended, or starts the next of these, where a worker died in between."""
+    for call in children.due_calls():
+        children.look_after(call)
 
 
 def stop_abandoned() -> None:

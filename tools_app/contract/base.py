@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tools_app.contract.capabilities import (
     AskModel,
+    Delegation,
     Handoffs,
     MakeMedia,
     McpTarget,
@@ -128,6 +129,7 @@ class ToolContext:
     skills: Skills = field(default_factory=NoSkills)
     handoffs: Handoffs = field(default_factory=Handoffs)
     memory: Memory = field(default_factory=NoMemory)
+    delegation: Delegation = field(default_factory=Delegation)
     reader: ReaderService | None = None
     report: Callable[[str], None]
     started: Callable[[Started], None]
@@ -145,11 +147,12 @@ class ToolDefinition:
     """`judge` may only raise `danger`, never lower it; it sees the arguments, and what they name in the workspace.
     `compact_template` is the line that replaces an old call in the context.
 
-    `visible` says whether models see the tool at a step; `shown` which of its arguments they see then, as a model
-    of fewer actions or kinds, and `extended` what the step adds to their schema. Calls are validated by `arguments`
-    in any case: the handler explains what is not possible now. A tool that `takes_secrets` finds
-    the values of placeholders in its context and substitutes them itself, where that is safe. `own_schema` is the
-    schema, as JSON, of a tool whose arguments are no model of ours; `group` the name by which it is loaded on demand.
+    `visible` says whether models have the tool at a step; one that is not `listed` may be called all the same. `shown`
+    says which of its arguments they see, as a model of fewer actions or kinds, and `extended` what the step adds to
+    their schema. Calls are validated by `arguments` in any case: the handler explains what is not possible now. A
+    tool that `takes_secrets` finds the values of placeholders in its context and substitutes them itself, where
+    that is safe. `own_schema` is the schema, as JSON, of a tool whose arguments are no model of ours; `group` the
+    name by which it is loaded on demand.
     """
 
     name: str
@@ -163,6 +166,7 @@ class ToolDefinition:
     loop_exempt: bool = False
     takes_secrets: bool = False
     visible: Callable[[ToolVisibility], bool] = always
+    listed: Callable[[ToolVisibility], bool] = always
     shown: Callable[[ToolVisibility], type[Arguments]] | None = None
     extended: Callable[[dict[str, Any], ToolVisibility], dict[str, Any]] | None = None
     own_schema: str = ""

@@ -172,6 +172,15 @@ class NoMemory:
         raise ToolError("Nothing is remembered here.")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Delegation:
+    """To whom a task may delegate, how many more tasks, and which tools it has to give."""
+
+    agents: frozenset[str] = frozenset()
+    most: int = 0
+    tools: frozenset[str] = frozenset()
+
+
 class StoredResult(Protocol):
     """Gives what the record has under a number of the conversation's outline, whole. Raises NothingStored."""
 

@@ -106,3 +106,24 @@ class ForgetNote(Effect):
     """A note of the task's person is deleted."""
 
     number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelegatedTask:
+    """One of `Delegate`. `agent` is a name; without one it is the caller's. `tools` are the only ones, if it is given.
+
+    `output_schema` is the JSON Schema, as text, that the data of its result must fit.
+    """
+
+    instruction: str
+    agent: str = ""
+    tools: Sequence[str] | None = None
+    output_schema: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delegate(Effect):
+    """Others work on these tasks, at most `max_parallel` at once. What comes of them will be the call's result."""
+
+    tasks: Sequence[DelegatedTask]
+    max_parallel: int | None = None

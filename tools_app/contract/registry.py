@@ -28,6 +28,7 @@ def tool(
     loop_exempt: bool = False,
     takes_secrets: bool = False,
     visible: Callable[[ToolVisibility], bool] = always,
+    listed: Callable[[ToolVisibility], bool] = always,
     shown: Callable[[ToolVisibility], type[Arguments]] | None = None,
     extended: Callable[[dict[str, Any], ToolVisibility], dict[str, Any]] | None = None,
 ) -> Callable[[Handler], Handler]:
@@ -50,6 +51,7 @@ def tool(
             loop_exempt=loop_exempt,
             takes_secrets=takes_secrets,
             visible=visible,
+            listed=listed,
             shown=shown,
             extended=extended,
         )

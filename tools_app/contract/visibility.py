@@ -13,6 +13,8 @@ class ToolVisibility:
     `has_cut`, that the model sees only an outline of the conversation's beginning. `loaded` are the groups of tools
     that the session has loaded, `has_groups` says that there are such, `skills` names those that are open to the
     task's person, with descriptions; so do `handoffs` with the agents to whom the acting one may hand on.
+    `may_delegate` says that tasks may be delegated here, `shows_delegate` that models are told so, and `agents` to
+    whom.
     `output_schema` is the JSON Schema, as text, that the data of the result must fit; empty if none was asked for.
     """
 
@@ -28,4 +30,7 @@ class ToolVisibility:
     has_groups: bool = False
     skills: tuple[tuple[str, str], ...] = ()
     handoffs: tuple[tuple[str, str], ...] = ()
+    may_delegate: bool = False
+    shows_delegate: bool = False
+    agents: tuple[tuple[str, str], ...] = ()
     output_schema: str = ""

@@ -2,6 +2,7 @@
 
 from tools_app.tools import (
     browser,
+    delegate,
     fetch_url,
     file,
     generate,
@@ -23,6 +24,7 @@ from tools_app.tools import (
 
 __all__ = [
     "browser",
+    "delegate",
     "fetch_url",
     "file",
     "generate",

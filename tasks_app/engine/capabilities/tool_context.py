@@ -12,6 +12,7 @@ from tasks_app.engine.capabilities.mcp_targets import McpTargets
 from tasks_app.engine.capabilities.model_access import ModelAccess
 from tasks_app.engine.capabilities.skills import StoredSkills
 from tasks_app.engine.check_call import ClearedCall
+from tasks_app.engine.delegation import delegation_of
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.memory import search
 from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Session, Task
@@ -57,6 +58,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         skills=StoredSkills(task.started_by_id, [name for name, _ in settings.skills], context.history),
         handoffs=_handoffs(context),
         memory=StoredMemory(context),
+        delegation=delegation_of(context, cleared.definition),
         report=report,
         started=process.remember,
     )

@@ -1,10 +1,13 @@
 """The effects on the task itself, and those that are stored as rows of their own."""
 
-from dataclasses import asdict
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
 
 from tasks_app import reminders
-from tasks_app.engine import workflow
+from tasks_app.engine import delegation, workflow
 from tasks_app.engine.effects.registry import Changes, handles
 from tasks_app.models import (
     Agent,
@@ -21,6 +24,8 @@ from tasks_app.record.append import storable_json
 from tasks_app.run import Failed, ReplyNeeded
 from tools_app.contract import WaitForReply
 from tools_app.contract.effects import (
+    Delegate,
+    DelegatedTask,
     EndStep,
     Finish,
     ForgetNote,
@@ -68,6 +73,22 @@ def wait_for_reply(effect: WaitForReply, changes: Changes) -> None:
     """Raises ReplyNeeded: the result of the call will be a person's answer."""
     changes.call.log.status = CallStatus.WAITING
     raise ReplyNeeded()
+
+
+@handles(Delegate)
+def delegate(effect: Delegate, changes: Changes) -> None:
+    """Raises ChildrenNeeded: the result of the call will be what they say. Nothing of it has a secret."""
+    changes.call.log.status = CallStatus.WAITING
+    redacted, redacted_json = changes.redactor.redacted, changes.redactor.redacted_json
+    tasks = [
+        replace(task, instruction=redacted(task.instruction), output_schema=_redacted_schema(task, redacted_json))
+        for task in effect.tasks
+    ]
+    raise delegation.start(changes.task, changes.call, replace(effect, tasks=tasks))
+
+
+def _redacted_schema(task: DelegatedTask, redacted_json: Callable[[Any], Any]) -> str:
+    return json.dumps(redacted_json(json.loads(task.output_schema)), ensure_ascii=False) if task.output_schema else ""
 
 
 @handles(SetPlan)

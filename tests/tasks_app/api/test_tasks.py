@@ -23,6 +23,8 @@ def test_a_new_task_shows_all_its_fields(alices, task):
         "id": str(task.pk),
         "session": str(task.session_id),
         "agent": None,
+        "parent": None,
+        "children": [],
         "state": "thinking",
         "waiting_for": None,
         "queue_position": None,

@@ -1,5 +1,6 @@
 """A task that runs here, in the test's process: by hand, or in a thread as a worker would run it."""
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -55,7 +56,10 @@ class Run:
 
 
 def script(*replies: Any) -> str:
-    return f"```script\n{yaml.safe_dump(list(replies), allow_unicode=True)}```"
+    """What the scripted model plays; it may have scripts for other tasks in it."""
+    text = yaml.safe_dump(list(replies), allow_unicode=True)
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text) or [""]))
+    return f"{fence}script\n{text}{fence}"
 
 
 def call(name: str, /, **arguments: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from tasks_app.models import ENDED, Task, TaskState
-from tasks_app.models.task import SUCCESSORS, IllegalTransition, check_successors
+from tasks_app.models.task_state import SUCCESSORS, IllegalTransition, check_successors
 from tasks_app.runtime import lease
 from tests.tasks_app.engine.conftest import result
 

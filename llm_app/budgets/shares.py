@@ -1,0 +1,49 @@
+"""The budgets of a tree of tasks: what binds one task binds all below it together, and each of them has its share."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from uuid import UUID
+
+from llm_app.budgets import counters
+from llm_app.budgets.amounts import Unit
+from llm_app.budgets.limits import Counter, Limit, Period, Scope, binding_limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """What a task and all below it may use; None where nothing binds."""
+
+    task_id: UUID
+    tokens: int | None = None
+    usd: Decimal | None = None
+
+    def limits(self) -> Iterator[Limit]:
+        for unit, most in ((Unit.TOKENS, self.tokens), (Unit.USD, self.usd)):
+            if most is not None:
+                yield Limit(
+                    scope=Scope.SHARE,
+                    name="",
+                    unit=unit,
+                    period=Period.TASK,
+                    most=Decimal(most),
+                    counter=Counter(key=f"share {self.task_id}", task_id=self.task_id),
+                    renews_at=None,
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """Where a task stands in one: limits per task are those of `top`; `shares` are its own and those above it."""
+
+    top: UUID
+    shares: tuple[Share, ...] = ()
+
+    def limits_of(self, user_id: int | None) -> tuple[Limit, ...]:
+        return (*binding_limits(user_id, self.top), *(limit for share in self.shares for limit in share.limits()))
+
+    def left(self, user_id: int | None) -> tuple[Decimal | None, Decimal | None]:
+        """Tokens and USD that tasks of the tree may still use, None where no limit per task binds."""
+        standings = counters.standings([limit for limit in self.limits_of(user_id) if limit.period is Period.TASK])
+        tokens, usd = ([each.left for each in standings if each.limit.unit is unit] for unit in (Unit.TOKENS, Unit.USD))
+        return min(tokens, default=None), min(usd, default=None)

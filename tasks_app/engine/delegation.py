@@ -1,0 +1,139 @@
+"""A call that has others work: who may, what they may use, and what comes of it as the result of the call."""
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from tasks_app.interaction import children
+from tasks_app.interaction.open_call import OpenCall
+from tasks_app.models import Agent, Session, Task, TaskState
+from tasks_app.record import tokens
+from tasks_app.run import ChildrenNeeded, TaskContext
+from tasks_app.workspaces import workspace_of
+from tools_app import paging
+from tools_app.contract import ToolDefinition, ToolResult
+from tools_app.contract.capabilities import Delegation
+from tools_app.contract.effects import Delegate
+from tools_app.errors import ToolError
+from tools_app.files import Workspace
+from tools_app.shell.restrictions import Restrictions
+from tools_app.tools import delegate
+
+WHOLE = "result.md"  # in a child's folder: what of its result is not shown
+_FRAME = 300  # bytes around a child's text
+_LEAST = 300  # bytes of it that are shown in any case
+_STOPPED = "It was stopped with this call."
+
+
+def above(session: Session) -> list[Session]:
+    """The sessions that a delegated one comes from, the root first, as they are now."""
+    if session.root_id is None:
+        return []
+    names = session.folder.split("/")
+    folders = ["/".join(names[:end]) for end in range(2, len(names), 2)]
+    found = Session.objects.filter(pk=session.root_id) | Session.objects.filter(
+        root=session.root_id, folder__in=folders
+    )
+    return sorted(found.select_related("agent", "active_agent"), key=lambda each: len(each.folder))
+
+
+def inherited(restrictions: Restrictions, session: Session, sessions: Iterable[Session]) -> Restrictions:
+    """Its own, and those of the agents above it, whose paths are also found in its view of their files."""
+    every = [restrictions, *(each.acting_agent.restrictions for each in sessions if each.acting_agent)]
+    paths = [path for each in every for path in each.paths]
+    views = ["/".join(["parent"] * level) for level in range(1, session.depth + 1)]
+    paths += [f"{view}/{path.strip('/')}" for view in views for path in paths if "/" in path.strip("/")]
+    return Restrictions(paths=paths, commands=[command for each in every for command in each.commands])
+
+
+def helpers_of(agent: Agent | None) -> list[ToolDefinition]:
+    """The agents that another one has as tools, as far as they exist."""
+    rows = Agent.objects.filter(name__in=agent.helpers).order_by("name") if agent and agent.helpers else ()
+    return [delegate.agent_tool(row.name, row.description) for row in rows]
+
+
+def known_agents(agent: Agent | None) -> tuple[tuple[str, str], ...]:
+    """To whom a model is told that it may delegate."""
+    rows = Agent.objects.order_by("name") if agent and agent.delegates else Agent.objects.none()
+    return tuple(rows.values_list("name", "description"))
+
+
+def delegation_of(context: TaskContext, definition: ToolDefinition) -> Delegation:
+    """What a tool that delegates needs to know; nothing for any other."""
+    policy = context.settings.policy
+    if definition.name != delegate.NAME and definition.name not in policy.helpers:
+        return Delegation()
+    return Delegation(
+        agents=frozenset(Agent.objects.usable_by(context.task.started_by_id).values_list("name", flat=True)),
+        most=max(0, context.settings.limits.children - children.size_of_tree(context.task)),
+        tools=policy.permitted,
+    )
+
+
+def start(task: Task, call: OpenCall, wanted: Delegate) -> ChildrenNeeded:
+    """What lets the task wait. Numbers of folders that are there, in a fork for example, are not used again."""
+    session = task.session
+    below = Session.objects.filter(root=session.root_id or session.pk).values_list("folder", flat=True)
+    begin = f"{session.folder}/{children.FOLDER}/".lstrip("/")
+    taken = [folder.removeprefix(begin) for folder in below if folder.startswith(begin)]
+    workspace = workspace_of(session)
+    if workspace.is_folder(children.FOLDER):
+        taken += [entry.name for entry in workspace.entries(children.FOLDER)]
+    first = 1 + max((int(name) for name in taken if name.isdecimal()), default=0)
+    return ChildrenNeeded(also=partial(children.start, task, call.log, wanted, first))
+
+
+def outcome(context: TaskContext, call: OpenCall) -> ToolResult:
+    """The result of a call whose children have all ended, in the order of its list. It has failed if all have."""
+    ended = list(children.of_call(call.log))
+    page = context.settings.result_tokens * tokens.BYTES - _FRAME
+    return ToolResult(
+        content=told(ended, context.workspace, page),
+        status="succeeded" if any(child.state == TaskState.DONE for child in ended) else "failed",
+        cut="none",
+        summary=f"{sum(child.state == TaskState.DONE for child in ended)} of {len(ended)} done",
+        metadata={"children": [str(child.pk) for child in ended]},
+    )
+
+
+def told(tasks: Sequence[Task], workspace: Workspace, page: int) -> str:
+    """What came of each, in equal parts of a page; a longer text is kept whole in the child's folder."""
+    room = max(_LEAST, page // max(1, len(tasks)) - _FRAME)
+    return "\n".join(_told(child, workspace, room) for child in tasks)
+
+
+def _told(child: Task, workspace: Workspace, room: int) -> str:
+    folder = f"{children.FOLDER}/{child.number}"
+    if child.state == TaskState.DONE:
+        text = _page(_text(child, folder), workspace, folder, room)
+    elif child.is_active:
+        text = _STOPPED
+    else:
+        text = f"{child.failure_code}: {child.failure_detail}"
+    state = child.state if not child.is_active else "stopped"
+    text = text.replace("</child", "<\\/child")
+    return f'<child number="{child.number}" state="{state}" folder="{folder}/">\n{text}\n</child>'
+
+
+def _text(child: Task, folder: str) -> str:
+    result = child.final_result or {}
+    parts = [result.get("text", "")]
+    if result.get("data") is not None:
+        parts.append(f"Data: {json.dumps(result['data'], ensure_ascii=False)}")
+    if files := result.get("attachments"):
+        parts.append(f"Files: {', '.join(f'{folder}/{path}' for path in files)}")
+    return "\n".join(parts)
+
+
+def _page(text: str, workspace: Workspace, folder: str, room: int) -> str:
+    """The text, or its first lines and the call that reads on."""
+    if paging.size(text) <= room:
+        return text
+    end, path = paging.end_of_page(text, 0, room), f"{folder}/{WHOLE}"
+    try:
+        workspace.write_bytes(path, text.encode(errors="replace"))
+    except ToolError as error:
+        return f"{text[:end]}\n[… the rest could not be kept: {error}]"
+    line = text.count("\n", 0, end) + 1
+    skip = end - text.rfind("\n", 0, end) - 1
+    return f"{text[:end]}\n[… {paging.next_call('file', action='read', path=path, offset=line, skip=skip or None)}]"

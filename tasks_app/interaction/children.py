@@ -1,0 +1,177 @@
+"""The tasks that a call has delegated, each in a session of its own; and the tree that they make.
+
+A parent waits without a thread. Who has ended a child looks after its call then, and the reaper does so again for what
+was lost. Locks are taken from the top down: who holds a child's never waits for its parent's.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+from django.utils import timezone
+
+from llm_app.budgets import Share, Tree
+from tasks_app.errors import NothingToAnswer
+from tasks_app.events import broadcast
+from tasks_app.interaction import open_call
+from tasks_app.interaction.next_task import title_of
+from tasks_app.models import Agent, CallStatus, ContextType, Limits, Session, Task, ToolCallLog, WaitingFor
+from tasks_app.models.task import TaskQuerySet
+from tasks_app.record import Draft, append_entries, lock
+from tasks_app.runtime import wakeup
+from tools_app.contract.effects import Delegate, DelegatedTask
+
+FOLDER = "children"
+LEAST_ITERATIONS = 15  # of a child, where its parent has so many left
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grant:
+    """What each child of a call may use: of its parent's iterations, tokens, money and time."""
+
+    iterations: int
+    tokens: int | None
+    usd: Decimal | None
+    deadline: datetime
+
+    @classmethod
+    def of(cls, parent: Task, count: int) -> "Grant":
+        """An equal share for each of `count`; never more than the parent has left."""
+        limits, tree = Limits.current(), tree_of(parent)
+        left = max(1, (parent.max_iterations or limits.max_iterations) - parent.iteration)
+        tokens, usd = tree.left(parent.started_by_id)
+        ends = timezone.now() + timedelta(minutes=limits.children_minutes)
+        return cls(
+            iterations=max(left // count, min(left, LEAST_ITERATIONS)),
+            tokens=None if tokens is None else int(tokens) // count,
+            usd=None if usd is None else usd / count,
+            deadline=min(filter(None, [ends, parent.deadline])),
+        )
+
+
+def start(parent: Task, call: ToolCallLog, wanted: Delegate, first: int) -> None:
+    """In the transaction in which the parent begins to wait. Their folders are numbered from `first` on."""
+    grant, at_once = Grant.of(parent, len(wanted.tasks)), _at_once(wanted.max_parallel)
+    for place, spec in enumerate(wanted.tasks):
+        task = Task(
+            session=_session(parent.session, spec, first + place),
+            started_by_id=parent.started_by_id,
+            other_authors=parent.other_authors,
+            parent_call=call,
+            number=first + place,
+            max_iterations=grant.iterations,
+            token_share=grant.tokens,
+            usd_share=grant.usd,
+            deadline=grant.deadline,
+            terminal=parent.terminal,
+            output_schema=spec.output_schema,
+            waiting_for=None if place < at_once else WaitingFor.SIBLINGS,
+        )
+        task.save(force_insert=True)
+        _instruct(task, spec.instruction, parent.session.acting_agent)
+        if not task.waiting_for:
+            wakeup.wake(task.pk)
+
+
+def _session(origin: Session, spec: DelegatedTask, number: int) -> Session:
+    """Rights only shrink: what the origin may not do is looked up at each step of the child."""
+    agent = Agent.objects.get(name=spec.agent) if spec.agent else origin.acting_agent
+    return Session.objects.create(
+        owner_id=origin.owner_id,
+        root=origin.root or origin,
+        folder="/".join(filter(None, [origin.folder, FOLDER, str(number)])),
+        title=title_of(spec.instruction),
+        agent=agent,
+        model=None if spec.agent and agent and agent.model_id else origin.model,
+        allowed_tools=None if spec.tools is None else sorted(spec.tools),
+        off_record=origin.off_record,
+    )
+
+
+def _instruct(task: Task, instruction: str, author: Agent | None) -> None:
+    """Its message is the parent agent's, and says so to people."""
+    about = {"author": author.name if author else "Agent", "attachments": [], "delegated": True}
+    append_entries(
+        task.session, task, [Draft(context_type=ContextType.USER_MESSAGE, content=instruction, metadata=about)]
+    )
+
+
+def _at_once(max_parallel: int | None) -> int:
+    return max(1, min(filter(None, [max_parallel, Limits.current().children_at_once])))
+
+
+def of_call(call: ToolCallLog) -> TaskQuerySet:
+    """In the order of the call's list."""
+    return Task.objects.filter(parent_call=call).select_related("session").order_by("number")
+
+
+def look_after(call_id: int) -> None:
+    """Starts the next children of a call that waits, or wakes its task when all have ended. Twice does no harm."""
+    with transaction.atomic():
+        call = ToolCallLog.objects.select_related("task__session").get(pk=call_id)
+        lock(call.task.session)
+        call.refresh_from_db(fields=["status"])
+        if call.status != CallStatus.WAITING:
+            return
+        active = list(of_call(call).active())
+        if not active:
+            with suppress(NothingToAnswer):  # it is awake
+                open_call.resume(call.task, WaitingFor.CHILDREN)
+        queued = [child for child in active if child.waiting_for == WaitingFor.SIBLINGS]
+        most = _at_once(orjson.loads(call.arguments or "{}").get("max_parallel"))
+        for child in queued[: max(0, most - len(active) + len(queued))]:
+            open_call.resume(child, WaitingFor.SIBLINGS)
+
+
+def stop(task: Task) -> None:
+    """Stops all tasks below one, in the caller's transaction, which holds the session's lock."""
+    for child in Task.objects.active().filter(parent_call__task=task).select_related("session"):
+        wanted = Task.objects.active().filter(pk=child.pk, stop_requested_at=None)
+        if wanted.update(stop_requested_at=timezone.now(), waiting_for=None):
+            child.waiting_for = None
+            transaction.on_commit(partial(broadcast.state_changed, child))
+            wakeup.interrupt(child.pk)
+            wakeup.wake(child.pk)
+        stop(child)
+
+
+def due_calls() -> Iterator[int]:
+    """Calls of which a wake-up was lost: all of their children have ended, or one waits for its turn."""
+    for parent in Task.objects.filter(waiting_for=WaitingFor.CHILDREN):
+        for call in parent.tool_calls.filter(status=CallStatus.WAITING):
+            active = Task.objects.active().filter(parent_call=call)
+            if not active.exists() or active.filter(waiting_for=WaitingFor.SIBLINGS).exists():
+                yield call.pk
+
+
+def ancestors(task: Task) -> list[Task]:
+    """Its parent first, then the parent's parent."""
+    found: list[Task] = []
+    while (call := (found[-1] if found else task).parent_call) is not None:
+        found.append(call.task)
+    return found
+
+
+def tree_of(task: Task) -> Tree:
+    """Whom the task's calls are counted for: the task that a person started, and each share on the way down."""
+    if task.parent_call_id is None:
+        return Tree(top=task.pk)
+    line = [task, *ancestors(task)]
+    shares = [Share(task_id=each.pk, tokens=each.token_share, usd=each.usd_share) for each in line[:-1]]
+    return Tree(top=line[-1].pk, shares=tuple(shares))
+
+
+def size_of_tree(task: Task) -> int:
+    """How many tasks were delegated below the one that a person started."""
+    level: Sequence[UUID] = [[task, *ancestors(task)][-1].pk]
+    count = 0
+    while level:
+        level = list(Task.objects.filter(parent_call__task__in=level).values_list("pk", flat=True))
+        count += len(level)
+    return count

@@ -1,0 +1,94 @@
+"""With whom a session is shared: people, roles, and whoever has a link."""
+
+import hashlib
+import secrets
+import uuid
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+if TYPE_CHECKING:
+    from tasks_app.models.session import Session
+
+
+class SessionMemberQuerySet(models.QuerySet["SessionMember"]):
+    def of_user(self, user: Any) -> "SessionMemberQuerySet":
+        """Shared with them, or with a role that they have."""
+        return self.filter(Q(user=user) | Q(role__in=get_user_model().roles_of(user.pk)))
+
+    def rights(self, sessions: Any) -> dict[uuid.UUID, dict[int, bool]]:
+        """For each of these sessions with members, whether each person, also one of a role, may write in it."""
+        found: dict[uuid.UUID, dict[int, bool]] = {}
+        rows = self.filter(session__in=sessions).values_list("session", "user", "role", "may_write")
+        for session, user, role, may_write in rows:
+            people = found.setdefault(session, {})
+            for person in [user] if user else get_user_model().members_of(role).values_list("pk", flat=True):
+                people[person] = people.get(person, False) or may_write
+        return found
+
+
+class SessionMember(models.Model):
+    """Somebody with whom a session is shared: a person, or all who have a role."""
+
+    session = models.ForeignKey("tasks_app.Session", models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="memberships"
+    )
+    role = models.ForeignKey(Group, models.CASCADE, null=True, blank=True, related_name="+")
+    may_write = models.BooleanField(default=False)
+
+    objects = SessionMemberQuerySet.as_manager()
+
+    class Meta:
+        db_table = "session_members"
+        constraints = [
+            models.UniqueConstraint(fields=["session", "user"], name="member_once_per_session"),
+            models.UniqueConstraint(fields=["session", "role"], name="role_once_per_session"),
+            models.CheckConstraint(
+                condition=Q(user__isnull=True) ^ Q(role__isnull=True), name="member_is_a_person_or_a_role"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user or self.role} in {self.session}"
+
+
+class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
+    def make(self, session: "Session", days: int) -> str:
+        """The token of a new link, which is known now and never again."""
+        token = secrets.token_urlsafe(32)
+        until = timezone.now() + timedelta(days=days)
+        self.create(session=session, token_sha256=_sha256(token), expires_at=until)
+        return token
+
+    def opened_by(self, token: str) -> "ShareLink | None":
+        valid = self.filter(token_sha256=_sha256(token), expires_at__gt=timezone.now())
+        return valid.select_related("session__owner").first()
+
+
+class ShareLink(models.Model):
+    """Whoever has its token reads what was said in a session, without an account, until it expires or is revoked."""
+
+    session = models.ForeignKey("tasks_app.Session", models.CASCADE, related_name="links")
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+
+    objects = ShareLinkQuerySet.as_manager()
+
+    class Meta:
+        db_table = "share_links"
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"a link to {self.session}"
+
+
+def _sha256(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()

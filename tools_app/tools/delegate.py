@@ -1,0 +1,113 @@
+"""Gives parts of a task to others: tasks of their own, or one agent that is offered as a tool."""
+
+import re
+from functools import cache
+from typing import Any
+
+from pydantic import Field
+
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult, ToolVisibility, tool
+from tools_app.contract.capabilities import Delegation
+from tools_app.contract.effects import Delegate, DelegatedTask
+from tools_app.errors import ToolError
+from tools_app.json_schema.reading import schema_text
+
+NAME = "delegate"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")
+
+
+class Part(Arguments):
+    instruction: str = Field(
+        min_length=1, description="All that it needs to know: it sees neither this conversation nor the other tasks."
+    )
+    agent: str | None = Field(None, description="Who works on it; without a name, an agent like you.")
+    tools: list[str] | None = Field(None, description="The only tools it may use, of yours; default: all.")
+    output_schema: Any = Field(None, description="JSON Schema for the data of its result.")
+
+
+class DelegateArguments(Arguments):
+    tasks: list[Part] = Field(min_length=1, description="Parts that do not need each other's results.")
+    max_parallel: int | None = Field(None, ge=1, description="How many run at once.")
+
+
+def _with_agents(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[str, Any]:
+    """Names the agents to whom tasks may be given; without any, the argument is left out."""
+    part = parameters["properties"]["tasks"]["items"]
+    properties = dict(part["properties"])
+    if visibility.agents:
+        known = "; ".join(f"{name}: {about}" if about else name for name, about in visibility.agents)
+        said = f"{properties['agent']['description']} There are {known}."
+        properties["agent"] = {**properties["agent"], "description": said}
+    else:
+        del properties["agent"]
+    tasks = {**parameters["properties"]["tasks"], "items": {**part, "properties": properties}}
+    return {**parameters, "properties": {**parameters["properties"], "tasks": tasks}}
+
+
+@tool(
+    name=NAME,
+    description="""Has others work on independent parts of your task at the same time, each from its own instruction.
+    You get all results at once, in this order. Each writes into children/N/ of your workspace.""",
+    arguments=DelegateArguments,
+    danger=Danger.SAFE,
+    target=Target.ENGINE,
+    compact_template="delegate {tasks}",
+    visible=lambda visibility: visibility.may_delegate,
+    listed=lambda visibility: visibility.shows_delegate,
+    extended=_with_agents,
+)
+async def delegate(arguments: DelegateArguments, context: ToolContext) -> ToolResult:
+    parts = [
+        DelegatedTask(
+            instruction=part.instruction,
+            agent=part.agent or "",
+            tools=part.tools,
+            output_schema="" if part.output_schema is None else schema_text(part.output_schema),
+        )
+        for part in arguments.tasks
+    ]
+    for number, part in enumerate(parts, 1):
+        if why := _why_not(part, context.delegation):
+            raise ToolError(f"Nothing was delegated: task {number} {why}")
+    return _delegated(parts, context.delegation, arguments.max_parallel)
+
+
+def _why_not(part: DelegatedTask, delegation: Delegation) -> str:
+    if part.agent and part.agent not in delegation.agents:
+        known = ", ".join(sorted(delegation.agents)) or "none"
+        return f"names the agent {part.agent!r}, which does not exist. The agents are: {known}."
+    if unknown := set(part.tools or ()) - delegation.tools:
+        return f"names tools that you do not have: {', '.join(sorted(unknown))}."
+    return ""
+
+
+def _delegated(parts: list[DelegatedTask], delegation: Delegation, max_parallel: int | None = None) -> ToolResult:
+    if len(parts) > delegation.most:
+        raise ToolError(
+            f"Nothing was delegated: {len(parts)} tasks are more than may still be delegated ({delegation.most}). "
+            "Do it yourself, or give several parts to one."
+        )
+    return ToolResult(content="", effects=[Delegate(tasks=parts, max_parallel=max_parallel)])
+
+
+class AskArguments(Arguments):
+    instruction: str = Field(min_length=1, description="All that it needs to know: it does not see this conversation.")
+
+
+@cache
+def agent_tool(agent: str, description: str) -> ToolDefinition:
+    """The agent of that name as a tool: the same object as long as nothing of it changes."""
+
+    async def ask(arguments: AskArguments, context: ToolContext) -> ToolResult:
+        return _delegated([DelegatedTask(instruction=arguments.instruction, agent=agent)], context.delegation)
+
+    return ToolDefinition(
+        name=f"ask_{_NOT_IN_NAMES.sub('_', agent).strip('_')}"[:64],
+        description=f"Gives a task to the agent {agent} and returns its result. {description}".strip(),
+        arguments=AskArguments,
+        handler=ask,
+        danger=Danger.SAFE,
+        target=Target.ENGINE,
+        compact_template=f"ask {agent}: {{instruction}}",
+        visible=lambda visibility: visibility.may_delegate,
+    )
