@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
+from urllib.parse import parse_qs
 
 from django.conf import settings
 from django.http import parse_cookie
@@ -123,7 +124,7 @@ def _stays(scope: Scope) -> bool:
     return bool(
         scope["type"] == "websocket"
         or _STREAM.fullmatch(scope["path"])
-        or (_TASK.fullmatch(scope["path"]) and b"wait=" in scope["query_string"])
+        or (_TASK.fullmatch(scope["path"]) and "wait" in parse_qs(scope["query_string"].decode("latin-1")))
     )
 
 

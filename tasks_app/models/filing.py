@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 from django.conf import settings
@@ -128,6 +128,6 @@ def _midnight(text: str) -> datetime | None:
     """The beginning of a day in the zone of who asks."""
     try:
         day: date | None = parse_date(text)
-    except ValueError:  # such as 2027-02-31
+        return timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC) if day else None
+    except (ValueError, OverflowError):  # such as 2027-02-31, or the first day of all in the east
         return None
-    return timezone.make_aware(datetime.combine(day, time.min)) if day else None

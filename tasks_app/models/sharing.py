@@ -68,7 +68,8 @@ class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
         return token
 
     def opened_by(self, token: str) -> "ShareLink | None":
-        valid = self.filter(token_sha256=_sha256(token), expires_at__gt=timezone.now())
+        """None also where the owner's account is closed."""
+        valid = self.filter(token_sha256=_sha256(token), expires_at__gt=timezone.now(), session__owner__is_active=True)
         return valid.select_related("session__owner").first()
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import shutil
 from collections.abc import Coroutine
 from functools import partial
@@ -16,13 +17,14 @@ from llm_app.types import Message, Purpose
 from tasks_app.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
 from tasks_app.events import broadcast, event_loop
 from tasks_app.models import Agent, ContextEntry, ContextType, Limits, Session, Task
-from tasks_app.record import lock, redactor_of
+from tasks_app.record import lock, redactor_of, storable
 from tasks_app.run import UnitOfWork, affinity
 from tasks_app.run.aside import ask_aside
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 LONGEST_TITLE = 60  # characters of one that nobody chose
+_END = re.compile(r"</(?=\s*(message|answer))", re.IGNORECASE)
 _READ = 2_000  # characters of message and answer that a title is made from
 _PATIENCE = 30  # seconds
 _TITLE_PROMPT = (
@@ -38,7 +40,7 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
     Where no agent is named, it is the default one, if there is one. Raises SessionsQuotaFull.
     """
     require_place(owner)
-    title = active_secrets.of_people([owner.pk]).redactor.redacted(title)[:200]
+    title = active_secrets.of_people([owner.pk]).redactor.redacted(storable(title))[:200]
     return Session.objects.create(owner=owner, title=title, **{"agent": Agent.objects.default(), **fields})
 
 
@@ -83,8 +85,9 @@ def _asked_title(unit: UnitOfWork, model: str, message: str) -> str:
     """Empty where the model gives none: nothing hangs on it."""
     answer = str((unit.task.final_result or {}).get("text", ""))
     redactor = redactor_of(unit.session)
-    words = f"<message>\n{message[:_READ]}\n</message>\n<answer>\n{answer[:_READ]}\n</answer>"
-    asked = Message(role="user", content=redactor.redacted(words), masked_with=redactor.version)
+    message, answer = (_END.sub("<\\/", redactor.redacted(text))[:_READ] for text in (message, answer))
+    words = f"<message>\n{message}\n</message>\n<answer>\n{answer}\n</answer>"
+    asked = Message(role="user", content=words, masked_with=redactor.version)
     try:
         answered = ask_aside(
             unit, [asked], _run, purpose=Purpose.TITLE, redactor=redactor, model=model, system=_TITLE_PROMPT

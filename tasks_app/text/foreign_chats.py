@@ -15,7 +15,9 @@ import orjson
 
 MOST_BYTES = 64 * 1024 * 1024  # of a file, also once it is unpacked
 MOST_CHATS, MOST_MESSAGES = 300, 2_000
+MOST_VALUES = 5_000_000  # objects, lists and commas in a file: a value may take a hundred times its bytes in memory
 LONGEST = 200_000  # characters of a message
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 OWN_FORMAT = "agentsite-session"
 
 
@@ -41,7 +43,7 @@ class Chat:
 def read_chats(data: bytes) -> list[Chat]:
     """Newest first, without those in which nobody says a word. Raises UnreadableChats."""
     try:
-        found = list(_chats(orjson.loads(_unpacked(data))))
+        found = list(_chats(_parsed(_unpacked(data))))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zipfile.BadZipFile, OSError) as error:
         raise UnreadableChats() from error
     chats = [chat for chat in found if chat.messages]
@@ -61,6 +63,12 @@ def _unpacked(data: bytes) -> bytes:
     if len(unpacked) > MOST_BYTES:
         raise UnreadableChats()
     return unpacked
+
+
+def _parsed(data: bytes) -> Any:
+    if sum(map(data.count, (b"{", b"[", b","))) > MOST_VALUES:
+        raise UnreadableChats()
+    return orjson.loads(data)
 
 
 def _chats(value: Any) -> Iterator[Chat]:
@@ -163,11 +171,13 @@ def _chat(origin: str, chat: Any, messages: Iterable[Said | None], at: Any) -> C
 
 
 def _moment(value: Any) -> datetime | None:
-    """Seconds or milliseconds since 1970, or ISO 8601."""
+    """Seconds or milliseconds since 1970, or ISO 8601. None for a time that cannot be: not every zone can show it."""
     try:
         if isinstance(value, str):
             read = datetime.fromisoformat(value)
-            return read if read.tzinfo else read.replace(tzinfo=UTC)
-        return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC) if value else None
+            read = read if read.tzinfo else read.replace(tzinfo=UTC)
+        else:
+            read = datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
     except (ValueError, TypeError, OverflowError, OSError):
         return None
+    return read if EARLIEST <= read <= datetime.now(UTC) else None

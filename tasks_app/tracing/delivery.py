@@ -26,6 +26,7 @@ from tasks_app.tracing.sinks import SinkFailed, send
 logger = logging.getLogger(__name__)
 BATCH = 100  # entries
 LONGEST_WAIT = 300.0  # seconds between two tries
+LONGEST_ASKED = 3600.0  # where the server asks for it
 _PATIENCE, _PAUSE = 2.0, 0.02  # seconds, for transactions that may still add older entries
 
 
@@ -50,6 +51,7 @@ def _deliver(sink: TraceSink) -> None:
         deliver(sink)
     except Exception:
         logger.exception("the events for the trace sink %s could not be made; they are tried again", sink)
+        _note_failure(sink, SinkFailed("The events could not be made: the log of the server says why."))
     finally:
         TraceSink.objects.filter(pk=sink.pk, claimed_by=process.name()).update(claimed_by="")
         connection.close()
@@ -75,7 +77,7 @@ def _is_wanted(sink: TraceSink, event: Event) -> bool:
 
 
 def _arrived(sink: TraceSink, cursor: int, count: int, refused: str) -> bool:
-    told = {"last_error": refused, "last_error_at": timezone.now()} if refused else {}
+    told = {"last_error": _redacted(refused), "last_error_at": timezone.now()} if refused else {}
     held = TraceSink.objects.filter(pk=sink.pk, cursor=sink.cursor, claimed_by=process.name(), enabled=True)
     moved = held.update(
         cursor=cursor,
@@ -91,14 +93,20 @@ def _arrived(sink: TraceSink, cursor: int, count: int, refused: str) -> bool:
 
 def _note_failure(sink: TraceSink, failure: SinkFailed) -> None:
     """Twice as long after each failure, and not all at once."""
-    wait = max(failure.after, min(LONGEST_WAIT, 2**sink.failures * random.uniform(0.5, 1.5)))  # noqa: S311
+    wait = min(LONGEST_WAIT, 2 ** min(sink.failures, 10) * random.uniform(0.5, 1.5))  # noqa: S311
+    wait = max(wait, min(failure.after, LONGEST_ASKED))
     logger.warning("the trace sink %s fails, next try in %.0f s: %s", sink, wait, failure)
     TraceSink.objects.filter(pk=sink.pk).update(
         failures=F("failures") + 1,
-        last_error=active_secrets.of_everyone().redactor.redacted(str(failure)),
+        last_error=_redacted(str(failure)),
         last_error_at=timezone.now(),
         next_at=Now() + timedelta(seconds=wait),
     )
+
+
+def _redacted(words: str) -> str:
+    """A server may repeat what it was sent, the key among it."""
+    return active_secrets.of_everyone().redactor.redacted(words)
 
 
 def _new_entries(cursor: int) -> list[ContextEntry]:

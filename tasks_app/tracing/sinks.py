@@ -111,9 +111,9 @@ def _export(sink: TraceSink, events: Sequence[Event]) -> str:
 def _refused_spans(answer: bytes) -> str:
     try:
         partial = orjson.loads(answer or b"{}").get("partialSuccess") or {}
-    except (ValueError, AttributeError):
+        count = int(partial.get("rejectedSpans") or 0)
+    except (ValueError, TypeError, AttributeError):
         return ""
-    count = int(partial.get("rejectedSpans") or 0)
     return f"{count} spans were refused: {str(partial.get('errorMessage', ''))[:_SHOWN]}" if count else ""
 
 

@@ -208,6 +208,28 @@ def test_so_many_requests_a_minute_of_one_address(most: Any) -> None:
     assert asyncio.run(flood()) == [0, 0, 2]
 
 
+@pytest.mark.parametrize("query", [b"wait=60", b"a=1&wait=60", b"%77ait=60", b"w%61i%74=60"])
+def test_who_waits_for_a_task_has_a_stream(most: Any, query: bytes) -> None:
+    async def wait_twice() -> list[dict[str, Any]]:
+        behind = Behind()
+        request = {**scope(path="/api/v1/tasks/x/", authorization="Bearer a"), "query_string": query}
+        held = asyncio.ensure_future(behind.limited(request, None, None))
+        while not behind.inside:  # noqa: ASYNC110  no time passes
+            await asyncio.sleep(0)
+        said: list[dict[str, Any]] = []
+
+        async def send(message: dict[str, Any]) -> None:
+            said.append(message)
+
+        behind.may_end.set()
+        await behind.limited(request, None, send)
+        await held
+        return said
+
+    most(streams=1)
+    assert asyncio.run(wait_twice())[0]["status"] == 429
+
+
 @pytest.mark.parametrize("kind", ["http", "websocket"])
 def test_so_many_streams_at_once_and_one_that_ends_makes_room(most: Any, kind: str) -> None:
     async def open_them() -> None:

@@ -177,3 +177,32 @@ def test_others_export_nothing(session, browser, charlie, bob):
     address = f"/s/{session.pk}/export/?kind=markdown"
     assert browser(charlie).get(address).status_code == 404
     assert browser(bob).get(address).status_code == 200
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00", "9999-12-31T23:59:59", -62135596800, 253402300799])
+@pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Kiritimati"])
+def test_a_time_that_cannot_be_closes_nobodys_pages(at, zone, browser, alice, bob):
+    chat = {"format": "agentsite-session", "title": "Odd", "updated_at": at}
+    data = json.dumps({**chat, "messages": [{"role": "user", "text": "Hello.", "at": at}]}).encode()
+    (session,) = transfer.import_sessions(alice, data)
+    session.memberships.create(user=bob)
+    bobs = browser(bob)
+    bobs.cookies["timezone"] = zone
+    assert "Odd" in bobs.page("/")
+    assert "Hello." in bobs.page(session.get_absolute_url())
+
+
+def test_no_database_is_given_a_nul(alice):
+    chat = {"format": "agentsite-session", "title": "A\0B", "messages": [{"role": "user", "text": "C\0D"}]}
+    (session,) = transfer.import_sessions(alice, json.dumps(chat).encode())
+    contents = "".join(ContextEntry.objects.in_session(session).values_list("content", flat=True))
+    assert "\0" not in session.title + contents
+
+
+def test_a_small_archive_of_very_many_values_is_refused_unread(monkeypatch):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b"[" + b"[]," * 3_000_000 + b"[]]")
+    monkeypatch.setattr("orjson.loads", lambda data: pytest.fail("these would take a gigabyte"))
+    with pytest.raises(UnreadableChats):
+        read_chats(packed.getvalue())

@@ -26,6 +26,7 @@ _BLOCK = re.compile(
     r"|(?P<environment>\\begin\{(?P<name>(equation|align|alignat|gather)\*?)\}.+\\end\{(?P=name)\})",
     re.DOTALL,
 )
+_BEGIN = re.compile(r"\\begin\{((?:equation|align|alignat|gather)\*?)\}")
 _STYLE = re.compile(r' style="([^"]*)"')
 # What the converter writes as styles, which the policy of our pages forbids, as classes of ours.
 _CLASS_OF_STYLE = {
@@ -77,15 +78,25 @@ def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> boo
     start = state.bMarks[first] + state.tShift[first]
     if state.is_code_block(first) or not state.src.startswith(("$$", "\\[", "\\begin{"), start):
         return False
-    found = None
-    for last in range(first, min(end, first + MOST_LINES)):
+    closer = _closer(state.src, start)
+    for last in range(first, min(end, first + MOST_LINES) if closer else first):
         if state.isEmpty(last) or state.sCount[last] < state.blkIndent:
             return False
-        if state.src[state.bMarks[last] : state.eMarks[last]].rstrip().endswith(("$$", "\\]", "}")):
-            found = _BLOCK.fullmatch(state.getLines(first, last + 1, state.blkIndent, False).strip())
+        if not state.src[state.bMarks[last] : state.eMarks[last]].rstrip().endswith(closer):
+            continue
+        found = _BLOCK.fullmatch(state.getLines(first, last + 1, state.blkIndent, False).strip())
         if found:
             return silent or _push(state, found, first, last + 1)
+        if last > first:  # with more lines it is none either
+            return False
     return False
+
+
+def _closer(text: str, start: int) -> str:
+    """What the last line ends with."""
+    if begin := _BEGIN.match(text, start):
+        return f"\\end{{{begin[1]}}}"
+    return {"$$": "$$", "\\[": "\\]"}.get(text[start : start + 2], "")
 
 
 def _push(state: StateBlock, found: re.Match[str], first: int, behind: int) -> bool:

@@ -220,7 +220,21 @@ def test_a_diagram_is_its_source_until_a_page_draws_it():
     assert "graph TD; A--&gt;B" in html
 
 
-@pytest.mark.parametrize("piece", ["$$x\n", "\\[ x\n", "$x ", "[^1]: x\n", "- [ ] x\n", "\\(x ", "> ", "https://x.y/ "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "$$x\n",
+        "\\[ x\n",
+        "$x ",
+        "[^1]: x\n",
+        "- [ ] x\n",
+        "\\(x ",
+        "> ",
+        "https://x.y/ ",
+        "$$x}\n",
+        "\\begin{align} x}\n",
+    ],
+)
 def test_no_text_takes_long(piece):
     started = time.process_time()
     markdown(piece * (30_000 // len(piece)))

@@ -89,6 +89,13 @@ def test_what_is_no_operator_is_a_word(text):
     assert SessionSearch.parse(text).words == text
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("query", ["after:0001-01-01", "before:9999-12-31", "after:9999-12-31"])
+def test_a_day_at_the_end_of_time_is_no_error(query, zone, alices):
+    alices.cookies["timezone"] = zone
+    assert alices.get("/sessions/", {"q": query}).status_code == 200
+
+
 def test_a_search_finds_nothing_of_others(alices, charlie, titled):
     titled("Charlie's cats", charlie)
     assert found(alices, "cats") == []

@@ -138,3 +138,9 @@ def test_a_profile_stays_out_of_the_prompt_of_a_shared_session(mine, alice, bob)
     assert "Lyon" in prompt()
     factories.MemberFactory(session=mine, user=bob)
     assert "Lyon" not in prompt()
+
+
+def test_a_link_ends_with_its_owners_account(link, browser, alice):
+    alice.is_active = False
+    alice.save()
+    assert browser().get(link).status_code == 404

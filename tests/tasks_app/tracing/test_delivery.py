@@ -150,3 +150,25 @@ def test_an_entry_that_is_committed_after_a_later_one_is_not_passed_over(owner, 
     deliver(file)
     tasks = [json.loads(line)["task"] for line in file.path.read_text().splitlines()]
     assert tasks == [str(slow.pk), str(quick.pk)]
+
+
+@pytest.mark.parametrize("wait", ["9" * 400, "99999999999"])
+def test_no_server_puts_a_sink_off_for_ever(wait, play, sink, deliver, server):
+    answer = said(429)
+    answer.headers = {"Retry-After": wait}
+    server.replies = [answer]
+    main = sink("http")
+    play(result()).advance()
+    assert deliver(main).failures == 1
+    assert main.next_at < timezone.now() + timedelta(hours=2)
+
+
+def test_events_that_cannot_be_made_are_tried_again_ever_later(play, sink, monkeypatch):
+    main = sink("file")
+    play(result()).advance()
+    assert delivery.claim(main)
+    monkeypatch.setattr(delivery, "events_of", lambda entries: 1 / 0)
+    delivery._deliver(main)
+    main.refresh_from_db()
+    assert (main.failures, main.claimed_by) == (1, "")
+    assert main.next_at > timezone.now()

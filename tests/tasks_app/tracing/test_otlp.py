@@ -1,5 +1,10 @@
 """A task that has ended is a trace of OpenTelemetry: its own span, one for each request to a model, one for each tool."""
 
+import json
+
+import pytest
+
+from llm_app.models import ServiceKey
 from tests.tasks_app.engine.conftest import call, result
 from tests.tasks_app.tracing.receiver import attributes, said
 
@@ -84,3 +89,26 @@ def test_a_collector_that_is_busy_is_asked_again(play, sink, deliver, collector)
     collector.answer = None
     assert deliver(main).lag == 0
     assert collector.spans
+
+
+@pytest.mark.parametrize(
+    "words", ['{"partialSuccess": [1]}', '{"partialSuccess": {"rejectedSpans": "many"}}', "[]", "x"]
+)
+def test_an_answer_that_nobody_understands_is_none(words, play, sink, deliver, collector):
+    main = sink("otlp")
+    collector.answer = said(200, words)
+    play(result()).advance()
+    deliver(main)
+    assert (main.failures, main.lag) == (0, 0)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_key_that_a_collector_repeats_is_not_shown(status, play, sink, deliver, collector):
+    main = sink("otlp")
+    ServiceKey.put(main.key_name, "Bearer s3cr3t-value-9")
+    echo = {"rejectedSpans": "1", "errorMessage": "Authorization: Bearer s3cr3t-value-9"}
+    collector.answer = said(status, json.dumps({"partialSuccess": echo}))
+    play(result()).advance()
+    deliver(main)
+    assert "Authorization: " in main.last_error
+    assert "s3cr3t-value-9" not in main.last_error
