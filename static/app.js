@@ -135,33 +135,71 @@ function listFiles() {
   }));
 }
 
-function send(later) {
+let sent;
+
+function send(event) {
   if (!words.value.trim() && !picker.files.length) return;
-  const button = (later && one("#queue-button")) || one("#send-button");
+  const chosen = event.altKey ? "#queue-button" : event.ctrlKey || event.metaKey ? "#interject-button" : "#send-button";
+  const button = one(chosen) || one("#send-button");
   button.click(); // htmx sends the name of a button that was clicked, not of one that was submitted with
 }
 
+// What is written and not sent survives a reload, in this browser, until one signs out.
+const draft = composer && `draft:${composer.getAttribute("action")}`;
+
+function keepDraft() {
+  if (words.value.trim()) localStorage.setItem(draft, words.value);
+  else localStorage.removeItem(draft);
+}
+
+// After a message was sent: what was typed since then stays.
 function emptyComposer() {
+  const newer = words.value === sent ? "" : words.value;
   composer.reset();
+  words.value = newer;
+  keepDraft();
+  grow();
   listFiles();
   one("#sending").hidden = true;
   one("[name=key]", composer).value = Math.random().toString(36).slice(2) + Date.now(); // of the next message
 }
 
+// As high as its words, where CSS does not do that by itself.
+function grow() {
+  if (CSS.supports("field-sizing", "content")) return;
+  words.style.height = "auto";
+  words.style.height = `${words.scrollHeight}px`;
+}
+
+// Esc ends the task, where it means nothing else: with nothing open, and no other field in use.
+function stopTask(event) {
+  if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || one("dialog[open], :popover-open")) return;
+  const field = document.activeElement;
+  if (field === words || field === document.body) one("#stop-button")?.click();
+  else words.focus();
+}
+
+on("submit", ({ target }) => {
+  if (!target.matches("[data-sign-out]")) return;
+  for (const key of Object.keys(localStorage)) if (key.startsWith("draft:")) localStorage.removeItem(key);
+});
+
 if (composer) {
+  words.value ||= localStorage.getItem(draft) || "";
+  grow();
+  on("input", () => { keepDraft(); grow(); }, words);
   const isTouch = matchMedia("(pointer: coarse)").matches;
   on("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || isTouch) return;
     event.preventDefault();
-    send(event.altKey);
+    send(event);
   }, words);
-  on("keydown", (event) => {
-    if (event.key === "Escape" && !one("dialog[open], :popover-open")) words.focus();
-  });
+  on("keydown", stopTask);
   on("click", ({ target }) => {
     const button = target.closest("[data-fill]");
     if (!button) return;
     words.value = button.dataset.fill;
+    keepDraft();
     words.focus();
   });
   on("change", listFiles, picker);
@@ -183,5 +221,6 @@ if (composer) {
     one("#sending").hidden = false;
     one("#sending").value = (100 * detail.loaded) / detail.total;
   }, composer);
+  on("htmx:beforeRequest", ({ target }) => target === composer && (sent = words.value), composer);
   on("htmx:afterRequest", ({ detail, target }) => target === composer && detail.successful && emptyComposer());
 }

@@ -164,7 +164,7 @@ on("htmx:oobBeforeSwap", ({ detail }) => {
   }
   const focused = document.activeElement;
   const position = all("*", target).indexOf(focused);
-  for (const field of all("input[id]", target)) {
+  for (const field of all(":is(input, textarea)[id]", target)) {
     const twin = one(`#${CSS.escape(field.id)}`, fragment);
     if (twin) twin.value = field.value;
   }

@@ -64,6 +64,10 @@ class InvalidMessage(Refusal):
     status = 422
 
 
+class MessageRead(Refusal):
+    """This message is no longer waiting: the agent has it, or it was removed. Write another one."""
+
+
 class MessageTooLong(Refusal):
     """The message is longer than 1 MiB. Attach it as a file instead."""
 

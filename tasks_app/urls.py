@@ -28,6 +28,7 @@ urlpatterns = [
     path("s/<uuid:session_id>/manage/", sessions.manage, name="session_manage"),
     path("s/<uuid:session_id>/file/", sessions.file, name="session_file"),
     path("s/<uuid:session_id>/messages/", chat.post_message, name="post_message"),
+    path("s/<uuid:session_id>/messages/<int:message_id>/", chat.change_message, name="message_change"),
     path("s/<uuid:session_id>/queue/", chat.queue, name="queue"),
     path("s/<uuid:session_id>/stop/", chat.stop, name="stop"),
     path("s/<uuid:session_id>/reply/", chat.reply, name="reply"),

@@ -68,6 +68,7 @@
 -- tasks_app 0022_tracing_and_routing 37d1a3ea23eb86fac58a32a2c646cfafb570643483b81131c4482ce9e2433e48
 -- tasks_app 0023_sessions_filed_and_shared cf2469d5c6d0e5da914fd03c9784dc8bfa8bdec2caa751047d4e80341b0ceebd
 -- tasks_app 0024_delegation fb14b731be4b8814e01edafb897a05a1403b1d2585f99481134b626fd80cbea4
+-- tasks_app 0025_steering 1e9ad83a5e95078b138c42661a4fb6027b2faf11b95e593eebc321dd6fa4c8a8
 -- tools_app 0001_initial eb7cf5435b9109b07242c7f714e565d488dd691e9fe451134f6d1c70a717b7ce
 -- tools_app 0002_skill_files_executable 7f161331144c189295234e42a347f4b2bb27000380117b18dc4575a706230ab4
 -- tools_app 0003_help_texts 0b122abdd005409ea854d361a40ae4a65a9affa29c13cf90f023b4cdfd19a9d9
@@ -175,11 +176,6 @@ CREATE INDEX "newest_cut_of_a_window" ON "context_cuts" ("session_id", "window",
 CREATE TABLE "approvals" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "fingerprint" varchar(64) NOT NULL, "reason" varchar(300) NOT NULL, "decision" varchar(8) NOT NULL, "scope" varchar(4) NOT NULL, "note" text NOT NULL, "decided_at" datetime NULL, "consumed_at" datetime NULL, "created_at" datetime NOT NULL, "expires_at" datetime NULL, "decided_by_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "tool_call_id" bigint NOT NULL UNIQUE REFERENCES "tool_call_logs" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "approval_decision_known" CHECK ("decision" IN ('pending', 'approved', 'rejected')), CONSTRAINT "approval_scope_known" CHECK ("scope" IN ('once', 'task')), CONSTRAINT "approval_consumed_was_given" CHECK (("consumed_at" IS NULL OR "decision" = 'approved')));
 CREATE INDEX "approvals_decided_by_id_71198aed" ON "approvals" ("decided_by_id");
 CREATE INDEX "pending_approvals" ON "approvals" ("expires_at") WHERE "decision" = 'pending';
-CREATE TABLE "inbox_messages" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "mode" varchar(9) NOT NULL, "content" text NOT NULL, "attachments" text NOT NULL CHECK ((JSON_VALID("attachments") OR "attachments" IS NULL)), "images" text NOT NULL CHECK ((JSON_VALID("images") OR "images" IS NULL)), "output_schema" text NOT NULL, "delivered_seq" integer unsigned NULL CHECK ("delivered_seq" >= 0), "created_at" datetime NOT NULL, "author_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "session_id" char(32) NOT NULL REFERENCES "sessions" ("id") DEFERRABLE INITIALLY DEFERRED, "workflow_id" bigint NULL REFERENCES "workflows" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "inbox_mode_known" CHECK ("mode" IN ('interject', 'queue')));
-CREATE INDEX "inbox_messages_author_id_392f8515" ON "inbox_messages" ("author_id");
-CREATE INDEX "inbox_messages_session_id_69769d0e" ON "inbox_messages" ("session_id");
-CREATE INDEX "inbox_messages_workflow_id_4f9a2ac0" ON "inbox_messages" ("workflow_id");
-CREATE INDEX "waiting_messages" ON "inbox_messages" ("session_id") WHERE "delivered_seq" IS NULL;
 CREATE TABLE "workspace_changes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "call_id" varchar(100) NOT NULL, "tool" varchar(100) NOT NULL, "seq" integer unsigned NOT NULL CHECK ("seq" >= 0), "told" bool NOT NULL, "created_at" datetime NOT NULL, "session_id" char(32) NOT NULL REFERENCES "sessions" ("id") DEFERRABLE INITIALLY DEFERRED, "task_id" char(32) NULL REFERENCES "tasks" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "file_changes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "path" varchar(4096) NOT NULL, "before_mode" integer unsigned NULL CHECK ("before_mode" >= 0), "before_size" bigint unsigned NOT NULL CHECK ("before_size" >= 0), "before_sha256" varchar(64) NOT NULL, "after_mode" integer unsigned NULL CHECK ("after_mode" >= 0), "after_size" bigint unsigned NOT NULL CHECK ("after_size" >= 0), "after_sha256" varchar(64) NOT NULL, "change_id" bigint NOT NULL REFERENCES "workspace_changes" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE INDEX "changes_of_a_session" ON "workspace_changes" ("session_id", "id" DESC);
@@ -246,6 +242,11 @@ CREATE INDEX "running_tasks" ON "tasks" ("started_by_id") WHERE ("admitted_at" I
 CREATE INDEX "newest_admissions" ON "tasks" ("started_by_id", "admitted_at" DESC) WHERE "admitted_at" IS NOT NULL;
 CREATE INDEX "newest_tasks" ON "tasks" ("created_at" DESC);
 CREATE INDEX "waiting_tasks" ON "tasks" ("session_id") WHERE "waiting_for" IS NOT NULL;
+CREATE TABLE "inbox_messages" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "mode" varchar(9) NOT NULL, "content" text NOT NULL, "attachments" text NOT NULL CHECK ((JSON_VALID("attachments") OR "attachments" IS NULL)), "images" text NOT NULL CHECK ((JSON_VALID("images") OR "images" IS NULL)), "output_schema" text NOT NULL, "delivered_seq" integer unsigned NULL CHECK ("delivered_seq" >= 0), "created_at" datetime NOT NULL, "author_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "session_id" char(32) NOT NULL REFERENCES "sessions" ("id") DEFERRABLE INITIALLY DEFERRED, "workflow_id" bigint NULL REFERENCES "workflows" ("id") DEFERRABLE INITIALLY DEFERRED, CONSTRAINT "inbox_mode_known" CHECK ("mode" IN ('interject', 'steer', 'queue')));
+CREATE INDEX "inbox_messages_author_id_392f8515" ON "inbox_messages" ("author_id");
+CREATE INDEX "inbox_messages_session_id_69769d0e" ON "inbox_messages" ("session_id");
+CREATE INDEX "inbox_messages_workflow_id_4f9a2ac0" ON "inbox_messages" ("workflow_id");
+CREATE INDEX "waiting_messages" ON "inbox_messages" ("session_id") WHERE "delivered_seq" IS NULL;
 CREATE TABLE "allowed_addresses" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "address" varchar(255) NOT NULL UNIQUE);
 CREATE TABLE "mcp_servers_roles" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "mcpserver_id" bigint NOT NULL REFERENCES "mcp_servers" ("id") DEFERRABLE INITIALLY DEFERRED, "group_id" integer NOT NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "search_engines" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "kind" varchar(10) NOT NULL, "base_url" varchar(200) NOT NULL, "priority" smallint unsigned NOT NULL CHECK ("priority" >= 0), "enabled" bool NOT NULL, CONSTRAINT "search_engine_kind_known" CHECK ("kind" IN ('tavily', 'brave', 'exa', 'serper', 'bocha', 'searxng', 'ddgs')));

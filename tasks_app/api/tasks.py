@@ -1,4 +1,4 @@
-"""Tasks, and the messages that start and reach them."""
+"""Tasks: how they stand, and what they wait for."""
 
 from functools import partial
 from typing import Any
@@ -12,17 +12,13 @@ from rest_framework.generics import GenericAPIView, ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from tasks_app import services
-from tasks_app.access import visible_task, writable_session
+from tasks_app.access import visible_task
 from tasks_app.api.authentication import admission_of
 from tasks_app.api.entries import ToolCallSerializer
-from tasks_app.api.formats import Text
-from tasks_app.api.idempotency import idempotent
 from tasks_app.interaction.open_call import pending_json
 from tasks_app.live.subscription import StateChange
-from tasks_app.models import PERSON, FailureCode, Mode, Session, Task, TaskState, ToolCallLog, Workflow
+from tasks_app.models import PERSON, FailureCode, Task, TaskState, ToolCallLog
 from tasks_app.runtime import admission
-from tasks_app.workspaces import workspace_of
 
 MOST_SECONDS = 60  # that somebody waits with one request: proxies end longer ones
 # The calls of a task that have delegated any, and those.
@@ -188,53 +184,3 @@ class TaskDetail(GenericAPIView[Task]):
             follower = StateChange(request.user, task.session_id, admission_of(request))
             response.change = partial(follower.from_, task, seconds)  # type: ignore[attr-defined]
         return response
-
-
-class MessageSerializer(serializers.Serializer[Any]):
-    """`attachments` are paths of files in the workspace."""
-
-    content = Text(allow_blank=True, help_text="At most 1 MiB.")
-    attachments = serializers.ListField(child=Text(max_length=4096), default=list, max_length=100)
-    mode = serializers.ChoiceField(Mode.choices, default=Mode.INTERJECT)
-    workflow = serializers.SlugRelatedField(
-        slug_field="name",
-        queryset=Workflow.objects.usable(),
-        allow_null=True,
-        default=None,
-        error_messages={"does_not_exist": "There is no workflow called {value}. GET workflows/ lists them."},
-        help_text="The name of the workflow that the started task follows.",
-    )
-    output_schema = serializers.JSONField(
-        allow_null=True, default=None, help_text="JSON Schema that `final_result.data` of the started task must match."
-    )
-
-    def validate_attachments(self, paths: list[str]) -> list[str]:
-        workspace = workspace_of(self.context["session"])
-        missing = [path for path in paths if not workspace.is_file(path)]
-        if missing:
-            raise serializers.ValidationError(f"No such file in the workspace: {', '.join(missing)}.")
-        return paths
-
-
-class DeliveredSerializer(serializers.Serializer[Any]):
-    """`task` is null for a queued message: its task does not exist yet."""
-
-    task = serializers.UUIDField(source="task.id", allow_null=True, default=None)
-    delivered_as = serializers.ChoiceField(["started", "reply", "interjected", "queued"])
-
-
-class MessageList(GenericAPIView[Session]):
-    """Starts a task, answers its question, or reaches the one that runs. 202 means that the message is committed."""
-
-    serializer_class = MessageSerializer
-
-    @extend_schema(operation_id="sessions_messages_send", responses={202: DeliveredSerializer})
-    @idempotent
-    def post(self, request: Request, session_id: UUID) -> Response:
-        session = writable_session(request.user, session_id)
-        serializer = MessageSerializer(data=request.data, context={"session": session})
-        serializer.is_valid(raise_exception=True)
-        names = ("content", "attachments", "mode", "output_schema", "workflow")
-        message = {name: serializer.validated_data[name] for name in names}
-        delivered = services.post_message(session, request.user, **message)
-        return Response(DeliveredSerializer(delivered).data, 202)

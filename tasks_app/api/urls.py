@@ -8,7 +8,19 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from tasks_app.api import catalogue, changes, decisions, entries, files, personal, sessions, tasks, transfer, usage
+from tasks_app.api import (
+    catalogue,
+    changes,
+    decisions,
+    entries,
+    files,
+    messages,
+    personal,
+    sessions,
+    tasks,
+    transfer,
+    usage,
+)
 
 SESSION = "sessions/<uuid:session_id>"
 TASK = "tasks/<uuid:task_id>"
@@ -18,7 +30,8 @@ urlpatterns = [
     path("sessions/import/", transfer.Import.as_view(), name="api-import"),
     path(f"{SESSION}/export/", transfer.Export.as_view(), name="api-export"),
     path(f"{SESSION}/", sessions.SessionDetail.as_view(), name="api-session"),
-    path(f"{SESSION}/messages/", tasks.MessageList.as_view(), name="api-messages"),
+    path(f"{SESSION}/messages/", messages.MessageList.as_view(), name="api-messages"),
+    path(f"{SESSION}/messages/<int:message_id>/", messages.WaitingMessage.as_view(), name="api-message"),
     path(f"{SESSION}/entries/", entries.EntryList.as_view(), name="api-entries"),
     path(f"{SESSION}/events/", entries.Events.as_view(), name="api-events"),
     path(f"{SESSION}/files/", files.FileList.as_view(), name="api-files"),

@@ -9,14 +9,15 @@ from django.utils import timezone
 from tasks_app import file_history, reminders
 from tasks_app.engine import routing, step_settings, workflow
 from tasks_app.engine.closing import close_open_call
+from tasks_app.interaction.open_call import OpenCall
 from tasks_app.memory import search
 from tasks_app.models import (
+    CallStatus,
     ContextEntry,
     ContextType,
+    Decision,
     FailureCode,
-    InboxMessage,
     Mode,
-    Session,
     TaskState,
     WorkspaceChange,
 )
@@ -42,11 +43,8 @@ def check(context: TaskContext) -> None:
     if context.task.state == TaskState.INITIALIZING:
         _begin(context, look)
         look = _look(context)  # to begin may have asked a model, which a person ended
-    if look.has_messages and (messages := _interjections(context.session)):
-        if closing := close_open_call(context, "Not run: the user wrote a message instead."):
-            context.commit(*closing, state=TaskState.THINKING)
-        context.take(messages, *reminders.interruption(context.history.entries, has_closed=bool(closing)))
-        context.detector.forget()
+    if look.message == Mode.INTERJECT or (look.message and not _is_about_to_run(context.history.open_call())):
+        _take_messages(context)
     _tell_what_a_person_changed(context)
     step_settings.refresh_all(context, look)
     _check_iterations(context)
@@ -65,9 +63,20 @@ def _look(context: TaskContext) -> Look:
     return look
 
 
-def _interjections(session: Session) -> list[InboxMessage]:
-    waiting = InboxMessage.objects.waiting_in(session).filter(mode=Mode.INTERJECT)
-    return list(waiting.select_related("author"))
+def _is_about_to_run(call: OpenCall | None) -> bool:
+    """Whether an open call waits for nobody any more: what steers the task comes after its result."""
+    if call is None or call.log.status == CallStatus.WAITING:
+        return False
+    approval = getattr(call.log, "approval", None)
+    return approval is None or approval.decision == Decision.APPROVED
+
+
+def _take_messages(context: TaskContext) -> None:
+    """Appends what people wrote, instead of the result of a call that is still open."""
+    if closing := close_open_call(context, "Not run: the user wrote a message instead."):
+        context.commit(*closing, state=TaskState.THINKING)
+    if context.take(*reminders.interruption(context.history.entries, has_closed=bool(closing))):
+        context.detector.forget()
 
 
 def _begin(context: TaskContext, look: Look) -> None:

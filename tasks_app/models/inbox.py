@@ -1,5 +1,7 @@
 """Messages that came while a task ran: stored and shown at once, appended when their turn comes."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -9,13 +11,24 @@ from tasks_app.models.session import Session
 
 
 class Mode(models.TextChoices):
+    """What a message does to the task that runs: ends its step, comes after that step, or waits for its end."""
+
     INTERJECT = "interject"
+    STEER = "steer"
     QUEUE = "queue"
 
 
 class InboxQuerySet(models.QuerySet["InboxMessage"]):
     def waiting_in(self, session: Session) -> "InboxQuerySet":
         return self.filter(session=session, delivered_seq=None).order_by("pk")
+
+    def for_running_task(self, session: Session) -> "InboxQuerySet":
+        """Those that its next step takes."""
+        return self.waiting_in(session).exclude(mode=Mode.QUEUE)
+
+    def changeable_by(self, user: Any, session: Session) -> "InboxQuerySet":
+        """Their own ones that wait; an interjection is about to be read."""
+        return self.waiting_in(session).filter(author=user).exclude(mode=Mode.INTERJECT)
 
 
 class InboxMessage(models.Model):

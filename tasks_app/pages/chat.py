@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -80,7 +79,7 @@ def post_message(request: Request, session_id: UUID) -> HttpResponse:
     session = writable_session(request.user, session_id)
     try:
         attachments = uploads.store(session, request.FILES.getlist("files"))
-        mode = Mode.QUEUE if posted(request, "mode") == Mode.QUEUE else Mode.INTERJECT
+        mode = posted(request, "mode") if posted(request, "mode") in Mode.values else Mode.INTERJECT
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
         with transaction.atomic():
             if sent_before(request, content) is None:
@@ -88,6 +87,21 @@ def post_message(request: Request, session_id: UUID) -> HttpResponse:
                     session, request.user, content, attachments=attachments, mode=mode, workflow=workflow
                 )
     except (Refusal, ToolError) as error:
+        return refused(request, session, error)
+    return done(request, f"{session.get_absolute_url()}#end")
+
+
+@signed_in
+@require_POST
+def change_message(request: Request, session_id: UUID, message_id: int) -> HttpResponse:
+    """Other words for one's own message that waits; with `remove`, it is taken back."""
+    session = writable_session(request.user, session_id)
+    try:
+        if posted(request, "remove"):
+            services.take_back(session, request.user, message_id)
+        else:
+            services.change_message(session, request.user, message_id, posted(request, "content"))
+    except Refusal as error:
         return refused(request, session, error)
     return done(request, f"{session.get_absolute_url()}#end")
 

@@ -71,7 +71,7 @@ class RerunContext(TaskContext):
     def look(self) -> Look:
         """Nobody interrupts it, and who acts follows from the record."""
         seen = super().look()
-        return replace(seen, epoch=self.task.epoch, stop_requested=False, has_messages=False, agent=self._agent)
+        return replace(seen, epoch=self.task.epoch, stop_requested=False, message="", agent=self._agent)
 
 
 def _fresh(task: Task) -> Task:

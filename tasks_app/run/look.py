@@ -9,11 +9,12 @@ from django.db import connection
 from tasks_app.models import Mode, Task
 
 # Of a row of `tasks`, in what a statement selects or returns. SQLite 3.40 answers IS NOT NULL wrongly in the latter.
+# Of the modes of waiting messages, the first in the alphabet is the more urgent one.
 COLUMNS = f"""
     tasks.epoch,
     tasks.stop_requested_at,
-    EXISTS (SELECT 1 FROM inbox_messages
-        WHERE session_id = tasks.session_id AND delivered_seq IS NULL AND mode = '{Mode.INTERJECT.value}'),
+    (SELECT MIN(mode) FROM inbox_messages
+        WHERE session_id = tasks.session_id AND delivered_seq IS NULL AND mode <> '{Mode.QUEUE.value}'),
     (SELECT version FROM settings_version),
     (SELECT COALESCE(SUM(epoch), 0) FROM circuit_breakers),
     (SELECT COALESCE(active_agent_id, agent_id) FROM sessions WHERE id = tasks.session_id),
@@ -32,7 +33,7 @@ class Look:
 
     epoch: int
     stop_requested: bool
-    has_messages: bool
+    message: str  # the mode of one that waits for the task, an interjection before a steer; empty without any
     version: int
     breakers: int
     agent: int | None
@@ -42,13 +43,17 @@ class Look:
         """Whether a person wants the task to leave what it is doing: to stop, or to read what they wrote; or whether
         another worker has taken it over, so that whatever it does comes to nothing.
         """
-        return self.stop_requested or self.has_messages or self.epoch != task.epoch
+        return self.stop_requested or self.message == Mode.INTERJECT or self.epoch != task.epoch
+
+    def ends_wait(self, task: Task) -> bool:
+        """Whether it need not begin to wait for a person: they have stopped it, or written what it can go on with."""
+        return self.interrupts(task) or bool(self.message)
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> "Look":
         """From `COLUMNS`."""
-        epoch, stop, messages, version, breakers, agent, denied = row
-        return cls(epoch, stop is not None, bool(messages), version, int(breakers), agent, denied)
+        epoch, stop, message, version, breakers, agent, denied = row
+        return cls(epoch, stop is not None, message or "", version, int(breakers), agent, denied)
 
 
 def look_at(task: Task) -> Look:

@@ -87,7 +87,7 @@ class UnitOfWork:
         with transaction.atomic(durable=True):
             self._head = lock(self.session)
             self.secrets.refresh()
-            if fields.get("waiting_for") and self.is_interrupted():
+            if fields.get("waiting_for") and self.look().ends_wait(self.task):
                 fields["waiting_for"] = None
             if ended := fields.get("state") in ENDED:
                 fields |= {"ended_at": timezone.now(), "waiting_for": None}
@@ -124,15 +124,23 @@ class UnitOfWork:
         if also is not None:
             also()
 
-    def take(self, messages: list[InboxMessage], *following: Draft) -> None:
-        """Appends what people wrote while the task ran, and what follows it; the next step thinks anew."""
+    def take(self, *following: Draft) -> bool:
+        """Appends what people wrote while the task ran, and what follows it; the next step thinks anew.
+
+        False if they have taken it back.
+        """
         with transaction.atomic(durable=True):
             lock(self.session)
+            messages = list(InboxMessage.objects.for_running_task(self.session).select_related("author"))
+            if not messages:
+                self._seen = None
+                return False
             lease.write(self.task, state=TaskState.THINKING)
             entries = next_task.deliver(self.session, self.task, messages)
             entries += append_entries(self.session, self.task, following)
         self._committed(entries, {"state": TaskState.THINKING})
         self._seen = None
+        return True
 
     def reserve_next_call(self) -> None:
         """In the commit of a result: so the next call needs no commit of its own for what it may cost."""

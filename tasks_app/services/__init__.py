@@ -1,11 +1,21 @@
 """The verbs of people and programs. Pages, REST and commands call the same ones; each is one short transaction."""
 
-from tasks_app.services.messages import Delivered, Delivery, decide, post_message, reply, stop
+from tasks_app.services.messages import (
+    Delivered,
+    Delivery,
+    change_message,
+    decide,
+    post_message,
+    reply,
+    stop,
+    take_back,
+)
 from tasks_app.services.sessions import change_session, create_session, delete_session
 
 __all__ = [
     "Delivered",
     "Delivery",
+    "change_message",
     "change_session",
     "create_session",
     "decide",
@@ -13,4 +23,5 @@ __all__ = [
     "post_message",
     "reply",
     "stop",
+    "take_back",
 ]

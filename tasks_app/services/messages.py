@@ -12,6 +12,7 @@ from django.utils import timezone
 from tasks_app.errors import (
     InvalidMessage,
     MayNotDecide,
+    MessageRead,
     MessageTooLong,
     NothingToAnswer,
     OnlyThisCall,
@@ -31,7 +32,7 @@ from tools_app.errors import InvalidSchema
 from tools_app.json_schema import reading
 
 LONGEST_MESSAGE = 1024 * 1024  # bytes
-Delivery = Literal["started", "reply", "interjected", "queued"]
+Delivery = Literal["started", "reply", "interjected", "steered", "queued"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +55,10 @@ def post_message(
     workflow: Workflow | None = None,
     terminal: str = "",
 ) -> Delivered:
-    """Starts a task, answers its question, or waits in the inbox: an interjection reaches the task wherever it is.
+    """Starts a task, answers its question, or waits in the inbox: an interjection reaches the task wherever it is, a
+    steer before its next step, or in place of the call that waits for an approval.
 
-    One that comes after the stop of the task waits for the next.
+    What comes after the stop of the task waits for the next.
     `output_schema` is what the data of the task's result must fit, `workflow` the steps that it goes through. With a
     `terminal`, that process alone advances it. Raises InvalidMessage, MessageTooLong, SchemaTooLate, WorkflowTooLate,
     QueueFull, DiskFull or FilesQuotaFull.
@@ -76,8 +78,8 @@ def post_message(
     with transaction.atomic():
         lock(session)
         task = session.tasks.active().first()
-        if task and mode == Mode.INTERJECT and not task.stop_requested_at:
-            return _interject(task, message)
+        if task and mode != Mode.QUEUE and not task.stop_requested_at:
+            return _tell(task, message)
         if not (task or terminal):
             require_disk(session)
             admission.require_room(author)
@@ -89,8 +91,8 @@ def post_message(
         return Delivered(task=task, delivered_as="started")
 
 
-def _interject(task: Task, message: InboxMessage) -> Delivered:
-    """The message answers the task's question, or interrupts it. Raises SchemaTooLate or WorkflowTooLate."""
+def _tell(task: Task, message: InboxMessage) -> Delivered:
+    """The message answers the task's question, interrupts or steers it. Raises SchemaTooLate or WorkflowTooLate."""
     if message.output_schema:
         raise SchemaTooLate(field="output_schema")
     if message.workflow:
@@ -101,13 +103,38 @@ def _interject(task: Task, message: InboxMessage) -> Delivered:
         _answer(task, message.author, words, images=pictures)
         return Delivered(task=task, delivered_as="reply")
     _put_into_inbox(message)
-    _rouse(task)
-    return Delivered(task=task, delivered_as="interjected")
+    if message.mode == Mode.INTERJECT or task.waiting_for == WaitingFor.APPROVAL:
+        _rouse(task)
+    return Delivered(task=task, delivered_as="interjected" if message.mode == Mode.INTERJECT else "steered")
 
 
 def _put_into_inbox(message: InboxMessage) -> None:
     message.save()
     transaction.on_commit(partial(broadcast.inbox_changed, message.session))
+
+
+def change_message(session: Session, author: Any, message_id: int, content: str) -> None:
+    """Other words for a message of theirs that waits. Raises MessageRead, InvalidMessage or MessageTooLong."""
+    with transaction.atomic():
+        message = _waiting_message(session, author, message_id)
+        message.content = _checked_text(session, content, message.attachments)
+        _put_into_inbox(message)
+
+
+def take_back(session: Session, author: Any, message_id: int) -> None:
+    """Removes a message of theirs that waits. Raises MessageRead."""
+    with transaction.atomic():
+        _waiting_message(session, author, message_id).delete()
+        transaction.on_commit(partial(broadcast.inbox_changed, session))
+
+
+def _waiting_message(session: Session, author: Any, message_id: int) -> InboxMessage:
+    """Under the session's lock, under which it is also delivered."""
+    lock(session)
+    message = InboxMessage.objects.changeable_by(author, session).filter(pk=message_id).first()
+    if message is None:
+        raise MessageRead()
+    return message
 
 
 def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:

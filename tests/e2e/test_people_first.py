@@ -28,7 +28,7 @@ def test_it_goes_on_after_a_stop(chat: Chat):
 def test_a_message_interrupts_a_tool_and_is_read_at_once(chat: Chat):
     chat.start(script(call("shell", {"command": "sleep 60"}), result("Never said.")))
     expect(chat.tool("shell")).to_contain_text("Running")
-    chat.say(script(result("Heard you.")))
+    chat.say(script(result("Heard you.")), key="Control+Enter")
     expect(chat.words).to_have_value("")
     expect(chat.tool("shell")).to_contain_text("Interrupted")
     expect(chat.result("Heard you.")).to_be_visible()
@@ -39,7 +39,7 @@ def test_alt_and_enter_queue_a_message_for_the_next_task(chat: Chat):
     expect(chat.tool("shell")).to_contain_text("Running")
     chat.say(script(result("Second.")), key="Alt+Enter")
     waiting = chat.page.get_by_role("list", name="Waiting messages")
-    expect(waiting).to_contain_text("waiting for the next task")
+    expect(waiting).to_contain_text("Next task")
     chat.let_go()
     expect(chat.result("First.")).to_be_visible()
     expect(chat.result("Second.")).to_be_visible()

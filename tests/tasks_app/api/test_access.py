@@ -6,7 +6,7 @@ import pytest
 
 from tasks_app import file_history
 from tasks_app.api.urls import urlpatterns
-from tasks_app.models import Approval, FileChange, MemoryNote, ToolCallLog
+from tasks_app.models import Approval, FileChange, InboxMessage, MemoryNote, ToolCallLog
 from tests import factories
 
 READS = [
@@ -18,6 +18,7 @@ READS = [
     ("GET", "sessions/{session}/files/notes.txt"),
     ("GET", "sessions/{session}/versions/"),
     ("GET", "sessions/{session}/versions/{version}/"),
+    ("GET", "sessions/{session}/messages/"),
     ("GET", "sessions/{session}/changes/"),
     ("GET", "changes/{change}/diff/"),
     ("GET", "tasks/{task}/"),
@@ -27,6 +28,8 @@ READS = [
 WRITES = [
     ("PATCH", "sessions/{session}/", {"title": "Mine"}),
     ("POST", "sessions/{session}/messages/", {"content": "Hello"}),
+    ("PATCH", "sessions/{session}/messages/{message}/", {"content": "Mine"}),
+    ("DELETE", "sessions/{session}/messages/{message}/", None),
     ("POST", "sessions/{session}/files/notes.txt", {"any": "bytes"}),
     ("POST", "changes/{change}/undo/", {"paths": ["notes.txt"]}),
     ("POST", "tasks/{task}/stop/", None),
@@ -63,6 +66,7 @@ def address(session, task):
         "change": version.change_id,
         "call": call.pk,
         "approval": approval(task).pk,
+        "message": InboxMessage.objects.create(session=session, author=session.owner, mode="queue", content="x").pk,
         "note": MemoryNote.objects.create(owner=session.owner, text="Tea.").pk,
     }
     return lambda path: path.format(**ids)
@@ -81,6 +85,7 @@ def test_the_tables_here_name_every_route():
         "change": "<int:change_id>",
         "call": "<uuid:call_id>",
         "approval": "<int:approval_id>",
+        "message": "<int:message_id>",
         "note": "<int:note_id>",
     }
     known = {
@@ -104,7 +109,7 @@ def test_what_is_not_shared_does_not_exist(method, path, body, address, program,
 @pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
 def test_an_id_of_nothing_is_answered_as_one_that_is_not_shared(method, path, body, address, program, charlie):
     nothing = path.format(
-        session=uuid.uuid4(), task=uuid.uuid4(), version=0, call=uuid.uuid4(), approval=0, note=0, change=0
+        session=uuid.uuid4(), task=uuid.uuid4(), version=0, call=uuid.uuid4(), approval=0, note=0, change=0, message=0
     )
     of_alice, of_nobody = (program(charlie).call(method, p, body).json() for p in (address(path), nothing))
     assert of_alice == of_nobody

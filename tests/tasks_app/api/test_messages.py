@@ -35,6 +35,39 @@ def test_a_queued_message_has_no_task_yet(send, task):
     assert InboxMessage.objects.get().mode == "queue"
 
 
+def test_a_message_steers_the_running_task(send, task):
+    assert send({"content": "And this.", "mode": "steer"}).json() == {"task": str(task.pk), "delivered_as": "steered"}
+
+
+@pytest.fixture
+def waiting(send, task, session):
+    """The address of a message that waits."""
+    send({"content": "Later", "mode": "queue"})
+    return f"sessions/{session.pk}/messages/{InboxMessage.objects.get().pk}/"
+
+
+def test_messages_that_wait_are_listed(alices, session, waiting):
+    (message,) = alices.call("GET", f"sessions/{session.pk}/messages/").json()["results"]
+    assert (message["author"], message["mode"], message["content"]) == ("alice", "queue", "Later")
+
+
+def test_a_message_that_waits_is_changed(alices, waiting):
+    answer = alices.call("PATCH", waiting, {"content": "Sooner"})
+    assert (answer.status_code, answer.json()["content"]) == (200, "Sooner")
+    assert InboxMessage.objects.get().content == "Sooner"
+    assert alices.call("PATCH", waiting, {"content": " "}).status_code == 422
+
+
+def test_a_message_that_waits_is_removed_once(alices, waiting):
+    assert alices.call("DELETE", waiting).status_code == 204
+    assert alices.call("DELETE", waiting).status_code == 409
+
+
+def test_only_its_author_changes_a_message(program, carol, waiting):
+    assert program(carol).call("PATCH", waiting, {"content": "Mine"}).status_code == 409
+    assert InboxMessage.objects.get().content == "Later"
+
+
 def test_a_message_answers_the_question_that_waits(send, asking):
     assert send({"content": "Red"}).json() == {"task": str(asking.pk), "delivered_as": "reply"}
     assert ContextEntry.objects.get(tool_call_id="call_1").content == "Red"

@@ -56,11 +56,38 @@ def test_without_scripts_a_refusal_is_shown_on_the_page(say, alices, session):
 
 
 @pytest.mark.parametrize(
-    ("mode", "kept"), [("queue", "queue"), ("interject", "interject"), ("?", "interject"), ("", "interject")]
+    ("mode", "kept"),
+    [("queue", "queue"), ("steer", "steer"), ("interject", "interject"), ("?", "interject"), ("", "interject")],
 )
 def test_a_message_during_a_task_waits_in_its_mode(mode, kept, say, session, task):
     say(content="More.", mode=mode)
     assert InboxMessage.objects.waiting_in(session).get().mode == kept
+
+
+@pytest.fixture
+def waiting(say, session, task):
+    """A message that waits for the next task."""
+    say(content="Later.", mode="queue")
+    return InboxMessage.objects.get()
+
+
+def test_a_waiting_message_gets_other_words(alices, session, waiting):
+    address = f"{session.get_absolute_url()}messages/{waiting.pk}/"
+    assert alices.htmx(address, {"content": "Sooner."}).status_code == 204
+    waiting.refresh_from_db()
+    assert waiting.content == "Sooner."
+
+
+def test_a_waiting_message_is_removed(alices, session, waiting):
+    address = f"{session.get_absolute_url()}messages/{waiting.pk}/"
+    assert alices.htmx(address, {"content": "Later.", "remove": "yes"}).status_code == 204
+    assert not InboxMessage.objects.exists()
+
+
+def test_a_message_that_the_agent_has_is_not_changed(alices, session, waiting):
+    InboxMessage.objects.update(delivered_seq=1)
+    response = alices.htmx(f"{session.get_absolute_url()}messages/{waiting.pk}/", {"content": "Sooner."})
+    assert (response.status_code, "no longer waiting" in response.content.decode()) == (409, True)
 
 
 def test_stop_is_asked_for_at_once(alices, session, task):

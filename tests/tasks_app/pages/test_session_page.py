@@ -249,4 +249,6 @@ def test_the_panel_has_the_plan_and_what_was_used(alices, session, task):
 
 def test_messages_that_wait_are_shown(alices, session, task):
     alices.post(f"{session.get_absolute_url()}messages/", {"content": "And then this.", "mode": "queue"})
-    assert "waiting for the next task: And then this." in alices.page(session.get_absolute_url())
+    page = alices.page(session.get_absolute_url())
+    assert "Next task" in page
+    assert "And then this." in page

@@ -1,0 +1,73 @@
+"""The composer: what a key does while a task runs, messages that wait, drafts, and Esc."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import WAIT, Chat, call, result, script
+
+
+@pytest.fixture
+def running(chat: Chat) -> Chat:
+    """A task in the middle of a command."""
+    chat.start(script(call("shell", {"command": WAIT}), result("First.")))
+    expect(chat.tool("shell")).to_contain_text("Running")
+    return chat
+
+
+def test_enter_steers_a_task_and_its_command_runs_on(running: Chat):
+    expect(running.page.locator("#send-button")).to_contain_text("after this step")
+    running.say(script(result("Heard you.")))
+    waiting = running.page.get_by_role("list", name="Waiting messages")
+    expect(waiting).to_contain_text("After this step")
+    expect(running.tool("shell")).to_contain_text("Running")
+    running.let_go()
+    expect(running.result("Heard you.")).to_be_visible()
+    expect(running.tool("shell")).to_contain_text("Done")
+    expect(waiting.get_by_role("listitem")).to_have_count(0)
+
+
+def test_control_and_enter_interrupt_the_command(running: Chat):
+    expect(running.page.locator("#interject-button")).to_contain_text("stops the running command")
+    running.say(script(result("Heard you.")), key="Control+Enter")
+    expect(running.tool("shell")).to_contain_text("Interrupted")
+    expect(running.result("Heard you.")).to_be_visible()
+
+
+def test_a_waiting_message_is_changed_and_another_one_is_removed(running: Chat):
+    page = running.page
+    running.say("This is not meant.", key="Alt+Enter")
+    waiting = page.get_by_role("list", name="Waiting messages").get_by_role("listitem")
+    expect(waiting).to_have_count(1)
+    running.say("This one waits.", key="Alt+Enter")
+    expect(waiting).to_have_count(2)
+    waiting.first.locator("summary").click()
+    waiting.first.get_by_role("button", name="Remove").click()
+    expect(waiting).to_have_count(1)
+    waiting.first.locator("summary").click()
+    waiting.get_by_label("Waiting message").fill(script(result("Second, changed.")))
+    waiting.get_by_role("button", name="Save").click()
+    expect(waiting.locator(".said")).to_contain_text("Second, changed.")
+    running.let_go()
+    expect(running.result("Second, changed.")).to_be_visible()
+
+
+def test_escape_stops_the_task_but_not_while_another_field_is_in_use(running: Chat):
+    page = running.page
+    page.get_by_label("Title").focus()
+    page.keyboard.press("Escape")
+    expect(running.words).to_be_focused()
+    expect(running.state).to_contain_text("Working")
+    page.keyboard.press("Escape")
+    expect(running.state).to_contain_text("Stopped")
+
+
+def test_a_draft_survives_a_reload_and_goes_with_its_message(chat: Chat):
+    chat.start(script(result("First.")))
+    expect(chat.result("First.")).to_be_visible()
+    chat.words.fill("Half a thou")
+    chat.page.reload()
+    expect(chat.words).to_have_value("Half a thou")
+    chat.say(script(result("Second.")))
+    expect(chat.result("Second.")).to_be_visible()
+    chat.page.reload()
+    expect(chat.words).to_have_value("")

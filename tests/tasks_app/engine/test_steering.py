@@ -1,0 +1,102 @@
+"""A message that steers: it comes before the next step, and nothing that runs is ended for it."""
+
+import pytest
+
+from tasks_app import services
+from tasks_app.errors import SchemaTooLate
+from tasks_app.models import Approval, ContextEntry, InboxMessage, Task
+from tasks_app.replay.rerun import rerun
+from tests.provider import openai_result
+from tests.tasks_app.engine.conftest import call, result, script
+from tests.waiting import until
+
+RUNS = call("shell", command="while [ ! -e go ]; do sleep 0.02; done; echo finished")
+
+
+def test_it_comes_after_the_step_that_runs(play, owner):
+    run = play(RUNS, result("Never said."))
+    thread = run.in_thread()
+    until(lambda: Task.objects.get().state == "executing_tool")
+    delivered = services.post_message(run.task.session, owner, script(result("Heard.")), mode="steer")
+    assert (delivered.task, delivered.delivered_as) == (run.task, "steered")
+    (run.task.session.workspace_path / "go").touch()
+    thread.join(30)
+    run.task.refresh_from_db()
+    assert (run.task.state, run.task.final_result["text"]) == ("done", "Heard.")
+    (first, *_) = run.results()
+    assert (first[0], "finished" in first[1]) == ("succeeded", True)
+    assert run.types[2:5] == ["tool_call", "tool_result", "user_message"]
+
+
+def test_a_model_that_answers_is_not_cut_short(ask_http, http_provider, owner):
+    http_provider.replies = [openai_result("first", stall_at=1, stall_s=0.5), openai_result("second")]
+    run = ask_http()
+    thread = run.in_thread()
+    assert http_provider.stalling.wait(30)
+    services.post_message(run.task.session, owner, "And the other one.", mode="steer")
+    thread.join(30)
+    run.task.refresh_from_db()
+    assert (run.task.final_result["text"], http_provider.hung_up.is_set()) == ("first", False)
+    assert run.task.session.tasks.count() == 2  # its task no longer took it: it starts the next one
+
+
+def test_it_answers_a_question(play, owner):
+    run = play(call("message", type="ask", text="Which one?"), result())
+    run.advance()
+    assert services.post_message(run.task.session, owner, "The second.", mode="steer").delivered_as == "reply"
+    run.advance()
+    assert run.results()[0] == ("succeeded", "The second.")
+
+
+def test_it_rejects_a_call_that_waits_for_an_approval(play, owner):
+    run = play(call("shell", command="rm -rf everything"), result())
+    run.advance()
+    delivered = services.post_message(run.task.session, owner, script(result("Left.")), mode="steer")
+    assert delivered.delivered_as == "steered"
+    assert run.advance().final_result["text"] == "Left."
+    assert run.results()[0] == ("rejected", "Not run: the user wrote a message instead.")
+    assert Approval.objects.get().decision == "rejected"
+
+
+def test_a_question_that_comes_while_it_waits_is_not_put(play, owner):
+    run = play(call("message", type="ask", text="Which one?"), result())
+    InboxMessage.objects.create(
+        session=run.task.session, author=owner, mode="steer", content=script(result("The second, then."))
+    )
+    run.task.refresh_from_db()
+    with_question = run.advance()
+    assert with_question.final_result["text"] == "The second, then."
+
+
+def test_an_approved_call_runs_before_it(play, owner):
+    run = play(call("shell", command="rm -rf everything; echo gone"), result())
+    run.advance()
+    services.decide(run.task, owner, "approved")
+    services.post_message(run.task.session, owner, script(result("Seen.")), mode="steer")
+    assert run.advance().final_result["text"] == "Seen."
+    assert run.results()[0][0] == "succeeded"
+    assert run.types[3:5] == ["tool_result", "user_message"]
+
+
+def test_several_come_together_and_in_order(play, owner):
+    run = play(call("plan", action="update", steps=[{"title": "one"}]), result())
+    for words in ("a", "b", script(result("All."))):
+        services.post_message(run.task.session, owner, words, mode="steer")
+    run.advance()
+    said = ContextEntry.objects.filter(context_type="user_message").values_list("content", flat=True)
+    assert [words[:1] for words in said][1:] == ["a", "b", "`"]
+
+
+def test_it_cannot_change_the_form_of_the_result(play, owner):
+    run = play(result())
+    with pytest.raises(SchemaTooLate):
+        services.post_message(run.task.session, owner, "x", mode="steer", output_schema={"type": "object"})
+
+
+def test_it_can_be_rerun(play, owner):
+    run = play(RUNS, result("Never said."))
+    (run.task.session.workspace_path).mkdir(parents=True, exist_ok=True)
+    (run.task.session.workspace_path / "go").touch()
+    services.post_message(run.task.session, owner, script(RUNS, result("Heard.")), mode="steer")
+    run.advance()
+    assert rerun(run.task).divergence == ""
