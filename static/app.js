@@ -99,6 +99,15 @@ function textButton(text, className) {
   return Object.assign(document.createElement("button"), { type: "button", className, textContent: text });
 }
 
+function sinceWhen() {
+  for (const since of all("[data-since]")) {
+    const seconds = Math.round((Date.now() - new Date(since.dataset.since)) / 1000);
+    since.title = new Date(since.dataset.since).toLocaleTimeString();
+    since.textContent = seconds < 60 ? `${Math.max(0, seconds)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  }
+}
+
+setInterval(sinceWhen, 1000);
 on("htmx:load", ({ detail }) => dress(detail.elt));
 on("click", async ({ target }) => {
   if (!target.matches(".copy:not(.source)")) return;

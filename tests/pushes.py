@@ -11,4 +11,5 @@ from tasks_app.transcript import transcript
 def pushed(entry: ContextEntry, user: Any) -> str:
     session, item = entry.session, transcript.item_of(entry)
     viewer = fragments.Viewer(user, may_write(user, session), is_starter=False)
-    return fragments.pushed(session, item, is_new=item.entry == entry).seen_by(viewer)
+    place: fragments.Place = "message" if item.entry == entry else "old"
+    return fragments.pushed(session, item, None, place).seen_by(viewer)

@@ -1,18 +1,20 @@
 """One look at a session's rows, for all in this process who follow it: read, redacted and rendered once."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from tasks_app.events import broadcast
+from tasks_app.live import pushes
 from tasks_app.live.messages import Appended, Event, News
 from tasks_app.models import Agent, ContextEntry, ContextType, InboxMessage, Session, SessionMember, Task
-from tasks_app.pages import file_tree, fragments
+from tasks_app.pages import file_tree
 from tasks_app.pages.fragments import Fragment, Viewer
 from tasks_app.record import redact_entries
 from tasks_app.runtime import admission
 from tasks_app.transcript import transcript
+from tasks_app.transcript.activity import Activity
 from tasks_app.transcript.item import Item
 
 PAGE = 500  # entries of a backlog that are read at once
@@ -32,7 +34,11 @@ def backlog(session_id: UUID, user: Any, after: int, until: int, *, renders: boo
         raise SessionGone()
     entries = redact_entries(session, _page(session, after, until))
     viewer = Viewer(user, _rights(session).get(user.pk, False), False)
-    items = _html(session, _items(session, entries, None), entries, [viewer]) if renders else {}
+    items: Mapping[Viewer, str] = {}
+    if renders and entries:
+        activity = transcript.activity_at(session, entries[0].seq - 1)
+        found, _ = pushes.pushed(session, pushes.items_of_new(session, entries, None), entries, activity)
+        items = pushes.html_of(found, [viewer])
     return News(appended=list(map(Appended, entries)), items=items), viewer
 
 
@@ -69,6 +75,8 @@ class Look:
         self.is_behind = False  # what is looked at seldom may have changed since
         self._call: ContextEntry | None = None  # the newest one
         self._call_looks: tuple[object, ...] = ()
+        self._activity: Activity | None = None  # what is being done
+        self._activity_at: int | None = None  # the entry at which that was known
         self.files_may_differ = True
         self._waiting: list[InboxMessage] | None = None
         self._pieces: dict[str, tuple[object, Fragment]] = {}
@@ -115,16 +123,19 @@ class Look:
         if not entries:
             return []
         self.seq = entries[-1].seq
-        if self._call is not None:  # shown again, with what has become a secret since
-            entries.insert(0, self._call)
-        redacted = redact_entries(session, entries, writers)
+        # Shown again, without what has become a secret since.
+        call, steps = [self._call] if self._call else [], self._activity.entries if self._activity else []
+        redacted = redact_entries(session, [*call, *steps, *entries], writers)
         if self._call is not None:
             self._call = redacted.pop(0)
-        return redacted
+        if self._activity is not None:
+            self._activity.retake(redacted[: len(steps)])
+        return redacted[len(steps) :]
 
     def _forget_pages(self) -> None:
         """Nobody has one any more: the next one gets everything, as it stands then."""
         self._call, self._waiting, self._pieces, self._shown = None, None, {}, {}
+        self._activity = self._activity_at = None
         self.files_may_differ = True
 
     # --- pages --------------------------------------------------------------------------------------------------
@@ -132,7 +143,7 @@ class Look:
     def _rendered(
         self, session: Session, entries: Sequence[ContextEntry], viewers: set[Viewer], *, inbox: bool, newcomers: bool
     ) -> dict[str, Any]:
-        items = _items(session, entries, self._call)
+        items = pushes.items_of_new(session, entries, self._call)
         self._draw_pieces(session, entries, items, inbox=inbox, newcomers=newcomers)
         whole, changed = {}, {}
         for viewer in viewers:
@@ -142,7 +153,18 @@ class Look:
             changed[viewer] = "".join(html for name, html in pieces.items() if before.get(name) != html)
             self._shown[viewer] = pieces
         self._shown = {viewer: self._shown[viewer] for viewer in viewers}
-        return {"items": _html(session, items, entries, viewers), "whole": whole, "changed": changed}
+        return {"items": self._appended(session, items, entries, viewers), "whole": whole, "changed": changed}
+
+    def _appended(
+        self, session: Session, items: Sequence[Item], entries: Sequence[ContextEntry], viewers: Iterable[Viewer]
+    ) -> Mapping[Viewer, str]:
+        if not entries:
+            return {}
+        if self._activity_at != entries[0].seq - 1:
+            self._activity = transcript.activity_at(session, entries[0].seq - 1)
+        found, self._activity = pushes.pushed(session, items, entries, self._activity)
+        self._activity_at = entries[-1].seq
+        return pushes.html_of(found, viewers)
 
     def _draw_pieces(
         self,
@@ -219,29 +241,3 @@ def _looks(item: Item) -> tuple[object, ...]:
     decision = item.approval and (item.approval.decision, item.approval.note)
     steps = len(item.entry.metadata.get("steps", ()))
     return item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision, steps
-
-
-def _items(session: Session, entries: Sequence[ContextEntry], call: ContextEntry | None) -> list[Item]:
-    """The items that redacted entries make; the first may be one that pages have, with the result that it lacked.
-
-    `call` is the newest one before the entries, where it is known.
-    """
-    if not entries:
-        return []
-    calls = {entry.call["id"] for entry in entries if entry.call}
-    lacking = next((entry for entry in entries if entry.tool_call_id and entry.tool_call_id not in calls), None)
-    known: list[ContextEntry] = []
-    if lacking is not None and call is not None and call.call and call.call["id"] == lacking.tool_call_id:
-        known = [call]
-    elif lacking is not None and (item := transcript.item_of(lacking)).result:
-        known = [item.entry]
-    return transcript.items_of_redacted(session, [*known, *entries])
-
-
-def _html(
-    session: Session, items: Sequence[Item], entries: Sequence[ContextEntry], viewers: Iterable[Viewer]
-) -> dict[Viewer, str]:
-    """Of the items, for each viewer: those whose entry is new are appended, others replaced."""
-    new = {entry.seq for entry in entries}
-    pushed = [fragments.pushed(session, item, is_new=item.entry.seq in new) for item in items]
-    return {viewer: "".join(fragment.seen_by(viewer) for fragment in pushed) for viewer in viewers}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -12,7 +12,10 @@ from tasks_app.access import may_see_llm_calls, may_write
 from tasks_app.models import InboxMessage, Session
 from tasks_app.pages import file_tree
 from tasks_app.runtime import admission
+from tasks_app.transcript.activity import Activity
 from tasks_app.transcript.item import Item
+
+Place = Literal["old", "message", "group", "member"]  # a new step begins a group, or is a member of the newest one
 
 
 @dataclass(frozen=True)
@@ -102,9 +105,12 @@ def entry(item: Item, viewer: Any, *, oob: bool = False) -> SafeString:
     return _rendered("chat/_entry.html", {**viewing(item.entry.session, viewer), "item": item, "oob": oob})
 
 
-def pushed(session: Session, item: Item, *, is_new: bool) -> Fragment:
-    """What a page needs when an entry is appended: a new item, or its call's item in place of the old one."""
-    return Fragment("chat/_pushed.html", session=session, item=item, is_new=is_new)
+def pushed(session: Session, item: Item, activity: Activity | None, place: Place) -> Fragment:
+    """What a page needs when an entry is appended: a new item, or its call's item in place of the old one.
+
+    With the line of the `activity` that it belongs to.
+    """
+    return Fragment("chat/_pushed.html", session=session, item=item, activity=activity, place=place)
 
 
 def _rendered(template: str, context: dict[str, Any]) -> SafeString:

@@ -187,6 +187,11 @@ class Item:
         return getattr(self.log, "approval", None)
 
     @property
+    def is_open(self) -> bool:
+        """Whether it is a call without its result."""
+        return bool(self.entry.tool_call) and self.result is None
+
+    @property
     def needs_approval(self) -> bool:
         return self.result is None and self.approval is not None and self.approval.decision == Decision.PENDING
 

@@ -13,9 +13,11 @@ from llm_app.models import LLMLog
 from llm_app.transport.error_body import own_words
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
 from tasks_app.record import redact_entries
+from tasks_app.transcript.activity import STEPS, Activity, Group, groups_of, is_step
 from tasks_app.transcript.item import Item
 
 PAGE, PAGE_BYTES = 60, 60_000  # the most entries and, about, bytes of HTML; the page around them has 30,000
+MOST_OF_ACTIVITY = 500  # entries that a line is made of when a page joins in the middle
 _AROUND = 1_200  # bytes of HTML beside an entry's words
 
 
@@ -25,6 +27,10 @@ class Page:
 
     items: Sequence[Item]
     earlier: int | None
+
+    @property
+    def groups(self) -> list[Group]:
+        return groups_of(self.items)
 
 
 def newest_page(session: Session, before: int | None = None) -> Page:
@@ -83,6 +89,17 @@ def item_of(entry: ContextEntry) -> Item:
         if call is not None and call.call is not None and call.call["id"] == entry.tool_call_id:
             return items_of(entry.session, [call, entry])[0]
     return items_of(entry.session, [entry])[0]
+
+
+def activity_at(session: Session, seq: int) -> Activity | None:
+    """What is being done at an entry, which a further step joins; None after a message."""
+    entries = ContextEntry.objects.in_session(session).filter(seq__lte=seq)
+    newest = entries.exclude(context_type=ContextType.TOOL_RESULT).last()
+    if newest is None or not is_step(newest):
+        return None
+    begin = entries.exclude(context_type__in=STEPS).values_list("seq", flat=True).last() or 0
+    newest_first = entries.filter(seq__gt=begin).reverse()[:MOST_OF_ACTIVITY]
+    return Activity(items_of(session, reversed(newest_first)))
 
 
 def newest_call(session: Session) -> Item | None:

@@ -51,7 +51,7 @@ class Chat:
         self.words = page.get_by_label("Message", exact=True)
         self.state = page.locator("#state")
         self.live = page.locator("#live [data-live=text]")
-        self.entries = page.locator("#entries > .entry")
+        self.entries = page.locator("#entries .entry")
 
     def start(self, text: str, model: str = "script") -> "Chat":
         """Begins a session with `text`, from the first page."""

@@ -145,7 +145,8 @@ def always(visibility: ToolVisibility) -> bool:
 @dataclass(frozen=True, kw_only=True)
 class ToolDefinition:
     """`judge` may only raise `danger`, never lower it; it sees the arguments, and what they name in the workspace.
-    `compact_template` is the line that replaces an old call in the context.
+    `compact_template` is the line that replaces an old call in the context; `activity` says what calls did, by their
+    action, kind or type, or under "": one call before the bar, several (#) behind it, as in "read {path}|read # files".
 
     `visible` says whether models have the tool at a step; one that is not `listed` may be called all the same. `shown`
     says which of its arguments they see, as a model of fewer actions or kinds, and `extended` what the step adds to
@@ -163,6 +164,7 @@ class ToolDefinition:
     target: Target
     judge: Callable[[Any, Workspace], Judgement] | None = None
     compact_template: str = ""
+    activity: Mapping[str, str] = field(default_factory=dict, hash=False)
     loop_exempt: bool = False
     takes_secrets: bool = False
     visible: Callable[[ToolVisibility], bool] = always

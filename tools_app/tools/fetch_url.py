@@ -62,6 +62,7 @@ class FetchURLArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.NETWORK,
     compact_template="fetch_url {url}[ from {offset}][ and {skip} on]",
+    activity={"": "read {url}|read # pages"},
 )
 async def fetch_url(arguments: FetchURLArguments, context: ToolContext) -> ToolResult:
     reads_on = arguments.offset or arguments.skip

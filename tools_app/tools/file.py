@@ -93,6 +93,16 @@ def _lost(path: str, workspace: Workspace) -> str:
     judge=judge,
     target=Target.ENGINE,
     compact_template="file {action} {path}[ → {to}][ from {offset}][ and {skip} on][, at most {limit}]",
+    activity={
+        "read": "read {path}|read # files",
+        "write": "wrote {path}|wrote # files",
+        "append": "added to {path}|added to # files",
+        "edit": "edited {path}|edited # files",
+        "patch": "patched[ {path}]|patched # files",
+        "list": "listed[ {path}]|listed # folders",
+        "move": "moved {path}|moved # files",
+        "delete": "deleted {path}|deleted # files",
+    },
     takes_secrets=True,
 )
 async def file(arguments: FileArguments, context: ToolContext) -> ToolResult:

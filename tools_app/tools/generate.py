@@ -53,6 +53,7 @@ def possible(schema: dict[str, Any], visibility: ToolVisibility) -> dict[str, An
     danger=Danger.MODERATE,
     target=Target.ENGINE,
     compact_template="generate {kind} {path}: {prompt}",
+    activity={"": "made {path}|made # files"},
     extended=possible,
 )
 async def generate(arguments: GenerateArguments, context: ToolContext) -> ToolResult:

@@ -44,6 +44,11 @@ def judge(arguments: JobArguments, workspace: Workspace) -> Judgement:
     judge=judge,
     target=Target.SANDBOX,
     compact_template="job {action}[ {id}][ {number}][: {input}]",
+    activity={
+        "read": "looked at command {id}|looked at # commands",
+        "write": "wrote to command {id}|wrote to # commands",
+        "kill": "ended command {id}|ended # commands",
+    },
     loop_exempt=True,  # reading again and again is how one waits
     takes_secrets=True,
     visible=lambda visibility: visibility.has_jobs,

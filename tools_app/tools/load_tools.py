@@ -20,6 +20,7 @@ class LoadToolsArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="load_tools {group}[ unload={unload}]",
+    activity={"": "loaded the tools {group}|loaded # groups of tools"},
     visible=lambda visibility: visibility.has_groups,
 )
 async def load_tools(arguments: LoadToolsArguments, context: ToolContext) -> ToolResult:

@@ -59,6 +59,10 @@ class MatchArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="match {action} {pattern}[ in {path}][, files {glob}][, from match {offset}]",
+    activity={
+        "glob": "looked for {pattern}|looked for # patterns",
+        "grep": "searched for {pattern}|searched for # patterns",
+    },
 )
 async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
     root = await asyncio.to_thread(context.workspace.make_root)

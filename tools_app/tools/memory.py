@@ -28,6 +28,11 @@ class MemoryArguments(Arguments):
     danger=Danger.MODERATE,
     target=Target.ENGINE,
     compact_template="memory {action}: {text}",
+    activity={
+        "remember": "noted something",
+        "forget": "forgot something",
+        "search": "searched the memory",
+    },
 )
 async def memory(arguments: MemoryArguments, context: ToolContext) -> ToolResult:
     if arguments.action == "search":

@@ -35,6 +35,10 @@ class PlanArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="plan {action}[: {steps}]",
+    activity={
+        "update": "planned the work",
+        "advance": "went on in the plan",
+    },
     visible=lambda visibility: not visibility.in_workflow,
 )
 async def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:

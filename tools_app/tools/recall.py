@@ -22,6 +22,7 @@ class RecallArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="recall {number}[ from {offset}]",
+    activity={"": "looked back at result {number}|looked back at # results"},
     visible=lambda visibility: visibility.has_cut,
 )
 async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult:

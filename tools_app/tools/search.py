@@ -69,6 +69,7 @@ def since(text: str) -> date:
     danger=Danger.SAFE,
     target=Target.NETWORK,
     compact_template="search {type}: {query}[, site {site}][, since {since}]",
+    activity={"": "searched the web for {query}|made # web searches"},
 )
 async def search(arguments: SearchArguments, context: ToolContext) -> ToolResult:
     asked = arguments.model_dump_json(exclude={"offset"})

@@ -43,6 +43,7 @@ class ShellArguments(Arguments):
     judge=lambda arguments, workspace: judgement(arguments.command, workspace),
     target=Target.SANDBOX,
     compact_template="shell: {command}",
+    activity={"": "ran {command}|ran # commands"},
     takes_secrets=True,
 )
 async def shell(arguments: ShellArguments, context: ToolContext) -> ToolResult:

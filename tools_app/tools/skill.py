@@ -23,6 +23,7 @@ class SkillArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="skill {name}",
+    activity={"": "read the skill {name}|read # skills"},
     visible=lambda visibility: bool(visibility.skills),
 )
 async def skill(arguments: SkillArguments, context: ToolContext) -> ToolResult:

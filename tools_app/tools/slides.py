@@ -47,6 +47,7 @@ class SlidesArguments(Arguments):
     danger=Danger.MODERATE,
     target=Target.ENGINE,
     compact_template="slides {path}: {title}",
+    activity={"": "made the slides {path}|made # decks of slides"},
 )
 async def slides(arguments: SlidesArguments, context: ToolContext) -> ToolResult:
     deck = await asyncio.to_thread(_deck, arguments, context.workspace)

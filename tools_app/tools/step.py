@@ -34,6 +34,10 @@ class StepArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="step ({action}): {note}",
+    activity={
+        "done": "finished a step",
+        "blocked": "asked for help",
+    },
     loop_exempt=True,
     visible=lambda visibility: visibility.in_workflow,
 )

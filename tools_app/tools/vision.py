@@ -43,6 +43,7 @@ class VisionArguments(Arguments):
     danger=Danger.SAFE,
     target=Target.NETWORK,
     compact_template="vision {path}{url}[ page {page}]: {question}",
+    activity={"": "looked at {path}{url}|looked at # pictures"},
     visible=lambda visibility: visibility.sees_pictures,
 )
 async def vision(arguments: VisionArguments, context: ToolContext) -> ToolResult:

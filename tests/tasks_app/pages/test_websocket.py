@@ -85,7 +85,7 @@ async def test_it_resumes_behind_what_a_page_has(connect, alice, task):
     async with connect(alice, "?after=2") as socket:
         first = await socket.receive_from(5)
         assert 'data-seq="3"' in first
-        assert 'hx-swap-oob="beforeend:#entries"' in first
+        assert 'hx-swap-oob="beforeend:#entries' in first
 
 
 @pytest.mark.parametrize("query", ["?after=x", "?after=-1", "?after=99999999999999999999", "?after=%ff", "?other"])

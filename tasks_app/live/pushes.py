@@ -1,0 +1,49 @@
+"""New entries as pages get them: items that are appended or replaced, in the group of steps that they belong to."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tasks_app.models import ContextEntry, Session
+from tasks_app.pages import fragments
+from tasks_app.pages.fragments import Fragment, Place, Viewer
+from tasks_app.transcript import transcript
+from tasks_app.transcript.activity import Activity, is_step
+from tasks_app.transcript.item import Item
+
+
+def items_of_new(session: Session, entries: Sequence[ContextEntry], call: ContextEntry | None) -> list[Item]:
+    """The items that redacted entries make; the first may be one that pages have, with the result that it lacked.
+
+    `call` is the newest one before the entries, where it is known.
+    """
+    if not entries:
+        return []
+    calls = {entry.call["id"] for entry in entries if entry.call}
+    lacking = next((entry for entry in entries if entry.tool_call_id and entry.tool_call_id not in calls), None)
+    known: list[ContextEntry] = []
+    if lacking is not None and call is not None and call.call and call.call["id"] == lacking.tool_call_id:
+        known = [call]
+    elif lacking is not None and (item := transcript.item_of(lacking)).result:
+        known = [item.entry]
+    return transcript.items_of_redacted(session, [*known, *entries])
+
+
+def pushed(
+    session: Session, items: Sequence[Item], entries: Sequence[ContextEntry], activity: Activity | None
+) -> tuple[list[Fragment], Activity | None]:
+    """Of the items, those whose entry is new are appended, others replaced. `activity` is what is being done before
+    them; what is being done after them is the second value.
+    """
+    new, pushes = {entry.seq for entry in entries}, []
+    for item in items:
+        place: Place = "old"
+        if item.entry.seq in new:
+            place = "message" if not is_step(item.entry) else "member" if activity else "group"
+            activity = None if place == "message" else activity or Activity()
+        if activity is not None:
+            activity.take(item)
+        pushes.append(fragments.pushed(session, item, activity, place))
+    return pushes, activity
+
+
+def html_of(pushes: Sequence[Fragment], viewers: Iterable[Viewer]) -> Mapping[Viewer, str]:
+    return {viewer: "".join(fragment.seen_by(viewer) for fragment in pushes) for viewer in viewers}

@@ -1,0 +1,93 @@
+"""What an agent does between two messages: its calls, one after the other, as one group with one line."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from tasks_app.models import CallStatus, ContextEntry, ContextType
+from tasks_app.transcript.item import Item
+from tools_app.contract import registry
+from tools_app.contract.registry import Phrase
+
+STEPS = (
+    ContextType.TOOL_CALL,
+    ContextType.TOOL_RESULT,
+    ContextType.SYSTEM_REMINDER,
+    ContextType.WORKFLOW_STEP,
+    ContextType.STATUS_NOTICE,
+    ContextType.NO_TOOL_CALL_RETRY,
+)
+_AMISS = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.UNKNOWN)
+
+
+def is_step(entry: ContextEntry) -> bool:
+    """Whether it belongs to what is done between messages. How a task failed is a message."""
+    return entry.context_type in STEPS and not entry.metadata.get("code")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    entry: ContextEntry
+    phrase: Phrase
+    words: str
+    is_amiss: bool
+
+
+class Activity:
+    """Steps in a row, as they come: what their calls did in a line, how many went wrong, and why they were made."""
+
+    def __init__(self, items: Iterable[Item] = ()) -> None:
+        self._steps: dict[str, _Step] = {}
+        for item in items:
+            self.take(item)
+
+    def take(self, item: Item) -> None:
+        """A new step, or one that has its result now."""
+        if item.entry.tool_call:
+            phrase = registry.phrase_of(item.call["name"], item.arguments)
+            is_amiss = item.status in _AMISS
+            step = _Step(entry=item.entry, phrase=phrase, words=item.words, is_amiss=is_amiss)
+            self._steps[item.call["id"]] = step
+
+    @property
+    def entries(self) -> list[ContextEntry]:
+        """Those of its calls."""
+        return [step.entry for step in self._steps.values()]
+
+    def retake(self, entries: Sequence[ContextEntry]) -> None:
+        """The same ones without what has become a secret since."""
+        for (call_id, step), entry in zip(list(self._steps.items()), entries, strict=True):
+            if entry is not step.entry:
+                self.take(Item(entry=entry))
+                self._steps[call_id] = _Step(**{**vars(self._steps[call_id]), "is_amiss": step.is_amiss})
+
+    @property
+    def line(self) -> str:
+        return registry.activity_line([step.phrase for step in self._steps.values()])
+
+    @property
+    def amiss(self) -> int:
+        """How many calls failed, were refused, or have an outcome that nobody knows."""
+        return sum(step.is_amiss for step in self._steps.values())
+
+    @property
+    def why(self) -> str:
+        """What the agent said beside the newest call beside which it said something."""
+        return next((step.words for step in reversed(self._steps.values()) if step.words), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Items of a page that stand together; with an `activity` where they are steps."""
+
+    items: Sequence[Item]
+    activity: Activity | None
+
+    @property
+    def id(self) -> str:
+        return f"g{self.items[0].entry.seq}"
+
+
+def groups_of(items: Iterable[Item]) -> list[Group]:
+    runs = [(steps, list(run)) for steps, run in groupby(items, key=lambda item: is_step(item.entry))]
+    return [Group(items=run, activity=Activity(run) if steps else None) for steps, run in runs]

@@ -1,0 +1,50 @@
+"""What calls did, in a line of words that each tool brings along."""
+
+import pytest
+
+import tools_app.tools  # noqa: F401  registers them
+from tools_app.contract.registry import activity_line, phrase_of
+
+
+def line(*calls):
+    return activity_line([phrase_of(name, arguments) for name, arguments in calls])
+
+
+def read(path):
+    return ("file", {"action": "read", "path": path})
+
+
+def test_one_call_is_named():
+    assert line(read("notes.txt")) == "Read notes.txt"
+
+
+def test_calls_of_a_kind_are_counted():
+    assert line(*map(read, "abc")) == "Read 3 files"
+
+
+def test_the_same_call_again_is_said_so():
+    tests = ("shell", {"command": "pytest -q"})
+    assert line(tests, tests) == "Ran pytest -q twice"
+    assert line(tests, tests, tests) == "Ran pytest -q 3 times"
+
+
+def test_kinds_come_in_the_order_of_their_first_calls():
+    calls = (read("a"), ("shell", {"command": "ls"}), read("b"), ("file", {"action": "write", "path": "c"}))
+    assert line(*calls) == "Read 2 files, ran ls, wrote c"
+
+
+def test_a_file_that_is_read_in_pages_is_one_file():
+    assert line(read("a"), read("a"), read("b")) == "Read 2 files"
+
+
+def test_a_long_command_is_cut():
+    assert line(("shell", {"command": "echo " + "x" * 100})).endswith("x…")
+
+
+def test_a_tool_without_words_of_its_own_is_named():
+    assert line(("maps__route", {"to": "Ulm"}), ("maps__route", {"to": "Ulm"})) == "Used maps: route twice"
+
+
+@pytest.mark.parametrize("arguments", [{}, {"path": None}, {"arguments": "{not json"}, {"action": ["read"]}])
+def test_arguments_that_are_none_still_make_words(arguments):
+    assert line(("file", arguments))
