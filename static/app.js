@@ -75,6 +75,23 @@ on("submit", ({ target }) => { // what waits for another server says so
   setTimeout(() => (button.disabled = true));
 });
 
+// --- commands and keys ----------------------------------------------------------------------------------------------
+
+const isOpen = () => one("dialog[open]");
+const showKeys = () => isOpen() || one("#keys")?.showModal();
+
+on("keydown", async (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    const palette = await import(document.body.dataset.palette);
+    if (!isOpen()) palette.open();
+  } else if (event.key === "?" && !event.target.closest("input, textarea, select")) showKeys();
+});
+for (const button of all("[data-keys]")) {
+  button.hidden = false;
+  on("click", showKeys, button);
+}
+
 // --- new content, from wherever it came -----------------------------------------------------------------------------
 
 const opened = new Set();

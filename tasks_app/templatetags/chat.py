@@ -2,6 +2,7 @@
 
 import json
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
@@ -59,6 +60,15 @@ _WAITING = {
     WaitingFor.CHILDREN: Badge("Delegated", "running", "busy"),
     WaitingFor.SIBLINGS: Badge("Waits its turn", "clock", "calm"),
 }
+_KEYS = (
+    ("Enter", "Send; during a task: read after this step"),
+    ("Ctrl Enter", "Interrupt: stops the running command"),
+    ("Alt Enter", "Queue: for the next task"),
+    ("Shift Enter", "New line"),
+    ("Esc", "To the message; from there: stop the task"),
+    ("Ctrl K", "All commands"),
+    ("?", "These keys"),
+)
 _QUEUED = Badge("Queued", "clock", "calm")
 _STOPPED = Badge("Stopped", "stop", "calm")
 
@@ -183,6 +193,12 @@ def session_list(context: template.Context) -> dict[str, Any]:
     found = known.get("session")
     session = found if isinstance(found, Session) else None
     return {**known, "session": session, "groups": beside(known["request"].user, session)}
+
+
+@register.simple_tag
+def keys() -> Sequence[tuple[str, str]]:
+    """What keys do, for the page that says it."""
+    return _KEYS
 
 
 @register.simple_tag

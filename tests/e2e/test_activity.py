@@ -26,7 +26,9 @@ def test_finished_steps_are_one_line_and_the_running_one_is_seen(chat: Chat):
 
 def test_a_reload_shows_the_same_groups(chat: Chat):
     info = call("message", {"type": "info", "text": "Half of it is done."})
-    chat.start(script(write("a"), write("b"), info, write("c"), call("file", {"action": "read", "path": "missing"}), result()))
+    chat.start(
+        script(write("a"), write("b"), info, write("c"), call("file", {"action": "read", "path": "missing"}), result())
+    )
     expect(chat.result("Done.")).to_be_visible()
     lines = chat.page.locator("#entries .activity .line")
     expect(lines).to_have_count(2)

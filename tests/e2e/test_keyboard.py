@@ -1,0 +1,39 @@
+"""Everything by keys: the palette of commands, and the page that says which keys there are."""
+
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Chat, result, script
+
+
+def test_a_command_is_found_by_its_words(chat: Chat):
+    chat.start(script(result()))
+    expect(chat.result("Done.")).to_be_visible()
+    chat.page.keyboard.press("Control+k")
+    chat.page.get_by_label("Command", exact=True).fill("usage")
+    expect(chat.page.locator("#commands li")).to_have_count(1)
+    chat.page.keyboard.press("Enter")
+    chat.page.wait_for_url("**/usage/")
+
+
+def test_the_palette_gives_the_focus_back(chat: Chat):
+    chat.start(script(result()))
+    chat.words.fill("Half a")
+    chat.page.keyboard.press("Control+k")
+    chat.page.keyboard.press("ArrowDown")
+    expect(chat.page.locator("#commands button").first).to_be_focused()
+    chat.page.keyboard.press("Escape")
+    expect(chat.words).to_be_focused()
+    expect(chat.words).to_have_value("Half a")
+
+
+def test_a_question_mark_shows_the_keys_but_not_while_one_writes(chat: Chat):
+    chat.start(script(result()))
+    keys = chat.page.get_by_role("dialog", name="Keys")
+    chat.words.press("?")
+    expect(chat.words).to_have_value("?")
+    expect(keys).to_be_hidden()
+    chat.words.blur()
+    chat.page.keyboard.press("?")
+    expect(keys).to_contain_text("stops the running command")
+    keys.get_by_role("button", name="Close").click()
+    expect(keys).to_be_hidden()

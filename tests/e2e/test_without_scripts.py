@@ -1,0 +1,61 @@
+"""With JavaScript switched off: sign in, send, read, answer, approve and stop."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.conftest import call, result, script
+from tests.server import Server
+from tests.waiting import until
+
+
+@pytest.fixture
+def page(open_page: Callable[..., Page], server: Server) -> Page:
+    return open_page(server, java_script_enabled=False)
+
+
+def start(page: Page, text: str) -> None:
+    page.get_by_label("Model").select_option("script")
+    page.get_by_label("Message", exact=True).fill(text)
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url(re.compile("/s/"))
+
+
+def reload_until(page: Page, place: Locator) -> None:
+    until(lambda: page.reload() and place.count())
+
+
+def test_a_message_is_sent_and_its_result_read(page: Page):
+    start(page, script(call("file", {"action": "write", "path": "a", "content": "x"}), result("All done.")))
+    reload_until(page, page.locator(".entry.result"))
+    expect(page.locator(".entry.result")).to_contain_text("All done.")
+
+
+def test_a_question_is_answered(page: Page):
+    ask = call("message", {"type": "ask", "text": "Red or blue?", "options": ["Red", "Blue"]})
+    start(page, script(ask, result("Thank you.")))
+    reload_until(page, page.get_by_role("button", name="Blue"))
+    page.get_by_role("button", name="Blue").click()
+    reload_until(page, page.locator(".entry.result"))
+    expect(page.locator(".answer")).to_contain_text("Blue")
+
+
+def test_a_call_is_approved(page: Page):
+    start(page, script(call("shell", {"command": "rm -rf nothing; echo ran"}), result("Ran it.")))
+    reload_until(page, page.get_by_role("button", name="Approve"))
+    page.get_by_role("button", name="Approve").click()
+    reload_until(page, page.locator(".entry.result"))
+    expect(page.locator(".entry.tool_call")).to_contain_text("Approved by ada")
+
+
+def test_a_task_is_steered_and_stopped(page: Page):
+    start(page, script(result("Never said.", stall=60)))
+    reload_until(page, page.locator("#interject-button"))
+    page.get_by_label("Message", exact=True).fill("And this.")
+    page.locator("#send-button").click()
+    expect(page.locator("#waiting")).to_contain_text("After this step")
+    page.locator("#stop-button").click()
+    reload_until(page, page.locator(".failure.calm"))
+    expect(page.locator("#state")).to_contain_text("Stopped")
