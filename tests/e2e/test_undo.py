@@ -10,6 +10,7 @@ def test_a_call_is_undone_from_its_card(chat: Chat):
     change = call("shell", {"command": "echo 'Another step.' >> plan.md; mkdir notes; echo a > notes/a.txt"})
     chat.start(script(write, change, result("Both are there.")))
     expect(chat.result("Both are there.")).to_be_visible()
+    chat.page.locator(".activity summary").click()
     fold = chat.page.locator(".changed", has_text="2 files changed")
     fold.locator("summary").focus()
     chat.page.keyboard.press("Enter")
