@@ -19,6 +19,7 @@ def test_the_palette_gives_the_focus_back(chat: Chat):
     chat.start(script(result()))
     chat.words.fill("Half a")
     chat.page.keyboard.press("Control+k")
+    expect(chat.page.locator("#commands button").first).to_be_visible()
     chat.page.keyboard.press("ArrowDown")
     expect(chat.page.locator("#commands button").first).to_be_focused()
     chat.page.keyboard.press("Escape")
