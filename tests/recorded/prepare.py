@@ -21,7 +21,7 @@ def main() -> None:
         folder = sys.argv[1] if sys.argv[1:] else temporary  # for the database, and then for the script, too
         os.environ["AGENTSITE_VAR"] = folder
         django.setup()
-        from agentsite.sqlite.prepared_schema import FILE
+        from agentsite.management.commands.migrate import FILE
 
         (Path(folder, FILE.name) if sys.argv[1:] else FILE).write_text(_migrate())
 
@@ -45,7 +45,7 @@ def _script() -> str:
     from django.db import connection
     from django.db.migrations.recorder import MigrationRecorder
 
-    from agentsite.sqlite.prepared_schema import BETWEEN, MIGRATION, digest_of
+    from agentsite.management.commands.migrate import BETWEEN, MIGRATION, digest_of
 
     with connection.cursor() as cursor:
         tables = connection.introspection.table_names(cursor)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from agentsite.sqlite import prepared_schema
+from agentsite.management.commands import migrate
+from agentsite.management.commands.migrate import FILE
 from agentsite.sqlite.base import DatabaseWrapper
-from agentsite.sqlite.prepared_schema import FILE
 from tests.server import KEYS, ROOT, migrated
 
 pytestmark = pytest.mark.sqlite
@@ -46,13 +46,13 @@ def empty(tmp_path: Path, django_db_blocker: Any) -> Iterator[DatabaseWrapper]:
 
 
 def test_only_an_empty_database_begins_with_it(empty: DatabaseWrapper) -> None:
-    assert prepared_schema.begin_with_it(empty)
-    assert not prepared_schema.begin_with_it(empty)
+    assert migrate.begin_with_it(empty)
+    assert not migrate.begin_with_it(empty)
 
 
 def test_where_a_migration_has_changed_they_all_run(empty: DatabaseWrapper, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared_schema, "digest_of", lambda migration: "another")
-    assert not prepared_schema.begin_with_it(empty)
+    monkeypatch.setattr(migrate, "digest_of", lambda migration: "another")
+    assert not migrate.begin_with_it(empty)
     assert empty.introspection.table_names() == []
 
 

@@ -1,5 +1,5 @@
 """Admin pages for tools."""
 
-from tools_app.admin import mcp, policy, skills
+from tools_app.admin import extensions, policy
 
-__all__ = ["addresses", "mcp", "policy", "skills", "tools"]
+__all__ = ["extensions", "policy"]

@@ -1,16 +1,65 @@
-"""Django's, which gives a new SQLite database its tables all at once."""
+"""Django's, which gives a new SQLite database its tables all at once.
 
+To migrate from nothing takes 4 s of CPU, the script of what all migrations make of an empty database 0.05. It says
+which migrations it stands for and what these files held then. Where one of them has changed or is gone, the migrations
+run; newer ones run after it, as in any database. What signals add after a migration (triggers, permissions) is not
+in it.
+"""
+
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.core.management.commands import migrate
-from django.db import connections
+from django.db import connections, models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.recorder import MigrationRecorder
 
-from agentsite.sqlite import prepared_schema
+from agentsite.environment import BASE_DIR
+
+FILE = BASE_DIR / "agentsite" / "sqlite" / "prepared_schema.sql"  # written by `make schema`
+MIGRATION, BETWEEN = "-- ", ";\n"
+Migration = tuple[str, str]  # app and name
 
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         asked_for_less = ("app_label", "plan", "check_unapplied", "fake", "prune", "run_syncdb")
         if not any(options[name] for name in asked_for_less):
-            prepared_schema.begin_with_it(connections[options["database"]])
+            begin_with_it(connections[options["database"]])
         super().handle(*args, **options)
+
+
+def begin_with_it(database: BaseDatabaseWrapper) -> bool:
+    """Gives an empty SQLite database its tables; False, and nothing is done, for any other."""
+    if database.vendor != "sqlite" or database.introspection.table_names():
+        return False
+    migrations, statements = _read()
+    if any(digest_of(migration) != digest for migration, digest in migrations.items()):
+        return False
+    with transaction.atomic(using=database.alias), database.cursor() as cursor:
+        if database.introspection.table_names(cursor):  # another process was first
+            return False
+        for statement in statements:
+            cursor.execute(statement)
+        rows: models.QuerySet[models.Model] = MigrationRecorder(database).migration_qs
+        rows.bulk_create(rows.model(app=app, name=name) for app, name in migrations)
+    return True
+
+
+def digest_of(migration: Migration) -> str:
+    """Of the file that a migration is; empty if there is none."""
+    app, name = migration
+    folder = find_spec(f"{apps.get_app_config(app).name}.migrations")
+    path = Path(folder.origin if folder and folder.origin else "").with_name(f"{name}.py")
+    return sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _read() -> tuple[dict[Migration, str], list[str]]:
+    """The migrations with their digests, and the statements."""
+    text = FILE.read_text()
+    head = [line.removeprefix(MIGRATION).split() for line in text.splitlines() if line.startswith(MIGRATION)]
+    body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(MIGRATION))
+    return {(app, name): digest for app, name, digest in head}, body.split(BETWEEN)[:-1]
