@@ -23,8 +23,8 @@ def breaker_of(provider: Provider) -> CircuitBreaker:
 
 def open_(seen: CircuitBreaker, reason: str, *, key_refused: bool = False) -> bool:
     """No calls until the cooldown is over. False, here and below: the breaker has changed since it was read."""
-    cooldown = Thresholds.from_json(seen.provider.breaker).cooldown_s
-    return _change(seen, BreakerState.OPEN, reason, probe_at=_in(cooldown), key_refused=key_refused)
+    probe_at = _in(Thresholds.from_json(seen.provider.breaker).cooldown_s)
+    return _change(seen, BreakerState.OPEN, reason, probe_at=probe_at, key_refused=key_refused)
 
 
 def take_probe(seen: CircuitBreaker) -> bool:

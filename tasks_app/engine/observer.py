@@ -19,8 +19,7 @@ class LLMObserver(Observer):
     """
 
     def __init__(self, unit: UnitOfWork, *, streams_text: bool) -> None:
-        self._unit, self._streams_text = unit, streams_text
-        self._noticed = False
+        self._unit, self._streams_text, self._noticed = unit, streams_text, False
         self.failed_call = ""  # the id of the newest call without an answer
         self.stream = self._new_stream()
 

@@ -27,9 +27,7 @@ class CallStatus(models.TextChoices):
 class ToolCallLog(models.Model):
     """One call. `arguments` is the JSON text of the coerced arguments; `fingerprint` hashes name and arguments."""
 
-    task = models.ForeignKey(
-        Task, models.CASCADE, related_name="tool_calls", db_index=False
-    )  # it has one with the time
+    task = models.ForeignKey(Task, models.CASCADE, related_name="tool_calls", db_index=False)  # indexed below
     session_id = models.UUIDField()
     call_id = models.CharField(max_length=100)
     name = models.CharField(max_length=100)

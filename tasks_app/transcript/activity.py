@@ -10,12 +10,8 @@ from tools_app.contract import registry
 from tools_app.contract.registry import Phrase
 
 STEPS = (
-    ContextType.TOOL_CALL,
-    ContextType.TOOL_RESULT,
-    ContextType.SYSTEM_REMINDER,
-    ContextType.WORKFLOW_STEP,
-    ContextType.STATUS_NOTICE,
-    ContextType.NO_TOOL_CALL_RETRY,
+    *(ContextType.TOOL_CALL, ContextType.TOOL_RESULT, ContextType.NO_TOOL_CALL_RETRY),
+    *(ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.STATUS_NOTICE),
 )
 _AMISS = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.UNKNOWN)
 
@@ -45,8 +41,7 @@ class Activity:
         """A new step, or one that has its result now."""
         if item.entry.tool_call:
             phrase = registry.phrase_of(item.call["name"], item.arguments)
-            is_amiss = item.status in _AMISS
-            step = _Step(entry=item.entry, phrase=phrase, words=item.words, is_amiss=is_amiss)
+            step = _Step(entry=item.entry, phrase=phrase, words=item.words, is_amiss=item.status in _AMISS)
             self._steps[item.call["id"]] = step
 
     @property

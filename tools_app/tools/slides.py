@@ -61,10 +61,7 @@ async def slides(arguments: SlidesArguments, context: ToolContext) -> ToolResult
 
 
 def _deck(arguments: SlidesArguments, workspace: Workspace) -> Deck:
-    given = [
-        Slide(title=item.title, body=item.body, notes=item.notes, image=_image(item.image, workspace))
-        for item in arguments.slides
-    ]
+    given = [Slide(**item.model_dump() | {"image": _image(item.image, workspace)}) for item in arguments.slides]
     if sum(len(slide.image.data) * 3 // 4 for slide in given if slide.image) > _LARGEST_IMAGES:
         raise ToolError(f"The pictures are larger than {in_units(_LARGEST_IMAGES)} in total. Make them smaller.")
     return Deck(title=arguments.title, slides=tuple(given))
