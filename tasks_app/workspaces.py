@@ -21,13 +21,14 @@ _TAKEN = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MO
 def workspace_of(session: Session) -> Workspace:
     """Its programs run as the owner of the folder, also of a folder that `run_agent` was given."""
     path, limits = session.workspace_path, Limits.current()
+    within = session.root.workspace_path if session.root else None
     history = FileHistory(session.history_path, limits.history_bounds)
     if session.workdir and workspace_owner():
         owner = (path.stat().st_uid, path.stat().st_gid)
-        return Workspace(path, owner=owner, home=session.home_path, history=history)
+        return Workspace(path, owner=owner, home=session.home_path, history=history, within=within)
     left = limits.user_bytes - _files_bytes(Session.objects.exclude(pk=session.pk), session.owner_id)
     most = None if session.workdir else min(limits.workspace_bytes, max(0, left))  # a folder of their own has no quota
-    return Workspace(path, owner=workspace_owner(), most=most, home=session.home_path, history=history)
+    return Workspace(path, owner=workspace_owner(), most=most, home=session.home_path, history=history, within=within)
 
 
 def require_disk(session: Session) -> None:

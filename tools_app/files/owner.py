@@ -1,14 +1,25 @@
 """The user who owns workspaces and runs the programs that tools start."""
 
 import os
+from pathlib import Path
 
 Owner = tuple[int, int]
 
 # Belongs to nobody else: systemd hands out 61184 to 65519 (systemd.io/UIDS-GIDS), Debian's packages less
 # (policy 9.2.2), and 65534 is "nobody". Below 65536, so that it exists in rootless containers too.
 UNPRIVILEGED = 65_531
+_GIT_CONFIG = "[user]\n\tname = Agent\n\temail = agent@sandbox.invalid\n[init]\n\tdefaultBranch = main\n"
 
 
 def workspace_owner() -> Owner | None:
     """The (uid, gid) for workspaces and programs if the server is root; None if it has a user of its own."""
     return (UNPRIVILEGED, UNPRIVILEGED) if os.geteuid() == 0 else None
+
+
+def make_home(home: Path, owner: Owner | None) -> None:
+    """The home of programs, with a name for their commits."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (settings := home / ".gitconfig").write_text(_GIT_CONFIG)
+    if owner:
+        os.chown(settings, *owner)
+        os.chown(home, *owner)

@@ -9,8 +9,9 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
-from tools_app.errors import ToolError
+from tools_app.errors import OutsideWorkspace, ToolError
 from tools_app.files.paths import MAX_DEPTH
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -37,6 +38,15 @@ def open_folder(parent: int, name: str) -> int:
         if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
             raise fault(errno.ELOOP) from error
         raise
+
+
+def refuse_links(within: Path, root: Path) -> None:
+    """Raises OutsideWorkspace if one is below `within`, on the way to `root`, or is `root`."""
+    for place in (root, *root.parents):
+        if place == within:
+            return
+        if place.is_symlink():
+            raise OutsideWorkspace("The folder of this session was replaced by a link. Delete the link.")
 
 
 @contextmanager

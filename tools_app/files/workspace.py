@@ -6,8 +6,8 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -15,10 +15,10 @@ from tools_app.errors import ToolError
 from tools_app.files import quota, safe_open
 from tools_app.files.history import FileHistory
 from tools_app.files.listing import Entry, in_units, overview, read_entries
-from tools_app.files.owner import Owner
+from tools_app.files.owner import Owner, make_home
 from tools_app.files.paths import RESULTS, parts
 
-_GIT_CONFIG = "[user]\n\tname = Agent\n\temail = agent@sandbox.invalid\n[init]\n\tdefaultBranch = main\n"
+Step = Callable[[int, str], int]
 MAX_WHOLE = 10 * 1000**2  # bytes of a file that may be held in memory
 
 
@@ -29,7 +29,7 @@ class Workspace:
     for what cannot be done. All of them may block: call them in a thread. `owner` is the (uid, gid) that programs
     of the sandbox run as; what is created belongs to it. `most` bounds the bytes that all files together may hold, with
     those of `home`: the folder beside it that programs have as theirs, which no tool reads. `history` is where earlier
-    contents are kept, if they are.
+    contents are kept, if they are. Programs can write in the folder `within`, where the root lies in one of theirs.
     """
 
     def __init__(
@@ -39,12 +39,20 @@ class Workspace:
         most: int | None = None,
         home: Path | None = None,
         history: FileHistory | None = None,
+        within: Path | None = None,
     ) -> None:
-        self.root = root
+        self._root, self._within = root, within
         self.home = home
         self.owner = owner
         self.most = most
         self.history = history
+
+    @property
+    def root(self) -> Path:
+        """Raises OutsideWorkspace where a program has put a link in its place, or above it."""
+        if self._within:
+            safe_open.refuse_links(self._within, self._root)
+        return self._root
 
     def make_root(self) -> Path:
         """The root, which exists from now on."""
@@ -57,11 +65,7 @@ class Workspace:
     def make_home(self) -> Path | None:
         """The home of programs, which exists from now on, with a name for their commits."""
         if self.home and not self.home.is_dir():
-            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            (settings := self.home / ".gitconfig").write_text(_GIT_CONFIG)
-            if self.owner:
-                os.chown(settings, *self.owner)
-                os.chown(self.home, *self.owner)
+            make_home(self.home, self.owner)
         return self.home
 
     def is_file(self, path: str) -> bool:
@@ -156,7 +160,7 @@ class Workspace:
 
     def entries(self, path: str = ".") -> list[Entry]:
         """What lies in the folder at `path`, by name."""
-        with safe_open.in_words(path), safe_open.folder(self.make_root(), parts(path)) as folder:
+        with safe_open.in_words(path), self._folder(parts(path)) as folder:
             return sorted(read_entries(folder), key=lambda entry: entry.name)
 
     def listed(self, path: str = ".") -> list[Entry]:
@@ -183,7 +187,7 @@ class Workspace:
         names = parts(path)[:-1]
         while names:
             try:
-                with safe_open.folder(self.root, names[:-1], safe_open.open_folder) as parent:
+                with self._folder(names[:-1]) as parent:
                     os.rmdir(names[-1], dir_fd=parent)
             except OSError:  # it has something in it, or is gone
                 break
@@ -221,8 +225,14 @@ class Workspace:
         if not names:
             raise ToolError(f"{path or 'The empty path'} is the workspace itself. Name something in it.")
         step = self._made_folder if make else safe_open.open_folder
-        with safe_open.in_words(path), safe_open.folder(self.make_root(), names[:-1], step) as parent:
+        with safe_open.in_words(path), self._folder(names[:-1], step) as parent:
             yield parent, names[-1]
+
+    def _folder(self, names: Sequence[str], step: Step = safe_open.open_folder) -> AbstractContextManager[int]:
+        """One below the root, open: no link on the way is followed, from where programs can write."""
+        root = self.make_root()
+        above = root.relative_to(self._within).parts if self._within else ()
+        return safe_open.folder(self._within or root, [*above, *names], step)
 
     def _made_folder(self, parent: int, name: str) -> int:
         try:
