@@ -1,6 +1,7 @@
 """A call that has others work: who may, what they may use, and what comes of it as the result of the call."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 
@@ -22,6 +23,7 @@ from tools_app.tools import delegate
 WHOLE = "result.md"  # in a child's folder: what of its result is not shown
 _FRAME = 300  # bytes around a child's text
 _LEAST = 300  # bytes of it that are shown in any case
+_END = re.compile(r"</(?=\s*child)", re.IGNORECASE)
 _STOPPED = "It was stopped with this call."
 
 
@@ -111,7 +113,7 @@ def _told(child: Task, workspace: Workspace, room: int) -> str:
     else:
         text = f"{child.failure_code}: {child.failure_detail}"
     state = child.state if not child.is_active else "stopped"
-    text = text.replace("</child", "<\\/child")
+    text = _END.sub("<\\/", text)
     return f'<child number="{child.number}" state="{state}" folder="{folder}/">\n{text}\n</child>'
 
 

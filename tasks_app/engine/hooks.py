@@ -15,7 +15,7 @@ from tasks_app.models import Agent, ContextEntry, ContextType, ToolCallLog
 from tasks_app.record import notice
 from tasks_app.run import TaskContext, UnitOfWork
 from tools_app.hooks.base import Annotate, AskApproval, Call, Hook, HookContext, PastCall, Refuse, Verdict, answers, ask
-from tools_app.hooks.builtin import SAFE_MODE, HookSettings
+from tools_app.hooks.builtin import BUILTIN, OUTPUT_FILTER, SAFE_MODE, HookSettings
 from tools_app.hooks.loading import hooks_for
 
 logger = logging.getLogger(__name__)
@@ -55,14 +55,16 @@ class Opinion:
         return f"{self.refused_by}{code}: {self.refusal.reason}" if self.refusal else ""
 
 
-def hooks_of(agent: Agent | None, *, off_record: bool = False) -> Sequence[Hook]:
-    """The plugins first, then the hooks that the agent's settings name; off the record, safe mode is always on."""
-    names = [*(agent.hooks if agent else ()), *([SAFE_MODE] if off_record else ())]
-    own = HookSettings()
-    if agent is not None:
-        own = HookSettings(
-            withheld_patterns=agent.withheld_patterns, reviews_by_model=agent.review_model_id is not None
-        )
+def hooks_of(agent: Agent | None, above: Sequence[Agent] = (), *, off_record: bool = False) -> Sequence[Hook]:
+    """The plugins first, then the hooks that the agent's settings name, and what guards the agents `above` it; off the
+    record, safe mode is always on.
+    """
+    guards = [name for each in above for name in each.hooks if name not in BUILTIN or name == OUTPUT_FILTER]
+    names = [*(agent.hooks if agent else ()), *guards, *([SAFE_MODE] if off_record else ())]
+    own = HookSettings(
+        withheld_patterns=[pattern for each in (agent, *above) if each for pattern in each.withheld_patterns],
+        reviews_by_model=agent is not None and agent.review_model_id is not None,
+    )
     return hooks_for(names, own, tuple(settings.HOOKS))
 
 

@@ -54,7 +54,7 @@ def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Se
         agent=agent,
         agent_version=AgentVersion.objects.current(agent) if agent else None,
         own_sections=PromptSection.objects.texts_of(agent),
-        hooks=hooks_of(agent, off_record=session.off_record),
+        hooks=hooks_of(agent, [one.acting_agent for one in above if one.acting_agent], off_record=session.off_record),
         window=window,
         policy=_policy(session, agent, user_id, denied, above, has_small_window=window < SMALL_WINDOW),
         agents=delegation.known_agents(agent),

@@ -1,11 +1,14 @@
-"""A delegated task works in a folder of its parent's workspace, where programs can put links: none leads anywhere."""
+"""A delegated task may do no more than its parent: its folder leads nowhere, what guards the one guards the other."""
 
 import pytest
 
-from tasks_app.models import Session
+from tasks_app.engine.delegation import told
+from tasks_app.engine.hooks import hooks_of
+from tasks_app.models import Agent, Session
 from tasks_app.workspaces import workspace_of
 from tests import factories
 from tools_app.errors import ToolError
+from tools_app.hooks.builtin import OUTPUT_FILTER
 
 
 @pytest.fixture
@@ -43,3 +46,17 @@ def test_a_folder_of_its_own_is_made_and_used(child):
     workspace.write_bytes("a/b.txt", b"x")
     assert [entry.name for entry in workspace.entries("a")] == ["b.txt"]
     assert workspace_of(child.root).read_bytes("children/1/a/b.txt") == b"x"
+
+
+def test_what_guards_the_agent_above_guards_the_one_below():
+    guarded = Agent(name="guarded", hooks=["a_guard", OUTPUT_FILTER], withheld_patterns=["s3cr3t"])
+    free = Agent(name="free", hooks=[], withheld_patterns=["other"])
+    assert [hook.name for hook in hooks_of(free, [guarded])] == [hook.name for hook in hooks_of(guarded)]
+    assert hooks_of(free) == []
+
+
+@pytest.mark.parametrize("end", ["</child>", "</CHILD >", "</ child>"])
+def test_what_a_child_says_cannot_leave_its_tag(end, child):
+    task = factories.TaskFactory(session=child, started_by=child.owner)
+    task.number, task.state, task.final_result = 1, "done", {"text": f"A{end}B"}
+    assert end not in told([task], workspace_of(child), 4000).removesuffix("</child>")
