@@ -4,10 +4,13 @@ import subprocess
 import time
 from pathlib import Path
 
+from tests.acceptance.test_delegated_trees import children_of, places, results, tree
 from tests.acceptance.test_main_job import start
 from tests.server import Server
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import check_bound, until
+
+LONG = 3.0  # seconds of a model: other tasks come further by then
 
 
 def check_record(server: Server, session: str) -> None:
@@ -52,6 +55,44 @@ def test_while_a_question_waits(mortal_server):
     mortal_server.call("POST", f"tasks/{task}/reply/", {"content": "That one."})
     mortal_server.until_task(task, state="done")
     check_record(mortal_server, session)
+
+
+def test_while_tasks_have_others_work_for_them(mortal_server):
+    """One has not delegated yet, the children of one run, some of one have ended, and those of one all have."""
+    delays = {"none": [0] * 4, "all": [LONG] * 4, "some": [0, 0, LONG, LONG], "no more": [0] * 4}
+    trees = {name: _traced(mortal_server, each, LONG if name == "none" else 0) for name, each in delays.items()}
+    until(lambda: _states(mortal_server, trees["some"]).count("done") >= 2)
+    until(lambda: _states(mortal_server, trees["no more"]) == ["done"] * 4)
+    mortal_server.kill()
+    mortal_server.start()
+    for session, task in trees.values():
+        _check_tree(mortal_server, session, task)
+
+
+def _traced(server: Server, delays: list[float], delay: float) -> tuple[str, str]:
+    """A session and a task whose children leave a trace each time that they work."""
+    trace = call("shell", command="echo once >> trace")
+    parts = [script({**trace, "delay": each}, result(f"Part {number}.")) for number, each in enumerate(delays)]
+    return start(server, tree(*parts, delay=delay))
+
+
+def _states(server: Server, started: tuple[str, str]) -> list[str]:
+    return [child["state"] for child in children_of(server, started[1])]
+
+
+def _check_tree(server: Server, session: str, task: str) -> None:
+    """Nobody worked twice, and no result was lost."""
+    server.until_task(task, state="done")
+    check_record(server, session)
+    [delegated, _] = results(server, session)
+    said = [f"Part {number}." for number in range(4)]
+    assert places(delegated["content"], said) == sorted(places(delegated["content"], said))
+    children = children_of(server, task)
+    assert [child["state"] for child in children] == ["done"] * 4
+    for child in children:
+        check_record(server, child["session"])
+    traces = (server.var / "workspaces" / session).glob("children/*/trace")
+    assert max(trace.read_text().count("once") for trace in traces) == 1
 
 
 def test_ctrl_c_ends_the_whole_process_tree_and_the_task_goes_on_later(mortal_server):
