@@ -9,7 +9,7 @@ from django.db.models import QuerySet, Sum
 
 from tasks_app.errors import DiskFull, FilesQuotaFull
 from tasks_app.models import Agent, Limits, Session
-from tools_app.files import FileHistory, Workspace, workspace_owner
+from tools_app.files import FileHistory, Owner, Workspace, workspace_owner
 from tools_app.files.quota import bytes_held
 from tools_app.sandbox import Layer, Sandbox, workshop
 from tools_app.sandbox.choice import strongest
@@ -21,14 +21,21 @@ _TAKEN = ("/workspace", "/tmp", "/proc", "/dev", "/run", "/etc", str(workshop.MO
 def workspace_of(session: Session) -> Workspace:
     """Its programs run as the owner of the folder, also of a folder that `run_agent` was given."""
     path, limits = session.workspace_path, Limits.current()
-    within = session.root.workspace_path if session.root else None
     history = FileHistory(session.history_path, limits.history_bounds)
-    if session.workdir and workspace_owner():
-        owner = (path.stat().st_uid, path.stat().st_gid)
-        return Workspace(path, owner=owner, home=session.home_path, history=history, within=within)
-    left = limits.user_bytes - _files_bytes(Session.objects.exclude(pk=session.pk), session.owner_id)
-    most = None if session.workdir else min(limits.workspace_bytes, max(0, left))  # a folder of their own has no quota
-    return Workspace(path, owner=workspace_owner(), most=most, home=session.home_path, history=history, within=within)
+    root = session.root or session
+    left = limits.user_bytes - _files_bytes(Session.objects.exclude(pk__in=[session.pk, root.pk]), session.owner_id)
+    most = None if root.workdir else min(limits.workspace_bytes, max(0, left))  # a folder of their own has no quota
+    owner = _owner_of(root.workspace_path) if root.workdir and workspace_owner() else workspace_owner()
+    return Workspace(path, owner=owner, most=most, home=session.home_path, history=history, views=_views(session))
+
+
+def _owner_of(folder: Path) -> Owner:
+    return folder.stat().st_uid, folder.stat().st_gid
+
+
+def _views(session: Session) -> list[Path]:
+    """The folders of those that a delegated task comes from, its parent's first."""
+    return list(session.workspace_path.parents)[1 : 2 * session.depth : 2]
 
 
 def require_disk(session: Session) -> None:
@@ -48,7 +55,8 @@ def measure(session: Session) -> None:
     """Counts what its files take up towards its owner's quota."""
     if session.workdir:
         return
-    used = sum(bytes_held(folder) for folder in (session.workspace_path, session.home_path) if folder.exists())
+    own = [] if session.root_id else [session.workspace_path]  # of a delegated task, they are among those of its root
+    used = sum(bytes_held(folder) for folder in (*own, session.home_path) if folder.exists())
     if used != session.files_bytes:
         Session.objects.filter(pk=session.pk).update(files_bytes=used)
         session.files_bytes = used

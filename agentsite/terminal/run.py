@@ -5,9 +5,10 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 
@@ -16,7 +17,8 @@ from llm_app import protocols
 from tasks_app import services
 from tasks_app.errors import MayNotDecide, NothingToAnswer
 from tasks_app.events import event_loop
-from tasks_app.models import ContextEntry, Decision, Task, WaitingFor
+from tasks_app.interaction import children
+from tasks_app.models import PERSON, ContextEntry, Decision, Task, WaitingFor
 from tasks_app.record import redact_entries, redact_entry, redactor_of
 from tasks_app.worker import jobs
 from tasks_app.worker.supervisor import Supervisor
@@ -46,6 +48,7 @@ class _Drive:
     def __init__(self, task: Task, user: Any, report: Report, ask: Ask | None) -> None:
         self._task, self._user, self._ask = task, user, ask
         self._report: Report | None = report  # None: nobody reads it any more
+        self._workers: dict[UUID, threading.Thread] = {}  # of delegated tasks
         self._seq = 0  # of the last entry that was reported
 
     def to_the_end(self) -> None:
@@ -69,21 +72,35 @@ class _Drive:
 
     def _watch(self) -> None:
         """Advances the task until it waits or ends, and reports each entry."""
-        worker = self._worker()
+        worker = self._worker(self._task)
         while True:
             running = worker.is_alive()
             self._task.refresh_from_db()
             if self._report:
                 self._tell(self._report)
-            if self._task.waiting_for or not self._task.is_active:
+            if self._task.waiting_for == WaitingFor.CHILDREN:
+                self._attend(children.below(self._task))
+            elif self._task.waiting_for or not self._task.is_active:
                 worker.join(LAST_SECONDS)  # it still gives back what it had reserved
                 return
-            if not running:  # another worker holds the task, or the time slice was over
-                worker = self._worker()
+            elif not running:  # another worker holds the task, or the time slice was over
+                worker = self._worker(self._task)
             time.sleep(POLL_SECONDS)
 
-    def _worker(self) -> threading.Thread:
-        worker = threading.Thread(target=_advance, args=(self._task,), daemon=True)
+    def _attend(self, delegated: Sequence[Task]) -> None:
+        """Advances those that can go on, and answers what they wait for. No other process does."""
+        for task in delegated:
+            if task.waiting_for in PERSON:
+                with suppress(NothingToAnswer):
+                    answer(task, self._user, self._ask)
+            elif not task.waiting_for and not self._is_advanced(task):
+                self._workers[task.pk] = self._worker(task)
+
+    def _is_advanced(self, task: Task) -> bool:
+        return task.pk in self._workers and self._workers[task.pk].is_alive()
+
+    def _worker(self, task: Task) -> threading.Thread:
+        worker = threading.Thread(target=_advance, args=(task,), daemon=True)
         worker.start()
         return worker
 

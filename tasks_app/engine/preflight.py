@@ -89,12 +89,13 @@ def _begin(context: TaskContext, look: Look) -> None:
     )
     earlier = context.session.tasks.exclude(pk=context.task.pk).order_by("-created_at").values_list("shown_tools")
     shown = earlier.first()
+    given = [reminders.delegated()] if context.task.parent_call_id else []
     first_step, plan = workflow.beginning(context.task)
     said = {ROOT_INSTRUCTIONS: 0} if instructions.strip() else {}
     fields = {"state": TaskState.THINKING, "shown_tools": shown[0] if shown else [], "reminded": said, **plan}
     fields["agent_version_id"] = context.agent_version_id
     hints = routing.routed(context, search.new_words(context.history.entries))
-    context.commit(start, *first_step, *hints, **fields)
+    context.commit(start, *given, *first_step, *hints, **fields)
 
 
 def _share(context: TaskContext) -> int:

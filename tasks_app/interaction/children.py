@@ -131,14 +131,13 @@ def look_after(call_id: int) -> None:
 
 def stop(task: Task) -> None:
     """Stops all tasks below one, in the caller's transaction, which holds the session's lock."""
-    for child in Task.objects.active().filter(parent_call__task=task).select_related("session"):
+    for child in below(task):
         wanted = Task.objects.active().filter(pk=child.pk, stop_requested_at=None)
         if wanted.update(stop_requested_at=timezone.now(), waiting_for=None):
             child.waiting_for = None
             transaction.on_commit(partial(broadcast.state_changed, child))
             wakeup.interrupt(child.pk)
             wakeup.wake(child.pk)
-        stop(child)
 
 
 def due_calls() -> Iterator[int]:
@@ -165,6 +164,12 @@ def tree_of(task: Task) -> Tree:
     line = [task, *ancestors(task)]
     shares = [Share(task_id=each.pk, tokens=each.token_share, usd=each.usd_share) for each in line[:-1]]
     return Tree(top=line[-1].pk, shares=tuple(shares))
+
+
+def below(task: Task) -> list[Task]:
+    """The active tasks that were delegated by it, and by those."""
+    found = list(Task.objects.active().filter(parent_call__task=task).select_related("session"))
+    return [*found, *(deeper for child in found for deeper in below(child))]
 
 
 def size_of_tree(task: Task) -> int:

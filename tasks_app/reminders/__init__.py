@@ -14,6 +14,7 @@ from tasks_app.reminders.before_step import (
 )
 from tasks_app.reminders.on_calls import cycle, deferred, loop, missing_call, unreadable_call
 from tasks_app.reminders.on_event import (
+    delegated,
     deleted,
     folder_instructions,
     forked,
@@ -31,6 +32,7 @@ __all__ = [
     "budget",
     "cycle",
     "deferred",
+    "delegated",
     "deleted",
     "folder_instructions",
     "forked",

@@ -59,6 +59,16 @@ def routing(fired: Sequence[tuple[str, str, str]]) -> Draft:
     return replace(draft, metadata={**draft.metadata, "rules": [name for name, _, _ in fired]})
 
 
+def delegated() -> Draft:
+    """At the start of a task that another agent has delegated."""
+    text = (
+        "Another agent gave you this task, and reads only your result: say in it all that it asked for, and attach the "
+        "files that you made. Its files are in `parent/`, where you can only read; what you write stays in your own "
+        "workspace. A question (`message`, type ask) goes to the person: ask only what you cannot decide."
+    )
+    return reminder(text, "delegated")
+
+
 def recalled(remembered: str) -> Draft:
     """After what a person writes during a task: notes that may be useful for it and were not yet given."""
     return reminder(f"{_REMEMBERED}\n{remembered}", "recalled")

@@ -18,8 +18,19 @@ def workspace_owner() -> Owner | None:
 
 def make_home(home: Path, owner: Owner | None) -> None:
     """The home of programs, with a name for their commits."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(home, owner)
     (settings := home / ".gitconfig").write_text(_GIT_CONFIG)
     if owner:
         os.chown(settings, *owner)
-        os.chown(home, *owner)
+
+
+def make_private(folder: Path, owner: Owner | None) -> None:
+    """With the folders above it."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if owner:
+        os.chown(folder, *owner)
+
+
+def hand_over(descriptor: int, owner: Owner | None) -> None:
+    if owner:
+        os.fchown(descriptor, *owner)

@@ -4,6 +4,7 @@ from tools_app.errors import OutsideWorkspace, ToolError
 
 MOUNT = "workspace"  # programs in the sandbox see the root there, so models write /workspace/notes.md
 RESULTS = ".results"  # what the server itself keeps in the root: whole results, and files that came with them
+VIEW = "parent"  # where a delegated task finds the files of the one that delegated it, to be read only
 MAX_DEPTH = 64  # folders within folders; each costs a descriptor while a tree is walked
 MAX_PATH = 4096  # bytes, Linux's PATH_MAX
 

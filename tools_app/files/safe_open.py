@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tools_app.errors import OutsideWorkspace, ToolError
+from tools_app.files.owner import Owner, hand_over
 from tools_app.files.paths import MAX_DEPTH
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -40,13 +41,25 @@ def open_folder(parent: int, name: str) -> int:
         raise
 
 
-def refuse_links(within: Path, root: Path) -> None:
-    """Raises OutsideWorkspace if one is below `within`, on the way to `root`, or is `root`."""
+def made_folder(parent: int, name: str, owner: Owner | None) -> int:
+    """The same, which exists from now on."""
+    try:
+        os.mkdir(name, 0o755, dir_fd=parent)
+    except FileExistsError:
+        return open_folder(parent, name)
+    descriptor = open_folder(parent, name)
+    hand_over(descriptor, owner)
+    return descriptor
+
+
+def without_links(within: Path, root: Path) -> Path:
+    """The root. Raises OutsideWorkspace if a link is below `within`, on the way to `root`, or is `root`."""
     for place in (root, *root.parents):
         if place == within:
-            return
+            break
         if place.is_symlink():
             raise OutsideWorkspace("The folder of this session was replaced by a link. Delete the link.")
+    return root
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -15,8 +16,8 @@ from tools_app.errors import ToolError
 from tools_app.files import quota, safe_open
 from tools_app.files.history import FileHistory
 from tools_app.files.listing import Entry, in_units, overview, read_entries
-from tools_app.files.owner import Owner, make_home
-from tools_app.files.paths import RESULTS, parts
+from tools_app.files.owner import Owner, hand_over, make_home, make_private
+from tools_app.files.paths import RESULTS, VIEW, parts
 
 Step = Callable[[int, str], int]
 MAX_WHOLE = 10 * 1000**2  # bytes of a file that may be held in memory
@@ -29,7 +30,8 @@ class Workspace:
     for what cannot be done. All of them may block: call them in a thread. `owner` is the (uid, gid) that programs
     of the sandbox run as; what is created belongs to it. `most` bounds the bytes that all files together may hold, with
     those of `home`: the folder beside it that programs have as theirs, which no tool reads. `history` is where earlier
-    contents are kept, if they are. Programs can write in the folder `within`, where the root lies in one of theirs.
+    contents are kept, if they are. A delegated task reads what others have in `views`: the first is at `parent/`, the
+    next at `parent/parent/`. Its root lies in those, where programs can write.
     """
 
     def __init__(
@@ -39,9 +41,9 @@ class Workspace:
         most: int | None = None,
         home: Path | None = None,
         history: FileHistory | None = None,
-        within: Path | None = None,
+        views: Sequence[Path] = (),
     ) -> None:
-        self._root, self._within = root, within
+        self._root, self._views, self._whole = root, tuple(views), [root, *views][-1]
         self.home = home
         self.owner = owner
         self.most = most
@@ -50,17 +52,29 @@ class Workspace:
     @property
     def root(self) -> Path:
         """Raises OutsideWorkspace where a program has put a link in its place, or above it."""
-        if self._within:
-            safe_open.refuse_links(self._within, self._root)
-        return self._root
+        return safe_open.without_links(self._whole, self._root)
+
+    @property
+    def views(self) -> tuple[Path, ...]:
+        """Raises OutsideWorkspace as well."""
+        return tuple(safe_open.without_links(self._whole, view) for view in self._views)
 
     def make_root(self) -> Path:
         """The root, which exists from now on."""
         if not self.root.is_dir():
-            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self.owner:
-                os.chown(self.root, *self.owner)
+            make_private(self.root, self.owner)
+        if self._views:
+            with suppress(FileExistsError):
+                (self.root / VIEW).mkdir(mode=0o755)  # where commands find it
         return self.root
+
+    def located(self, path: str) -> tuple[Path, tuple[str, ...]]:
+        """The folder that `path` is really below, the root or a view, and the names from there on."""
+        root, names = self.make_root(), parts(path)
+        for view in self.views:
+            if names[:1] == (VIEW,):
+                root, names = view, names[1:]
+        return root, names
 
     def make_home(self) -> Path | None:
         """The home of programs, which exists from now on, with a name for their commits."""
@@ -143,7 +157,7 @@ class Workspace:
     def _write_new(self, parent: int, name: str, data: bytes | IO[bytes], mode: int) -> None:
         with os.fdopen(os.open(name, safe_open.NEW, 0o600, dir_fd=parent), "wb") as file:
             shutil.copyfileobj(io.BytesIO(data) if isinstance(data, bytes) else data, file)
-            self._hand_over(file.fileno())
+            hand_over(file.fileno(), self.owner)
             os.fchmod(file.fileno(), mode)
 
     def append(self, path: str, data: bytes) -> None:
@@ -160,7 +174,8 @@ class Workspace:
 
     def entries(self, path: str = ".") -> list[Entry]:
         """What lies in the folder at `path`, by name."""
-        with safe_open.in_words(path), self._folder(parts(path)) as folder:
+        root, names = self.located(path)
+        with safe_open.in_words(path), self._folder(root, names) as folder:
             return sorted(read_entries(folder), key=lambda entry: entry.name)
 
     def listed(self, path: str = ".") -> list[Entry]:
@@ -169,7 +184,7 @@ class Workspace:
 
     def move(self, source: str, target: str) -> None:
         """Renames a file, a link or a folder; nothing is overwritten."""
-        with self._place(source) as (old_parent, old):
+        with self._place(source, changes=True) as (old_parent, old):
             os.lstat(old, dir_fd=old_parent)  # before folders are made for the target
             with self._place(target, make=True) as (parent, name):
                 if safe_open.exists(parent, name):
@@ -178,20 +193,17 @@ class Workspace:
 
     def delete(self, path: str) -> None:
         """Deletes a file, a link itself, or a folder with all that is in it."""
-        with self._place(path) as (parent, name):
+        with self._place(path, changes=True) as (parent, name):
             safe_open.remove(parent, name)
 
     def delete_emptied(self, path: str) -> None:
         """Deletes a file or a link, and the folders above it that are empty then."""
         self.delete(path)
         names = parts(path)[:-1]
-        while names:
-            try:
-                with self._folder(names[:-1]) as parent:
-                    os.rmdir(names[-1], dir_fd=parent)
-            except OSError:  # it has something in it, or is gone
-                break
-            names = names[:-1]
+        with suppress(OSError):  # one has something in it, or is gone
+            for depth in reversed(range(len(names))):
+                with self._folder(self.root, names[:depth]) as parent:
+                    os.rmdir(names[depth], dir_fd=parent)
 
     def exists(self, path: str) -> bool:
         """Whether anything is at `path`, as far as no link leads there; nothing raises."""
@@ -208,41 +220,27 @@ class Workspace:
         return overview(self.listed(), self.entries, limit)
 
     def _require_room(self, path: str, size: int) -> None:
-        if self.most is not None and self._bytes_held(self.most) + size > self.most:
+        folders = filter(None, [self._whole, self.home])
+        if self.most is not None and size + sum(quota.bytes_held(each, self.most) for each in folders) > self.most:
             raise ToolError(
                 f"{path} was not written: the workspace would hold more than its {in_units(self.most)}. "
                 "Delete what is not needed."
             )
 
-    def _bytes_held(self, enough: int) -> int:
-        roots = [self.root, self.home] if self.home else [self.root]
-        return sum(quota.bytes_held(root, enough) for root in roots)
-
     @contextmanager
-    def _place(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The open folder that holds `path`, and the name in it."""
-        names = parts(path)
+    def _place(self, path: str, *, make: bool = False, changes: bool = False) -> Iterator[tuple[int, str]]:
+        """The open folder that holds `path`, and the name in it. What leads into a view is never made or changed."""
+        root, names = self.located(path)
+        if root != self.root and (make or changes):
+            raise ToolError(f"{path} belongs to the task that delegated this one: you can only read it. Use a copy.")
         if not names:
             raise ToolError(f"{path or 'The empty path'} is the workspace itself. Name something in it.")
-        step = self._made_folder if make else safe_open.open_folder
-        with safe_open.in_words(path), self._folder(names[:-1], step) as parent:
+        step = partial(safe_open.made_folder, owner=self.owner) if make else safe_open.open_folder
+        with safe_open.in_words(path), self._folder(root, names[:-1], step) as parent:
             yield parent, names[-1]
 
-    def _folder(self, names: Sequence[str], step: Step = safe_open.open_folder) -> AbstractContextManager[int]:
-        """One below the root, open: no link on the way is followed, from where programs can write."""
-        root = self.make_root()
-        above = root.relative_to(self._within).parts if self._within else ()
-        return safe_open.folder(self._within or root, [*above, *names], step)
-
-    def _made_folder(self, parent: int, name: str) -> int:
-        try:
-            os.mkdir(name, 0o755, dir_fd=parent)
-        except FileExistsError:
-            return safe_open.open_folder(parent, name)
-        folder = safe_open.open_folder(parent, name)
-        self._hand_over(folder)
-        return folder
-
-    def _hand_over(self, descriptor: int) -> None:
-        if self.owner:
-            os.fchown(descriptor, *self.owner)
+    def _folder(
+        self, root: Path, names: Sequence[str], step: Step = safe_open.open_folder
+    ) -> AbstractContextManager[int]:
+        """One below the root or a view, open: no link on the way is followed, from where programs can write."""
+        return safe_open.folder(self._whole, [*root.relative_to(self._whole).parts, *names], step)

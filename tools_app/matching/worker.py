@@ -138,10 +138,11 @@ def _grep(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
 def _wanted(query: Query, pattern: str, deadline: float, unsearched: Unsearched) -> Iterator[FoundFile]:
     """The files whose path matches `pattern`, relative to the folder that is searched, until the time is over."""
     expression = _expression(query, pattern)
-    itself = "/".join(query.names)
-    for found in files(".", query.names, unsearched):
+    itself = query.prefix + "/".join(query.names)
+    for each in files(".", query.names, unsearched):
         if time.monotonic() > deadline:
             return
+        found = replace(each, path=query.prefix + each.path)
         if found.path == itself or expression.fullmatch(found.path):
             yield found
 
@@ -150,5 +151,5 @@ def _expression(query: Query, pattern: str) -> re.Pattern[str]:
     pattern = pattern.removeprefix(f"/{MOUNT}").removeprefix("./") or "*"
     if pattern.endswith("/"):
         pattern += "**"
-    folder = "".join(name + "/" for name in query.names)
+    folder = query.prefix + "".join(name + "/" for name in query.names)
     return path_pattern(pattern, beneath=folder, braces=True, flags=re.IGNORECASE if query.ignore_case else 0)

@@ -79,12 +79,14 @@ class Command:
     `owner` is the (uid, gid) it runs as; None means as the server does. Without an `outlet` it has no network.
     `stdin` is an open file descriptor; without one, its input is empty. Commands of one `session` share a sandbox, with
     its network and temporary files, where the backend can keep one up. What is in `home` stays from one to the next.
-    The programs of `layers` come before the system's, those of the first layer first. Only bubblewrap
-    applies the `mask`.
+    Of the folders `views` it sees the first read-only at `parent` in the workspace, the next at `parent/parent`; not
+    under local, where `parent` is empty. The programs of `layers` come before the system's, those of the first layer
+    first. Only bubblewrap applies the `mask`.
     """
 
     text: str
     workspace: Path
+    views: tuple[Path, ...] = ()
     session: str = ""
     home: Path | None = None
     outlet: Outlet | None = None

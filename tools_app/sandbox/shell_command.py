@@ -5,10 +5,13 @@ The limits are set inside the sandbox, so that they apply to the command and not
 
 import os
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from shutil import which
 
 from tools_app.errors import InvalidArguments, SandboxUnavailable, ToolError
-from tools_app.sandbox.base import Command, Limits
+from tools_app.files.paths import VIEW
+from tools_app.sandbox.base import WORKSPACE, Command, Limits
 
 MAX_TEXT = 120_000  # bytes; Linux takes 128 KiB for one argument
 
@@ -75,3 +78,11 @@ def environment(command: Command, *, home: str, path: str = PATH) -> dict[str, s
     if command.outlet:
         fixed |= command.outlet.environment
     return fixed | dict(command.environment)
+
+
+def views(command: Command) -> Iterator[tuple[Path, str]]:
+    """Folders that are seen read-only, and where."""
+    inside = WORKSPACE
+    for view in command.views:
+        inside = f"{inside}/{VIEW}"
+        yield view, inside

@@ -17,6 +17,7 @@ from typing import Any
 from tools_app.contract import Arguments
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, paths
+from tools_app.files.paths import VIEW
 from tools_app.sandbox import Mask
 from tools_app.shell.danger import scripts_in, unwrapped_commands
 from tools_app.shell.syntax import parse_script
@@ -55,7 +56,7 @@ class Restrictions:
             path = self._below(str(given.get("path") or "."), workspace)
         return f"{path} is restricted here by an administrator." if path else ""
 
-    def mask(self, root: Path) -> Mask:
+    def mask(self, workspace: Workspace) -> Mask:
         """What is restricted in the workspace now. Raises ToolError where it is too large to know.
 
         The folders above must not be renamed: a background command that did so all the time would lead the mask of the
@@ -63,12 +64,15 @@ class Restrictions:
         """
         if not self.paths:
             return Mask()
-        found, others = self._sorted_out(root)
-        hidden = (*found, *_same_files(root, found, others))
+        hidden: tuple[str, ...] = ()
+        for begin, root in _places(workspace):
+            found, others = self._sorted_out(root, begin)
+            hidden += tuple(begin + path for path in (*found, *_same_files(root, found, others)))
         above = {str(parent) for path in hidden for parent in PurePosixPath(path).parents} - {"."}
-        return Mask(hidden=hidden, fixed=tuple(above))
+        fixed = [path for path in above if not (workspace.views and path.split("/")[0] == VIEW)]  # read-only as it is
+        return Mask(hidden=hidden, fixed=tuple(fixed))
 
-    def _sorted_out(self, root: Path) -> tuple[list[str], dict[int, list[str]]]:
+    def _sorted_out(self, root: Path, begin: str) -> tuple[list[str], dict[int, list[str]]]:
         """What is restricted, not followed further down; and the other files by their inode."""
         found, others, waiting, count = list[str](), dict[int, list[str]](), [""], 0
         while waiting:
@@ -82,7 +86,7 @@ class Restrictions:
                 raise ToolError("There are too many files to tell which are restricted here. Delete some first.")
             for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
-                if self._matches(path.split("/"), self.paths):
+                if self._matches((begin + path).split("/"), self.paths):
                     found.append(path)
                 elif entry.is_dir(follow_symlinks=False):
                     waiting.append(path)
@@ -120,9 +124,10 @@ class Restrictions:
         return next((found for found in self._restricted_files(workspace) if found.startswith(begin)), "")
 
     def _restricted_files(self, workspace: Workspace) -> Iterator[str]:
-        for found in _files(workspace.root):
-            if self._matches(found.split("/"), self.paths):
-                yield found
+        for begin, root in _places(workspace):
+            for found in _files(root):
+                if self._matches((begin + found).split("/"), self.paths):
+                    yield begin + found
 
 
 def _patched(given: dict[str, Any]) -> Iterator[str]:
@@ -136,6 +141,13 @@ def _patched(given: dict[str, Any]) -> Iterator[str]:
 
 
 UNRESTRICTED = Restrictions()
+
+
+def _places(workspace: Workspace) -> Iterator[tuple[str, Path]]:
+    """The root, and what a delegated task sees of others, by how paths begin there."""
+    yield "", workspace.root
+    for level, view in enumerate(workspace.views, 1):
+        yield f"{VIEW}/" * level, view
 
 
 def _entries(folder: Path) -> "list[os.DirEntry[str]]":

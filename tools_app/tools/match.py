@@ -65,10 +65,12 @@ class MatchArguments(Arguments):
     },
 )
 async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
-    root = await asyncio.to_thread(context.workspace.make_root)
+    root, names = await asyncio.to_thread(context.workspace.located, arguments.path or ".")
+    whole = parts(arguments.path or ".")
     query = Query(
         root=str(root),
-        names=parts(arguments.path or "."),
+        names=names,
+        prefix="".join(f"{name}/" for name in whole[: len(whole) - len(names)]),
         owner=context.workspace.owner,
         action=arguments.action,
         pattern=arguments.pattern,

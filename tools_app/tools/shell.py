@@ -69,6 +69,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
         layers=context.layers,
         session=context.session,
         workspace=context.workspace.make_root(),
+        views=context.workspace.views,
         home=context.workspace.make_home(),
         owner=context.workspace.owner,
         limits=Limits(wall_s=seconds, cpu_s=seconds, workspace=context.workspace.most, shown=shown),

@@ -42,7 +42,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         workspace=context.workspace,
         sandbox=context.sandbox,
         layers=layers(context.sandbox, settings.agent),
-        mask=partial(settings.policy.restrictions.mask, context.workspace.root),
+        mask=partial(settings.policy.restrictions.mask, context.workspace),
         network=_network(settings.policy, cleared.definition, str(task.session_id)),
         plan=[PlanStep(**step) for step in task.plan],
         groups=settings.policy.on_demand,

@@ -1,7 +1,16 @@
 """Parts of a task are given to others, each a task of its own; the call has one result when all have ended."""
 
+import pytest
+
+from llm_app.models import Budget, LLMLog
 from tasks_app import services
-from tasks_app.models import Session, Task
+from tasks_app.interaction import children
+from tasks_app.interaction.inbox import tasks_waiting_for
+from tasks_app.models import Agent, Limits, Session, Task
+from tasks_app.replay.rerun import rerun
+from tasks_app.worker import reaper
+from tasks_app.workspaces import sandbox, workspace_of
+from tests import factories
 from tests.tasks_app.engine.conftest import call, result, script
 
 
@@ -84,3 +93,138 @@ def test_an_interjection_ends_the_call_and_its_children(play):
     assert status == "interrupted"
     assert "First." in content
     assert [child.state for child in children_of(run.task)] == ["done", "failed"]
+
+
+def test_a_child_reads_what_its_parent_has_and_writes_into_a_folder_of_its_own(play):
+    run = play(
+        call("file", action="write", path="data.txt", content="42"),
+        call(
+            "delegate",
+            tasks=[
+                part(
+                    call("file", action="read", path="parent/data.txt"),
+                    call("file", action="write", path="parent/data.txt", content="0"),
+                    call("file", action="write", path="mine.txt", content="mine"),
+                    call("match", action="grep", pattern="42", path="parent"),
+                    result(),
+                )
+            ],
+        ),
+        call("file", action="read", path="children/1/mine.txt"),
+        result(),
+    )
+    assert work_off(run).state == "done"
+    [child] = children_of(run.task)
+    (_, read), (status, refused), _, (_, found), _ = type(run)(child).results()
+    assert "42" in read
+    assert (status, "only read" in refused) == ("failed", True)
+    assert "parent/data.txt" in found
+    assert [content for _, content in run.results()][2].count("mine") == 1
+
+
+def test_commands_of_a_child_see_its_parents_files_and_cannot_change_them(play):
+    look = "cat parent/data.txt && echo mine > mine.txt && ! touch parent/other.txt"
+    run = play(
+        call("file", action="write", path="data.txt", content="42"),
+        call("delegate", tasks=[part(call("shell", command=look), result())]),
+        result(),
+    )
+    assert work_off(run).state == "done"
+    [child] = children_of(run.task)
+    (_, said), _ = type(run)(child).results()
+    if sandbox().name == "local":
+        pytest.skip("a sandbox is needed")
+    assert "42" in said
+    assert "exit code 0" in said
+    assert workspace_of(run.task.session).is_file("children/1/mine.txt")
+
+
+def test_a_child_never_has_what_its_parents_agent_may_not_use(play):
+    run = play(
+        call("delegate", tasks=[part(call("shell", command="true"), result(), agent="free")]),
+        result(),
+    )
+    Agent.objects.create(name="free")
+    run.task.session.agent = Agent.objects.create(name="bound", denied_tools=["shell"])
+    run.task.session.save()
+    work_off(run)
+    [child] = children_of(run.task)
+    assert type(run)(child).results()[0][0] == "blocked"
+
+
+def test_a_child_has_only_the_tools_that_it_was_given(play):
+    run = play(call("delegate", tasks=[part(call("shell", command="true"), result(), tools=["file"])]), result())
+    work_off(run)
+    [child] = children_of(run.task)
+    assert [status for status, _ in type(run)(child).results()] == ["blocked", "succeeded"]
+
+
+def test_a_tree_is_no_deeper_and_no_larger_than_the_limits_say(play):
+    Limits.objects.create(children=2, children_depth=1)
+    run = play(
+        call("delegate", tasks=[part(result())] * 3),
+        call("delegate", tasks=[part(call("delegate", tasks=[part(result())]), result())]),
+        result(),
+    )
+    work_off(run)
+    [child] = children_of(run.task)
+    assert type(run)(child).results()[0][0] == "blocked"
+    assert [status for status, _ in run.results()] == ["failed", "succeeded", "succeeded"]
+
+
+def test_an_agent_is_a_tool_where_another_ones_settings_say_so(play):
+    run = play(call("ask_clerk", instruction=script(result("Filed."))), result())
+    Agent.objects.create(name="clerk")
+    run.task.session.agent = Agent.objects.create(name="chief", helpers=["clerk"])
+    run.task.session.save()
+    assert work_off(run).state == "done"
+    assert "Filed." in run.results()[0][1]
+    [child] = children_of(run.task)
+    assert child.session.agent.name == "clerk"
+
+
+def test_the_whole_tree_spends_no_more_than_one_call_over_a_budget_per_task(play, owner):
+    Budget.objects.create(user=owner, tokens_per_task=60_000)
+    steps = [call("file", action="list", path=".")] * 5
+    run = play(call("delegate", tasks=[part(*steps, result())] * 4), result())
+    work_off(run)
+    logs = [log.input_tokens + log.output_tokens for log in LLMLog.objects.all()]
+    assert sum(logs) <= 60_000 + max(logs)
+    assert {child.failure_code for child in children_of(run.task)} == {"budget_exceeded"}
+
+
+def test_a_childs_question_waits_in_the_inbox_of_the_person(play, owner):
+    run = play(call("delegate", tasks=[part(call("message", type="ask", text="Which?"), result())]), result())
+    run.advance()
+    [child] = children_of(run.task)
+    type(run)(child).advance()
+    assert list(tasks_waiting_for(owner)) == [child]
+    services.reply(child, owner, "That one.")
+    assert work_off(run).state == "done"
+
+
+def test_a_wake_up_that_was_lost_is_found(play, monkeypatch):
+    run = play(call("delegate", tasks=[part(result("First."))]), result())
+    run.advance()
+    monkeypatch.setattr(children, "look_after", lambda call_id: None)
+    type(run)(children_of(run.task)[0]).advance()
+    assert work_off(run).waiting_for == "children"
+    monkeypatch.undo()
+    reaper.sweep()
+    assert work_off(run).state == "done"
+
+
+def test_the_record_of_a_tree_is_verified_and_runs_again_as_recorded(play):
+    run = play(call("delegate", tasks=[part(result("First.")), part(result("Second."))]), result())
+    work_off(run)
+    for task in Task.objects.all():
+        assert rerun(task).divergence == ""
+
+
+def test_who_may_see_a_session_may_see_its_children(play):
+    run = play(call("delegate", tasks=[part(result())]), result())
+    work_off(run)
+    reader = factories.MemberFactory(session=run.task.session).user
+    [child] = children_of(run.task)
+    assert child in Task.objects.visible_to(reader)
+    assert child not in Task.objects.visible_to(factories.UserFactory())

@@ -106,6 +106,7 @@ def examples() -> list[Draft | None]:
         reminders.routing(
             [("research", "Load the skill `sources` with `skill` before you begin.", "Name your sources.")]
         ),
+        reminders.delegated(),
         reminders.recalled(REMEMBERED),
         reminders.folder_instructions("website/AGENTS.md", "Run npm test before you commit."),
         reminders.workflow_step(WORKFLOW, 0),

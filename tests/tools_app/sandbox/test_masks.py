@@ -51,7 +51,7 @@ def root(tool_context: ToolContext) -> Path:
 
 async def run(context: ToolContext, text: str, restrictions: Restrictions = RESTRICTED) -> Outcome:
     root = context.workspace.make_root()
-    command = Command(text=text, session="a session", workspace=root, mask=restrictions.mask(root))
+    command = Command(text=text, session="a session", workspace=root, mask=restrictions.mask(Workspace(root)))
     return await context.sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)
 
 
@@ -98,8 +98,8 @@ def test_what_cannot_be_looked_into_is_masked_as_a_whole(
         return [*entries(folder)]
 
     monkeypatch.setattr(restrictions, "_entries", closed)
-    assert set(RESTRICTED.mask(root).hidden) == {".env", "hard", "vault", "app", "plans/may/secret.md"}
-    assert set(RESTRICTED.mask(root).fixed) == {"plans", "plans/may"}
+    assert set(RESTRICTED.mask(Workspace(root)).hidden) == {".env", "hard", "vault", "app", "plans/may/secret.md"}
+    assert set(RESTRICTED.mask(Workspace(root)).fixed) == {"plans", "plans/may"}
     monkeypatch.setattr(restrictions, "_MOST_MASKED_IN", 3)
     with pytest.raises(ToolError, match="too many files"):
-        RESTRICTED.mask(root)
+        RESTRICTED.mask(Workspace(root))
