@@ -145,7 +145,9 @@ def test_a_child_never_has_what_its_parents_agent_may_not_use(play):
         result(),
     )
     Agent.objects.create(name="free")
-    Session.objects.filter(pk=run.task.session_id).update(agent=Agent.objects.create(name="bound", denied_tools=["shell"]))
+    Session.objects.filter(pk=run.task.session_id).update(
+        agent=Agent.objects.create(name="bound", denied_tools=["shell"])
+    )
     work_off(run)
     [child] = children_of(run.task)
     assert type(run)(child).results()[0][0] == "blocked"
