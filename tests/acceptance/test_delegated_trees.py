@@ -102,6 +102,7 @@ def test_what_a_child_asks_is_answered_there_and_its_parent_goes_on(server):
     assert server.until_task(asking["id"], waiting_for="reply")["pending"]["text"] == "Which of them?"
     assert "rm -rf" in server.until_task(deciding["id"], waiting_for="approval")["pending"]["arguments"]["command"]
     assert server.task(task)["waiting_for"] == "children"
+    assert deciding["id"] in [approval["task"] for approval in server.call("GET", "approvals/")["results"]]
     inbox = Person(server).page("/inbox/").decode()
     assert all(f'href="/s/{child["session"]}/#' in inbox for child in (asking, deciding))
     server.call("POST", f"tasks/{asking['id']}/reply/", {"content": "The first."})

@@ -10,7 +10,7 @@ from tests.server import Server
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import check_bound, until
 
-LONG = 3.0  # seconds of a model: other tasks come further by then
+LONG = 2.0  # seconds of a model: other tasks come further by then
 
 
 def check_record(server: Server, session: str) -> None:
