@@ -18,7 +18,10 @@ def entry_appended(session: Session, seq: int) -> None:
 
 
 def state_changed(task: Task) -> None:
+    """On the page of whoever delegated it, it is shown too."""
     _send(task.session, {"type": "state", **state_of(task)})
+    if task.parent_call is not None:
+        _send(Session(id=task.parent_call.session_id), {"type": "child"})
 
 
 def inbox_changed(session: Session) -> None:

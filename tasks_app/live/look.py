@@ -13,7 +13,7 @@ from tasks_app.pages import file_tree
 from tasks_app.pages.fragments import Fragment, Viewer
 from tasks_app.record import redact_entries
 from tasks_app.runtime import admission
-from tasks_app.transcript import transcript
+from tasks_app.transcript import delegated, transcript
 from tasks_app.transcript.activity import Activity
 from tasks_app.transcript.item import Item
 
@@ -178,7 +178,7 @@ class Look:
         task = self.task
         position = admission.position_of(task) if task else None
         common = {"session": session, "task": task, "queue_position": position, "oob": True}
-        stands = (task.pk, task.state, task.waiting_for, task.stopped, position) if task else None
+        stands = (*_stands(task), position, *map(_stands, delegated.awaited(task))) if task else None
         has_moved = "state" not in self._pieces or self._pieces["state"][0] != stands
         for name in _WITH_STATE:
             self._draw(name, stands, **common)
@@ -236,8 +236,13 @@ class Look:
         return False
 
 
+def _stands(task: Task) -> tuple[object, ...]:
+    return task.pk, task.state, task.waiting_for, task.stopped
+
+
 def _looks(item: Item) -> tuple[object, ...]:
     """What a call's item shows beside what was appended; an answer gets its steps when its task ends."""
     decision = item.approval and (item.approval.decision, item.approval.note)
     steps = len(item.entry.metadata.get("steps", ()))
-    return item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision, steps
+    children = tuple(map(_stands, item.children))
+    return item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision, steps, children

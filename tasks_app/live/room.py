@@ -128,6 +128,8 @@ class Room:
             self.look_at(hint["seq"])
         elif kind == "state":
             self.look_unless(hint.get("task"), hint.get("state"), hint.get("waiting_for"))
+        elif kind == "child":
+            self.look_again()
         elif kind == "files":
             self.look.files_may_differ = True
             self._needs_look.set()

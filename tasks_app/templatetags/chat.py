@@ -15,10 +15,11 @@ from django.utils.safestring import SafeString
 
 from tasks_app.interaction import approver
 from tasks_app.interaction.inbox import tasks_waiting_for
-from tasks_app.models import ENDED, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
+from tasks_app.models import ENDED, PERSON, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
 from tasks_app.pages import markdown
 from tasks_app.pages.context import Gauge, gauge_of
 from tasks_app.pages.sessions import beside
+from tasks_app.transcript import delegated
 
 register = template.Library()
 _HIDDEN = ("Cf", "Co")  # Unicode's categories of characters that show nothing: bidi controls, zero widths …
@@ -158,7 +159,36 @@ def badge(status: str) -> Badge:
 def task_badge(task: Task, queue_position: int | None = None) -> Badge:
     if queue_position:
         return _QUEUED
-    return of_task(task.state, task.waiting_for, stopped=task.stopped)
+    return _of_awaited(delegated.awaited(task)) or of_task(task.state, task.waiting_for, stopped=task.stopped)
+
+
+def _of_awaited(children: Sequence[Task]) -> Badge | None:
+    """A child that waits for a person is what its parent waits for."""
+    if asking := sum(child.waiting_for in PERSON for child in children):
+        return Badge(f"{_counted(asking)} need{'s' if asking == 1 else ''} you", "question", "asks")
+    active = sum(child.is_active for child in children)
+    return Badge(f"Waits for {_counted(active)}", "running", "busy") if active else None
+
+
+def _counted(number: int) -> str:
+    return f"{number} delegated task{'' if number == 1 else 's'}"
+
+
+@register.filter
+def child_badge(child: Task, has_ended: bool = False) -> Badge:
+    """Of a delegated task, in a word; with its call `has_ended`, it is stopped if it has not ended itself."""
+    if child.stopped or (has_ended and child.is_active):
+        return _STOPPED
+    if child.waiting_for in PERSON:
+        return Badge("Waits for you", "question", "asks")
+    if child.waiting_for == WaitingFor.SIBLINGS or child.state == TaskState.INITIALIZING:
+        return _QUEUED
+    return Badge("Works", "running", "busy") if child.is_active else of_task(child.state, None, stopped=False)
+
+
+@register.simple_tag
+def origin_of(session: Session, viewer: Any) -> Session | None:
+    return delegated.origin(session, viewer)
 
 
 @register.filter

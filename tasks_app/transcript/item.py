@@ -1,6 +1,7 @@
 """One item of the session's page: an entry of the record, and what belongs to it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,8 +9,18 @@ from typing import Any
 import orjson
 
 from llm_app.models import LLMLog
-from tasks_app.models import Approval, CallStatus, ContextEntry, ContextType, Decision, ToolCallLog, WorkspaceChange
+from tasks_app.models import (
+    Approval,
+    CallStatus,
+    ContextEntry,
+    ContextType,
+    Decision,
+    Task,
+    ToolCallLog,
+    WorkspaceChange,
+)
 from tasks_app.record import call_json
+from tasks_app.transcript import delegated
 
 LONGEST_LINE = 160  # characters
 MOST_PORTS = 3  # named beside a call
@@ -22,7 +33,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any na
 @dataclass(frozen=True, kw_only=True)
 class Item:
     """`result` and `log` are those of the entry's call, `failed_call` is what a notice speaks of, `change` what
-    the call did to files: its `count` is annotated.
+    the call did to files: its `count` is annotated, `children` the tasks that it has delegated.
 
     Templates ask it; nothing here queries.
     """
@@ -32,6 +43,7 @@ class Item:
     log: ToolCallLog | None = None
     failed_call: LLMLog | None = None
     change: WorkspaceChange | None = None
+    children: Sequence[Task] = ()
 
     @property
     def id(self) -> str:
@@ -139,7 +151,7 @@ class Item:
     @property
     def card(self) -> list[str]:
         """The templates that may draw the call, the first that exists does: its tool's own one, or the common one."""
-        name = self.call["name"]
+        name = delegated.NAME if self.children else self.call["name"]
         own = [f"chat/tools/{name}.html"] if _TOOL_NAME.fullmatch(name) else []
         return [*own, "chat/tools/_card.html"]
 
@@ -156,6 +168,8 @@ class Item:
             return str(self.result.metadata.get("status", ""))
         if self.log is None:
             return CallStatus.PENDING
+        if self.children and self.log.status == CallStatus.WAITING:  # others work for it
+            return CallStatus.STARTED
         is_about_to_run = self.approval is not None and self.approval.decision == Decision.APPROVED
         return CallStatus.STARTED if is_about_to_run else self.log.status
 

@@ -13,6 +13,7 @@ from llm_app.models import LLMLog
 from llm_app.transport.error_body import own_words
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
 from tasks_app.record import redact_entries
+from tasks_app.transcript import delegated
 from tasks_app.transcript.activity import STEPS, Activity, Group, groups_of, is_step
 from tasks_app.transcript.item import Item
 
@@ -68,6 +69,7 @@ def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list
     logs = _logs(session, calls.values())
     failed = _failed_calls(entries)
     changes = _changes(session, calls.values())
+    children = delegated.children_of(logs.values())
     return [
         Item(
             entry=entry,
@@ -75,6 +77,7 @@ def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list
             log=logs.get(calls.get(entry.seq, "")),
             failed_call=failed.get(entry.metadata.get("llm_call", "")),
             change=changes.get(calls.get(entry.seq, "")),
+            children=children.get(calls.get(entry.seq, ""), ()),
         )
         for entry in entries
         if entry.tool_call_id not in calls.values()

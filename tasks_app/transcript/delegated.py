@@ -1,0 +1,33 @@
+"""The tasks that calls have delegated, as people follow them from the page of the one that delegated them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tasks_app.models import CallStatus, Session, Task, ToolCallLog, WaitingFor
+
+NAME, _AGENT_AS_TOOL = "delegate", "ask_"
+
+
+def children_of(logs: Iterable[ToolCallLog]) -> Mapping[str, Sequence[Task]]:
+    """By the id of the call, each in the order of its list."""
+    found: defaultdict[str, list[Task]] = defaultdict(list)
+    if calls := {log.pk: log.call_id for log in logs if log.name == NAME or log.name.startswith(_AGENT_AS_TOOL)}:
+        rows = Task.objects.filter(parent_call__in=calls).order_by("number")
+        for child in rows.select_related("session__agent", "session__active_agent"):
+            found[calls[child.parent_call_id or 0]].append(child)
+    return dict(found)
+
+
+def awaited(task: Task) -> list[Task]:
+    """The children that a task waits for, with those that have ended."""
+    if task.waiting_for != WaitingFor.CHILDREN:
+        return []
+    return list(Task.objects.filter(parent_call__task=task, parent_call__status=CallStatus.WAITING).order_by("number"))
+
+
+def origin(session: Session, viewer: Any) -> Session | None:
+    """The session in which this one's task was delegated, if the viewer may see it."""
+    if session.root_id is None:
+        return None
+    return Session.objects.visible_to(viewer).filter(tasks__tool_calls__children__session=session).first()

@@ -1,0 +1,92 @@
+"""Delegated tasks are seen on the page of the task that waits for them, and lead back to it."""
+
+import pytest
+
+from tasks_app.models import Agent, Task, ToolCallLog
+from tests import factories
+
+
+@pytest.fixture
+def parent(task, called):
+    called("delegate", "{}", status="waiting")
+    task.state, task.waiting_for = "executing_tool", "children"
+    task.save()
+    return task
+
+
+@pytest.fixture
+def child(parent):
+    """Makes another one, as the newest."""
+
+    def make(title="Compare the prices", state="thinking", **fields):
+        agent, _ = Agent.objects.get_or_create(name="researcher")
+        number = Task.objects.filter(parent_call__task=parent).count() + 1
+        about = {"root": parent.session, "folder": f"children/{number}", "title": title, "agent": agent}
+        session = factories.SessionFactory(owner=parent.session.owner, **about)
+        call = ToolCallLog.objects.get(task=parent, name="delegate")
+        return factories.TaskFactory(session=session, parent_call=call, number=number, state=state, **fields)
+
+    return make
+
+
+def card_of(html):
+    return html.partition('<ol class="delegated"')[2].partition("</ol>")[0]
+
+
+def test_the_card_names_each_child_with_its_agent_and_state_and_leads_to_it(alices, parent, child):
+    children = [child(), child("Find a name", "initializing"), child("Draw", "executing_tool", waiting_for="reply")]
+    card = card_of(alices.page(parent.session.get_absolute_url()))
+    for one, state in zip(children, ("Works", "Queued", "Waits for you"), strict=True):
+        row = next(row for row in card.split("<li>") if one.session.get_absolute_url() in row)
+        assert state in row
+        assert "esearcher" in row
+        assert one.session.title in row
+    assert "Asked by researcher, for:" in card
+
+
+def test_a_call_that_waits_for_others_is_no_question_to_a_person(alices, parent, child):
+    child()
+    assert "Your answer" not in alices.page(parent.session.get_absolute_url())
+
+
+@pytest.mark.parametrize(
+    ("states", "words"),
+    [
+        ([{}, {}, {"state": "initializing", "waiting_for": "siblings"}], "Waits for 3 delegated tasks"),
+        ([{}], "Waits for 1 delegated task<"),
+        ([{}, {"state": "executing_tool", "waiting_for": "reply"}], "1 delegated task needs you"),
+    ],
+)
+def test_the_state_says_for_how_many_it_waits(alices, parent, child, states, words):
+    for fields in states:
+        child(**fields)
+    html = alices.page(parent.session.get_absolute_url())
+    assert words in html.partition('<div id="state"')[2].partition("</div>")[0]
+
+
+def test_a_message_can_wait_for_the_children_or_stop_them(alices, parent, child):
+    child()
+    html = alices.page(parent.session.get_absolute_url())
+    assert "stops delegated tasks" in html
+    assert "after their results" in html
+
+
+def test_a_childs_page_leads_back(alices, parent, child):
+    html = alices.page(child().session.get_absolute_url())
+    crumb = html.partition('class="crumb"')[2].partition("</nav>")[0]
+    assert f'href="{parent.session.get_absolute_url()}"' in crumb
+
+
+def test_the_inbox_says_whose_question_it_is(alices, parent, child, asking):
+    Task.objects.filter(pk=parent.pk).update(parent_call=None, waiting_for="reply")
+    assert "Asked by" not in alices.page("/inbox/")
+    delegated = child()
+    asking.session.entries.update(session=delegated.session)
+    ToolCallLog.objects.filter(task=asking).exclude(name="delegate").update(
+        session_id=delegated.session_id, task=delegated
+    )
+    Task.objects.filter(pk=delegated.pk).update(state="executing_tool", waiting_for="reply")
+    Task.objects.filter(pk=parent.pk).update(waiting_for="children")
+    html = alices.page("/inbox/")
+    assert "Asked by researcher, for:" in html
+    assert f'href="{parent.session.get_absolute_url()}"' in html
