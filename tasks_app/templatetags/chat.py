@@ -22,6 +22,7 @@ from tasks_app.pages.sessions import beside
 from tasks_app.transcript import delegated
 
 register = template.Library()
+register.simple_tag(delegated.origin, name="origin_of")
 _HIDDEN = ("Cf", "Co")  # Unicode's categories of characters that show nothing: bidi controls, zero widths …
 _MARKS = str.maketrans("", "", "*_`#|>")
 
@@ -184,11 +185,6 @@ def child_badge(child: Task, has_ended: bool = False) -> Badge:
     if child.waiting_for == WaitingFor.SIBLINGS or child.state == TaskState.INITIALIZING:
         return _QUEUED
     return Badge("Works", "running", "busy") if child.is_active else of_task(child.state, None, stopped=False)
-
-
-@register.simple_tag
-def origin_of(session: Session, viewer: Any) -> Session | None:
-    return delegated.origin(session, viewer)
 
 
 @register.filter
