@@ -35,7 +35,7 @@ def test_files_are_attached_shown_and_can_be_left_out_again(chat: Chat):
     expect(chat.page.locator(".user_message").last).to_contain_text("notes.txt")
     expect(chat.page.locator("#files")).to_contain_text("notes.txt")
     expect(chat.page.locator("#chosen li")).to_have_count(0)
-    chat.tool("file").locator("summary").click()
+    chat.tool("file").locator("summary").first.click()
     expect(chat.tool("file")).to_contain_text("hello")
 
 

@@ -89,14 +89,14 @@ def test_a_command_shows_its_output_while_it_runs(chat: Chat):
     expect(chat.state).to_have_text("Done")
     expect(output).to_have_count(0)
     card = chat.tool("shell")
-    card.locator("summary").click()
+    card.locator("summary").first.click()
     expect(card).to_contain_text("last line")
 
 
 def test_a_card_that_was_opened_stays_open_when_its_result_comes(chat: Chat):
     chat.start(script(call("shell", {"command": f"{WAIT}; echo finished"}), result()))
     card = chat.tool("shell")
-    card.locator("summary").click()
+    card.locator("summary").first.click()
     chat.let_go()
     expect(card.get_by_text("Result")).to_be_visible()
     expect(card.locator("pre.output")).to_contain_text("finished")
