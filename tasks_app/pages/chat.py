@@ -17,6 +17,7 @@ from tasks_app.interaction import uploads
 from tasks_app.models import Approval, Decision, Mode, Scope, Session, Task
 from tasks_app.pages import choices, file_tree, fragments
 from tasks_app.pages.responses import done, refused, sent_before
+from tasks_app.runtime import admission
 from tasks_app.services import forks
 from tasks_app.transcript import transcript
 from tools_app.errors import ToolError
@@ -63,8 +64,9 @@ def show_reasons(request: Request, session_id: UUID) -> HttpResponse:
     """Why the newest task does not go on, or what it does."""
     session = visible_session(request.user, session_id)
     task = session.tasks.select_related("session__model").order_by("-created_at").first()
-    reasons = diagnosis.reasons(task) if task else []
-    return render(request, "reasons.html", {"session": session, "task": task, "reasons": reasons})
+    reasons, place = (diagnosis.reasons(task), admission.position_of(task)) if task else ([], None)
+    found = {"session": session, "task": task, "reasons": reasons, "queue_position": place}
+    return render(request, "reasons.html", found)
 
 
 @signed_in

@@ -56,7 +56,7 @@ def test_a_body_over_the_limit_is_413(alices, session, settings):
     "path",
     [
         "sessions/?q=%00",
-        "sessions/?q=" + "x" * 201,
+        "sessions/?q=" + "x" * 501,
         "tasks/?session=1",
         "tasks/?state=asleep",
         "sessions/{session}/entries/?after=-1",
