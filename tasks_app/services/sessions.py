@@ -115,11 +115,10 @@ def delete_session(session: Session) -> None:
         every = [session, *session.descendants.all()]
         if Task.objects.active().filter(session__in=every).exists():
             raise TaskRunning()
-        for one in every:
+        for one in every:  # before it is deleted: a deleted row has no key, and so no paths
             transaction.on_commit(partial(affinity.release, str(one.pk)), robust=True)
+            for beside in (one.history_path, one.home_path):
+                transaction.on_commit(partial(shutil.rmtree, beside, ignore_errors=True), robust=True)
         session.delete()
         if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
             transaction.on_commit(partial(shutil.rmtree, folder), robust=True)
-        for one in every:
-            for beside in (one.history_path, one.home_path):
-                transaction.on_commit(partial(shutil.rmtree, beside, ignore_errors=True), robust=True)

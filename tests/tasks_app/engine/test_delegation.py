@@ -161,7 +161,7 @@ def test_a_child_has_only_the_tools_that_it_was_given(play):
 
 
 def test_a_tree_is_no_deeper_and_no_larger_than_the_limits_say(play):
-    Limits.objects.create(children=2, children_depth=1)
+    Limits.objects.create(pk=1, children=2, children_depth=1)
     run = play(
         call("delegate", tasks=[part(result())] * 3),
         call("delegate", tasks=[part(call("delegate", tasks=[part(result())]), result())]),

@@ -28,7 +28,7 @@ def test_saves_bulk_updates_and_deletions_raise_it() -> None:
         lambda: ToolSetting.objects.create(name="shell"),
         lambda: ToolSetting.objects.filter(name="shell").update(enabled=False),
         lambda: ToolSetting.objects.all().delete(),
-        lambda: Limits.objects.create(max_iterations=3),
+        lambda: Limits.objects.create(pk=1, max_iterations=3),
     ):
         change()
         versions.append(version())
