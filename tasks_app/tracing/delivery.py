@@ -113,7 +113,8 @@ def _new_entries(cursor: int) -> list[ContextEntry]:
     """The next ones, whose order no open transaction can change any more."""
     last = _settled()
     entries = ContextEntry.objects.filter(pk__gt=cursor, pk__lte=last).order_by("pk")
-    return list(entries.select_related("session__agent", "session__model", "task__started_by", "task__session")[:BATCH])
+    beside = ("session__agent", "session__model", "task__started_by", "task__session", "task__parent_call")
+    return list(entries.select_related(*beside)[:BATCH])
 
 
 def _settled() -> int:

@@ -116,8 +116,11 @@ def hands_over_result(log: ToolCallLog) -> bool:
 
 
 def _start(task: Task) -> dict[str, Any]:
-    session = task.session
+    """`parent` is the task, and `parent_call` its call, that a delegated one works for."""
+    session, call = task.session, task.parent_call
     return {
+        "parent": str(call.task_id) if call else None,
+        "parent_call": call.call_id if call else None,
         "title": session.title,
         "person": task.started_by.get_username(),
         "agent": session.agent.name if session.agent else None,
@@ -165,7 +168,7 @@ def _result(entry: ContextEntry, log: ToolCallLog) -> dict[str, Any]:
         "took_ms": log.duration_ms,
         "content": entry.content,
         "checks": log.noted,
-    }
+    } | ({"children": entry.metadata["children"]} if "children" in entry.metadata else {})
 
 
 def _time(moment: Any) -> str:

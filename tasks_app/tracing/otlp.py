@@ -130,13 +130,14 @@ def _span(
     kind: int = _INTERNAL,
     error: str = "",
 ) -> Span:
-    root, own = _span_id(task.pk, str(task.pk)), _span_id(task.pk, key)
+    root, own, call = _span_id(task.pk, str(task.pk)), _span_id(task.pk, key), task.parent_call
+    above = root if own != root else _span_id(call.task_id, call.call_id) if call else ""
     failed = {"status": {"code": _ERROR, "message": error}} if error else {}
     more = {"error.type": error or None, "gen_ai.conversation.id": str(task.session_id)}
     return {
-        "traceId": task.pk.hex,
+        "traceId": _first(task).pk.hex,
         "spanId": own,
-        **({} if own == root else {"parentSpanId": root}),
+        **({"parentSpanId": above} if above else {}),
         "name": name,
         "kind": kind,
         "startTimeUnixNano": _nanoseconds(time[0]),
@@ -144,6 +145,11 @@ def _span(
         **_attributes({**about, **more}),
         **failed,
     }
+
+
+def _first(task: Task) -> Task:
+    """The one that a person started; what it has delegated belongs to its trace."""
+    return _first(task.parent_call.task) if task.parent_call else task
 
 
 def _span_id(task: UUID, key: str) -> str:

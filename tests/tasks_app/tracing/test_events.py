@@ -6,6 +6,7 @@ from llm_app.models import Secret
 from tasks_app.models import Agent, Session, TraceSink
 from tasks_app.services import forks
 from tests.tasks_app.engine.conftest import call, result
+from tests.tasks_app.engine.test_delegation import children_of, part, work_off
 
 PLAN = [{"title": "Look", "status": "in_progress"}]
 
@@ -46,6 +47,22 @@ def test_a_failed_task_says_why(play, sink, deliver):
     deliver(file)
     ended = events(file)[-1]
     assert (ended["type"], ended["data"]["state"], ended["data"]["code"]) == ("task_ended", "failed", "max_iterations")
+
+
+def test_a_delegated_task_names_its_parent_and_the_calls_result_its_children(play, sink, deliver):
+    file = sink("file")
+    run = play(call("delegate", tasks=[part(result("First."))]), result())
+    work_off(run)
+    deliver(file)
+    found = events(file)
+    [child] = children_of(run.task)
+    started = {event["task"]: event["data"] for event in found if event["type"] == "task_started"}
+    assert started[str(run.task.pk)]["parent"] is None
+    [delegated] = [event["data"] for event in found if event["type"] == "delegate"]
+    assert started[str(child.pk)]["parent"] == str(run.task.pk)
+    assert started[str(child.pk)]["parent_call"] == delegated["call"]
+    [told] = [event["data"] for event in found if event["data"].get("name") == "delegate" and "status" in event["data"]]
+    assert told["children"] == [str(child.pk)]
 
 
 def test_what_each_check_and_hook_said_comes_with_the_result(play, sink, deliver, owner):

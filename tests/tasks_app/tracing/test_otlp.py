@@ -6,6 +6,7 @@ import pytest
 
 from llm_app.models import ServiceKey
 from tests.tasks_app.engine.conftest import call, result
+from tests.tasks_app.engine.test_delegation import part, work_off
 from tests.tasks_app.tracing.receiver import attributes, said
 
 
@@ -32,6 +33,17 @@ def test_a_task_is_a_trace_by_the_conventions(play, sink, deliver, collector):
     assert attributes(tool)["gen_ai.tool.name"] == "file"
     assert "A word." not in str(collector.requests)
     assert "gen_ai.tool.call.arguments" not in attributes(tool)
+
+
+def test_delegated_tasks_are_in_the_trace_of_the_task_that_a_person_started(play, sink, deliver, collector):
+    main = sink("otlp")
+    run = play(call("delegate", tasks=[part(result("First.")), part(result("Second."))]), result())
+    work_off(run)
+    deliver(main)
+    assert {span["traceId"] for span in collector.spans.values()} == {run.task.pk.hex}
+    [delegating] = [span for span in collector.spans.values() if span["name"] == "execute_tool delegate"]
+    agents = [span for span in collector.spans.values() if span["name"] == "invoke_agent"]
+    assert [span.get("parentSpanId") for span in agents].count(delegating["spanId"]) == 2
 
 
 def test_the_same_task_sent_twice_is_the_same_spans(play, sink, deliver, collector):
