@@ -76,9 +76,10 @@ def test_an_interjection_reaches_a_parent_whose_children_run(server):
 
 
 def test_eight_children_take_little_longer_than_one(server):
-    one, eight = (_seconds(server, count) for count in (1, CHILDREN))
+    one = _seconds(server, 1)
+    eight = min(_seconds(server, CHILDREN), _seconds(server, CHILDREN))  # what runs beside them only adds to it
     print(f"one child: {one:.2f} s, eight: {eight:.2f} s, {eight / one:.2f} times")
-    check_bound(eight, 2 * one)  # 1.2 to 1.3 times where nothing else runs; one after the other it would be 8 times
+    check_bound(eight, 1.3 * one)
 
 
 def _seconds(server: Server, count: int) -> float:

@@ -71,8 +71,7 @@ HARMLESS = re.compile(
     rf' (href="((https?://|mailto:|/s/1/files/)[^"]*|#{NOTE})"|src="/s/1/files/[^"]*"|alt="[^"]*"|id="{NOTE}"'
     r'|class="[a-z0-9 +#.-]*"|aria-label="(Table: [^"]*|Done|Footnotes|Back to the text)"|role="region"|tabindex="0"'
     r'|dir="(auto|rtl)"|type="checkbox"|disabled=""|checked="[^"]*"|display="block"|mathcolor="#[0-9A-F]{6}"|stretchy="false"'
-    r"|(displaystyle|scriptlevel|mathvariant|mathcolor|stretchy|fence|separator|form|lspace|rspace|minsize|maxsize"
-    r'|symmetric|largeop|movablelimits|accent|accentunder|linethickness|width|height|depth|voffset|notation|columnspan|rowspan)="[\w #+.-]{1,40}"'  # how a formula looks
+    r'|form="(prefix|infix|postfix)"'  # of an operator in a formula
     r'|[lr]space="[\d.]+(em)?"|width="[\d.]+r?em"|displaystyle="(true|false)"|start="\d+"|rel="noopener noreferrer nofollow"|target="_blank"|loading="lazy")'
 )
 
