@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
 from io import BytesIO
 from typing import Any
+
+from benchmarks.token_server import running
 
 WORKERS = 2
 KILL_EVERY = 40.0  # seconds
@@ -31,7 +32,10 @@ MODELS = {  # logical model: protocol and model of each route
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is ended
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    with tempfile.TemporaryDirectory(prefix="agentsite-record-") as folder, _provider() as base_url:
+    with (
+        tempfile.TemporaryDirectory(prefix="agentsite-record-") as folder,
+        running("benchmarks.every_protocol", "0") as base_url,
+    ):
         os.environ |= {"AGENTSITE_VAR": folder, "DJANGO_SETTINGS_MODULE": "agentsite.settings"}
         os.environ.pop("DATABASE_URL", None)
         import django
@@ -39,17 +43,6 @@ def main() -> None:
         django.setup()
         _record(_set_up(base_url), wanted)
         _verify()
-
-
-@contextmanager
-def _provider() -> Any:
-    command = [sys.executable, "-m", "benchmarks.every_protocol", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-        finally:
-            process.terminate()
 
 
 def _set_up(base_url: str) -> Any:

@@ -23,9 +23,9 @@ _JSON = '{"tool": "message", "arguments": {"text": "', '"}}'
 
 
 @contextmanager
-def running() -> Iterator[str]:
-    """Its address, in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.token_server"]
+def running(module: str = "benchmarks.token_server", *arguments: str) -> Iterator[str]:
+    """The address of a server in a process of its own, which prints its port first."""
+    command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
