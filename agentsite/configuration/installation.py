@@ -9,7 +9,7 @@ from agentsite.configuration.agents import apply_agents, apply_workflows
 from agentsite.configuration.loader import Configuration, Loaded, load
 from agentsite.configuration.models import apply_models, apply_providers
 from agentsite.configuration.people import apply_limits, apply_roles, apply_users
-from agentsite.configuration.routing import apply_routing
+from agentsite.configuration.routing import apply_routing, offer_rules
 from agentsite.configuration.tools import apply_mcp_servers, apply_network, apply_search, apply_tools
 from agentsite.configuration.tracing import apply_tracing
 from agentsite.environment import env
@@ -20,6 +20,7 @@ from tools_app.models import AllowedAddress
 # Raised when a section takes effect that had none before: then an unchanged file is applied again after the upgrade.
 _EFFECT = 4
 _SHORT_TOKEN = 24  # characters
+HELPER_TEXTS = Path(__file__).with_name("helper_texts.yml")
 
 
 def apply_at_start() -> list[str]:
@@ -29,6 +30,15 @@ def apply_at_start() -> list[str]:
     """
     path = env.str("AGENTSITE_CONFIG", default="")
     return apply_if_new(load(Path(path))) if path else []
+
+
+def offer_helper_texts() -> None:
+    """The routing rules that ship, once for each version of them. A configuration file that comes later may change them."""
+    name, content = "helper texts", HELPER_TEXTS.read_text(encoding="utf-8")
+    if AppliedValue.objects.is_new(name, content):
+        with transaction.atomic():
+            offer_rules(load(HELPER_TEXTS).configuration.routing)
+            AppliedValue.objects.remember(name, content)
 
 
 def apply(loaded: Loaded) -> list[str]:

@@ -1,5 +1,6 @@
 """The section `routing`: rules that remind the agent of what fits a message."""
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Self
 
@@ -7,6 +8,7 @@ from django.core.exceptions import ValidationError
 from pydantic import Field, model_validator
 
 from agentsite.configuration.section import Name, Section, default_of, put
+from agentsite.models import AppliedValue
 from tasks_app.models import RoutingRule, RuleMatch, RuleTarget
 
 
@@ -31,9 +33,30 @@ class RuleSection(Section):
 
 def apply_routing(rules: Sequence[RuleSection]) -> Iterator[str]:
     for item in rules:
-        row = RoutingRule.objects.filter(name=item.name).first() or RoutingRule(name=item.name)
+        row = _row(item) or RoutingRule(name=item.name)
         values = item.given("name")
         for name in ("match", "target"):
             if name in values:
                 values[name] = values[name].value
         yield from put(row, values, f"routing rule {item.name}")
+
+
+def offer_rules(rules: Sequence[RuleSection]) -> None:
+    """Makes the rules that ship, and brings up to date those that are as they once shipped. What an administrator has
+    changed, deleted or made under such a name stays.
+    """
+    for item in rules:
+        row, name = _row(item), f"shipped routing rule {item.name}"
+        was_changed = row and AppliedValue.objects.is_new(name, _as_text(row))
+        was_deleted = row is None and AppliedValue.objects.filter(name=name).exists()
+        if not was_changed and not was_deleted:
+            list(apply_routing([item]))
+            AppliedValue.objects.remember(name, _as_text(RoutingRule.objects.get(name=item.name)))
+
+
+def _row(item: RuleSection) -> RoutingRule | None:
+    return RoutingRule.objects.filter(name=item.name).first()
+
+
+def _as_text(row: RoutingRule) -> str:
+    return json.dumps({name: getattr(row, name) for name in RuleSection.model_fields}, default=str, sort_keys=True)

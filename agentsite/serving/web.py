@@ -26,7 +26,7 @@ from twisted.internet import reactor
 from twisted.logger import STDLibLogObserver, globalLogPublisher
 
 from agentsite.celery import app
-from agentsite.configuration import ConfigurationError, apply_at_start
+from agentsite.configuration import ConfigurationError, apply_at_start, offer_helper_texts
 from agentsite.environment import EMBEDDED, VAR_DIR
 from agentsite import workshop
 from agentsite.accounts import sign_in
@@ -62,6 +62,7 @@ def serve(host: str, port: int, say: Say) -> None:
     with first_start.one_at_a_time():
         first_start.migrate()
         admin = first_start.ensure_admin()
+        offer_helper_texts()
         for change in _configure():
             say(change)
         first_start.ensure_model()

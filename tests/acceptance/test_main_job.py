@@ -40,6 +40,18 @@ def test_a_message_becomes_a_file_in_the_workspace_and_the_events_tell_of_it(ser
     ]
 
 
+def test_a_task_begins_with_how_to_go_about_such_work_where_its_message_looks_like_it(server):
+    def hints(words):
+        session, task = start(server, f"{words}\n{script(result())}")
+        server.until_task(task, state="done")
+        return [entry for entry in server.entries(session)[:3] if entry["metadata"].get("kind") == "routing"]
+
+    (hint,) = hints("Research the tides for a report on Brest.")
+    assert hint["metadata"]["rules"] == ["research", "writing"]
+    assert "open a page before you quote it" in hint["content"]
+    assert hints("What is two and two?") == []
+
+
 def test_the_demo_tour_runs_from_question_to_approval_to_result(server):
     session, task = start(server, "Show me what you can do.", model="tour")
     pending = server.until_task(task, waiting_for="reply")["pending"]

@@ -2,10 +2,12 @@
 
 import pytest
 
-from agentsite.configuration import ConfigurationError
+from agentsite.configuration import ConfigurationError, installation, offer_helper_texts
+from tasks_app.engine import routing
 from tasks_app.models import FiredRule, RoutingRule
 from tests import factories
 
+SHIPPED = ["code", "data analysis", "research", "slides", "web application", "work on a web page", "writing"]
 ADD = "/admin/tasks_app/routingrule/add/"
 
 
@@ -55,3 +57,44 @@ def test_the_file_sets_rules_up(configure):
 def test_a_mistake_names_its_line(configure):
     with pytest.raises(ConfigurationError, match="no regular expression"):
         configure("routing: [{name: a, match: regex, pattern: '(', text: x}]\n")
+
+
+def test_the_rules_that_ship_are_there_once_and_what_an_administrator_does_with_them_stays(db, tmp_path, monkeypatch):
+    offer_helper_texts()
+    assert set(SHIPPED) == set(RoutingRule.objects.filter(enabled=True).values_list("name", flat=True))
+    RoutingRule.objects.filter(name="research").update(enabled=False)
+    RoutingRule.objects.filter(name="code").delete()
+    newer = tmp_path / "newer.yml"
+    newer.write_text(installation.HELPER_TEXTS.read_text().replace("text: >-\n", "text: >-\n      New words.\n"))
+    monkeypatch.setattr(installation, "HELPER_TEXTS", newer)
+    offer_helper_texts()
+    now = dict(RoutingRule.objects.values_list("name", "text"))
+    assert set(SHIPPED) - {"code"} == now.keys()
+    assert [name for name, text in now.items() if not text.startswith("New words.")] == ["research"]
+
+
+def test_a_rule_of_the_file_takes_the_place_of_one_that_ships(configure):
+    configure(FILE)
+    offer_helper_texts()
+    assert RoutingRule.objects.get(name="research").text == "Name your sources."
+    configure("routing: [{name: slides, pattern: slide, text: Few words., enabled: false}]")
+    assert not RoutingRule.objects.get(name="slides").enabled
+
+
+@pytest.mark.parametrize(
+    ("message", "names"),
+    [
+        ("Research the tides in Brest and write a report.", ["research", "writing"]),
+        ("Recherchiere bitte, welche Quellen es gibt", ["research"]),
+        ("Fix the bug in the importer", ["code"]),
+        ("Make slides of this spreadsheet", ["data analysis", "slides"]),
+        ("Build me a small web app", ["web application"]),
+        ("Log in to the portal and fill out the form", ["work on a web page"]),
+        ("What is 17 times 23?", []),
+        ("Thank you!", []),
+        ("When is the next meeting with Paula?", []),
+    ],
+)
+def test_what_ships_fires_for_such_work_and_not_for_other(db, message, names):
+    offer_helper_texts()
+    assert [rule.name for rule in RoutingRule.objects.all() if routing._fits(rule, message)] == names

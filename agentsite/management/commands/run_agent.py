@@ -28,6 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--output-schema", type=Path, help="A JSON Schema that the result's data must match.")
 
     def handle(self, *args: Any, instruction: str, jsonl: bool, **options: Any) -> None:
+        from agentsite.configuration import offer_helper_texts
         from agentsite.serving import first_start
         from agentsite.terminal import reports, run
         from tasks_app import services
@@ -36,6 +37,7 @@ class Command(BaseCommand):
 
         first_start.migrate()
         admin = first_start.ensure_admin()
+        offer_helper_texts()
         first_start.ensure_model()
         first_start.connect_model()
         trace = self._opened(options["trace"])

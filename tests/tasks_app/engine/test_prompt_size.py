@@ -16,7 +16,7 @@ from tools_app.contract import ToolVisibility, registry
 from tools_app.shell import background_jobs
 from tools_app.tools import shell
 
-MOST = 21_000  # bytes: what an ordinary task may have as system prompt and tool list together
+MOST = 20_000  # bytes: what an ordinary task may have as system prompt and tool list together
 INPUTS = PromptInputs(person="ada", preferences="", has_shell=True, sandbox="bubblewrap", cli_tools="git")
 OURS = [tool for tool in registry.all_tools() if not tool.own_schema]
 SITUATIONS = [ToolVisibility(), ToolVisibility(has_open_page=True, makes_images=True, makes_audio=True)]
@@ -67,9 +67,10 @@ def test_what_the_prompt_says_of_limits_is_what_holds(play):
     run.advance()
     prompt = Blob.objects.get(pk=LLMLog.objects.get(task_id=run.task.id).system_blob).content
     assert f"at most about {Limits.current().result_tokens_in(128_000) * 3} bytes" in prompt
-    assert "none of the session has been used for half an hour" in prompt
-    assert background_jobs.IDLE_S == 1800
+    assert "unless you start it with `background`" in prompt
     assert "background" in shell.ShellArguments.model_fields
+    assert "none of the session has been used for half an hour" in shell._LEFT_RUNNING
+    assert background_jobs.IDLE_S == 1800
 
 
 def test_a_machine_without_a_sandbox_is_not_called_one():
