@@ -37,6 +37,8 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
 ]
 MIDDLEWARE = [
     "tasks_app.runtime.log_ids.RequestIds",
@@ -154,8 +156,26 @@ ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}  # ours are in accounts.tries: these lock out whole offices
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+MFA_ADAPTER = "agentsite.accounts.two_factor.Adapter"
+MFA_TOTP_TOLERANCE = 1  # a code is taken half a minute early or late: clocks differ, and people type
+MFA_FORMS = {
+    "authenticate": "agentsite.accounts.two_factor.SignInForm",
+    "reauthenticate": "agentsite.accounts.two_factor.ConfirmForm",
+}
 KNOX_TOKEN_MODEL = "accounts.ApiToken"  # noqa: S105  a name
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_TTL": None, "TOKEN_MODEL": KNOX_TOKEN_MODEL}
+
+# --- mail: none without EMAIL_URL -------------------------------------------------------------------------------
+_MAIL: dict[str, Any] = env.email_url("EMAIL_URL", default="consolemail://")
+EMAIL_HOST, EMAIL_PORT = _MAIL["EMAIL_HOST"] or "", _MAIL["EMAIL_PORT"] or 25
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _MAIL["EMAIL_HOST_USER"] or "", _MAIL["EMAIL_HOST_PASSWORD"] or ""
+EMAIL_USE_TLS, EMAIL_USE_SSL = _MAIL.get("EMAIL_USE_TLS", False), _MAIL.get("EMAIL_USE_SSL", False)
+EMAIL_BACKEND = _MAIL["EMAIL_BACKEND"]
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="agentsite@localhost")
+PUBLIC_URL = env.str("AGENTSITE_URL", default="") or (
+    CSRF_TRUSTED_ORIGINS[0] if CSRF_TRUSTED_ORIGINS else f"http://127.0.0.1:{env.int('PORT', default=8000)}"
+)  # where mails lead to
 
 # --- the web ----------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"

@@ -6,6 +6,7 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const on = (name, handler, root = document) => root.addEventListener(name, handler);
 const composer = one("#composer");
 const words = one("#content");
+const timeZone = document.documentElement.dataset.zone || undefined; // that of the settings, or the browser's
 const diagrams = new URL("diagrams.js", document.currentScript.src);
 
 // --- theme ----------------------------------------------------------------------------------------------------------
@@ -92,6 +93,17 @@ for (const button of all("[data-keys]")) {
   on("click", showKeys, button);
 }
 
+// --- notifications, where somebody has agreed to them ---------------------------------------------------------------
+
+const { notices, news } = document.body.dataset;
+const noticesList = one("ul[data-refused]");
+if (notices && (noticesList || [localStorage.notices, localStorage.chime].includes("on"))) {
+  import(notices).then(({ offer, watch }) => {
+    if (noticesList) offer(noticesList, news);
+    watch(news);
+  });
+}
+
 // --- new content, from wherever it came -----------------------------------------------------------------------------
 
 const opened = new Set();
@@ -103,9 +115,9 @@ function dress(root) {
   for (const details of all("details[id]", root)) if (opened.has(details.id)) details.open = true;
   for (const time of all("time", root)) {
     const moment = new Date(time.dateTime);
-    time.title = moment.toLocaleString();
+    time.title = moment.toLocaleString([], { timeZone });
     if (/^\d\d:\d\d$/.test(time.textContent)) {
-      time.textContent = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+      time.textContent = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", timeZone });
     }
   }
   for (const code of all(".prose .code:not(:has(> .copy))", root)) code.append(textButton("Copy", "copy"));
@@ -207,7 +219,7 @@ function stopTask(event) {
 
 on("submit", ({ target }) => {
   if (!target.matches("[data-sign-out]")) return;
-  for (const key of Object.keys(localStorage)) if (key.startsWith("draft:")) localStorage.removeItem(key);
+  for (const key of Object.keys(localStorage)) if (key.startsWith("draft:") || key === "told") localStorage.removeItem(key);
 });
 
 if (composer) {

@@ -5,4 +5,5 @@ try {
   // storage is closed to us: the system's theme holds
 }
 // Pages have their times and days in this zone.
-document.cookie = `timezone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;max-age=31536000;samesite=lax`;
+const zone = document.documentElement.dataset.zone || Intl.DateTimeFormat().resolvedOptions().timeZone;
+document.cookie = `timezone=${zone};path=/;max-age=31536000;samesite=lax`;

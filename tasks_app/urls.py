@@ -15,6 +15,7 @@ from tasks_app.pages import (
     sessions,
     settings,
     sharing,
+    sign_ins,
 )
 
 urlpatterns = [
@@ -59,6 +60,7 @@ urlpatterns = [
     path("s/<uuid:session_id>/export/", sessions.export, name="session_export"),
     path("sessions/", sessions.show, name="sessions"),
     path("inbox/", inbox.show, name="inbox"),
+    path("inbox/news/", inbox.news, name="news"),
     path("inbox/approvals/<int:approval_id>/", inbox.decide, name="inbox_decide"),
     path("memory/", memory.show, name="memory"),
     path("memory/add/", memory.add, name="memory_add"),
@@ -67,6 +69,8 @@ urlpatterns = [
     path("s/<uuid:session_id>/forget/", memory.undo, name="memory_undo"),
     path("settings/", settings.show, name="settings"),
     path("settings/profile/", settings.profile, name="profile"),
+    path("settings/mails/", settings.choose_mails, name="choose_mails"),
+    path("settings/sign-ins/end/", sign_ins.end, name="sign_in_end"),
     path("settings/tools/", settings.switch_tools, name="switch_tools"),
     path("settings/tokens/", settings.make_token, name="token_make"),
     path("settings/tokens/delete/", settings.delete_token, name="token_delete"),

@@ -2,17 +2,22 @@
 
 from typing import Any
 
-from django.contrib import admin
+from allauth.mfa.admin import Authenticator
+from allauth.usersessions.admin import UserSession
+from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
+from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from agentsite.accounts import two_factor
 from agentsite.accounts.models import ApiToken, User
 from tools_app.admin.policy import RolePolicyInline, UserPolicyInline
 
-admin.site.unregister(Group)
+admin.site.unregister([Group, Authenticator, UserSession])  # the keys of the two are nobody's to see
 
 
 @admin.register(User)
@@ -20,13 +25,32 @@ class MemberAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg]
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
-    list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "last_login"]
+    list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "has_two_factor", "last_login"]
     list_filter = ["is_active", "is_staff", "groups"]
     fieldsets = (
-        (None, {"fields": ("username", "password", "first_name", "last_name", "email", "preferences")}),
+        (None, {"fields": ("username", "password", "first_name", "last_name", "email", "time_zone", "preferences")}),
         ("Rights", {"fields": ("is_active", "groups", "is_staff", "is_superuser", "user_permissions")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
+    actions = ["reset_two_factor"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        people: QuerySet[User] = super().get_queryset(request)
+        return people.annotate(two_factor=Exists(Authenticator.objects.filter(user=OuterRef("pk"))))
+
+    @display(description="two-factor", boolean=True, ordering="two_factor")
+    def has_two_factor(self, user: Any) -> bool:
+        return bool(user.two_factor)
+
+    @action(description="Reset two-factor sign-in (lost phone)", permissions=["change"])
+    def reset_two_factor(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
+        """They sign in with the password alone until they set it up again."""
+        for user in chosen:
+            if two_factor.reset(user, by=str(request.user)):
+                self.log_change(request, user, "Two-factor sign-in was reset.")
+                messages.success(request, f"{user} signs in with the password alone until they set it up again.")
+            else:
+                messages.info(request, f"{user} has no second factor.")
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> list[Any]:
         """A new user has no page yet for what belongs to them."""

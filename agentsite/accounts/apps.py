@@ -5,3 +5,8 @@ class AccountsConfig(AppConfig):
     name = "agentsite.accounts"
     label = "accounts"
     verbose_name = "People"
+
+    def ready(self) -> None:
+        from agentsite.accounts.two_factor import listen
+
+        listen()

@@ -1,9 +1,15 @@
 """People and the tokens of their programs."""
 
+import zoneinfo
+from datetime import datetime
+from typing import Any
+
 from django.contrib.auth.models import AbstractUser, Group
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Exists, Q, QuerySet
 from django.db.models.expressions import RawSQL
+from django.utils import timezone
 from knox.crypto import hash_token
 from knox.models import AbstractAuthToken, AuthTokenManager
 from knox.settings import CONSTANTS
@@ -15,6 +21,11 @@ _ROLES = """
 """
 
 
+def _known_zone(name: str) -> None:
+    if name not in zoneinfo.available_timezones():
+        raise ValidationError(f"There is no time zone {name}.")
+
+
 class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no types
     """A member of the team. What they prefer goes into the prompt of every task they start."""
 
@@ -22,6 +33,19 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no
         blank=True,
         help_text="What the agent should know about this person: language, tone, format and other preferences.",
     )
+    time_zone: "models.CharField[str, str]" = models.CharField(
+        max_length=64,
+        blank=True,
+        validators=[_known_zone],
+        help_text="Such as Europe/Berlin. Empty: that of the browser, and UTC for the agent.",
+    )
+    mails: "models.JSONField[Any, Any]" = models.JSONField(
+        default=list, blank=True, help_text="When a mail is sent about this person's tasks: waiting, done, failed."
+    )
+
+    def now(self) -> datetime:
+        """In their time zone, or in UTC."""
+        return timezone.now().astimezone(zoneinfo.ZoneInfo(self.time_zone or "UTC"))
 
     @classmethod
     def roles_of(cls, user_id: int | None) -> QuerySet[Group]:

@@ -1,9 +1,13 @@
-"""The one-click sign-in link that `serve` prints: signed, short-lived, and good for one sign-in."""
+"""The one-click sign-in link that `serve` prints: signed, short-lived, and good for one sign-in.
 
+It stands for the password: who has a second factor is still asked for it.
+"""
+
+from allauth.account.utils import perform_login
 from django.contrib import messages
-from django.contrib.auth import get_user_model, login
+from django.contrib.auth import get_user_model
 from django.core import signing
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -38,11 +42,11 @@ def _stamp(user: User) -> str:
 
 
 @never_cache
-def sign_in_with_link(request: HttpRequest, token: str) -> HttpResponse:
+def sign_in_with_link(request: HttpRequest, token: str) -> HttpResponseBase:
     """One click, once."""
     user = user_of_token(token)
     if user is None:
         messages.error(request, "This sign-in link was used already or is too old. Sign in with your password instead.")
         return redirect("account_login")
-    login(request, user, backend="allauth.account.auth_backends.AuthenticationBackend")
-    return redirect("/")
+    answer: HttpResponseBase = perform_login(request, user, redirect_url="/")
+    return answer

@@ -31,6 +31,7 @@ class Rule:
 PAIR = Rule(free=5, longest=10)  # at most 370 an hour
 ADDRESS = Rule(free=100, longest=2)  # at most 1,900 an hour, whatever the names
 NAME = Rule(free=50, longest=4)  # at most 960 an hour from all addresses together …
+CODE = Rule(free=5, longest=60)  # of a second factor: at most 70 an hour of a million, whoever and from wherever
 FIRST_OF_A_PAIR = 3  # … and these of each address beside them: others cannot use up what its owner has there
 
 
@@ -71,6 +72,18 @@ class Try:
     def _give_back(self) -> None:
         for counter in self._taken:
             counter.give_back()
+
+
+class CodeTry:
+    """One try of a person's second factor: whoever comes as far has the password. Raises TooManyTries."""
+
+    def __init__(self, user_id: int) -> None:
+        self._counter = _Counter(CODE, str(user_id))
+        self._counter.take()
+
+    def succeeded(self) -> None:
+        """The code was right."""
+        self._counter.clear()
 
 
 class _Counter:

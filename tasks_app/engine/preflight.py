@@ -84,8 +84,9 @@ def _begin(context: TaskContext, look: Look) -> None:
     step_settings.refresh(context, look)
     instructions = search.text_file(context.workspace, ROOT_INSTRUCTIONS, context.secrets.redactor)
     remembered = _remembered(context, instructions)
+    now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers may see it
     start = reminders.task_start(
-        timezone.now(), context.workspace.listing(), instructions, remembered, _longest_instructions(context)
+        now, context.workspace.listing(), instructions, remembered, _longest_instructions(context)
     )
     earlier = context.session.tasks.exclude(pk=context.task.pk).order_by("-created_at").values_list("shown_tools")
     shown = earlier.first()

@@ -126,6 +126,9 @@ class Task(models.Model):
         null=True, blank=True, help_text="When there was room for it. Empty while it is queued or waits for a person."
     )
     crashes = models.PositiveSmallIntegerField(default=0, help_text="Claims in a row whose worker died.")
+    told: "models.CharField[str, str]" = models.CharField(
+        max_length=20, blank=True, editable=False, help_text="What its person was sent a mail about last."
+    )
     woken_at = models.DateTimeField(null=True, blank=True, help_text="When the reaper last enqueued it.")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True, blank=True)

@@ -1,17 +1,27 @@
 """What is waiting for me: questions of my sessions, and calls that I may approve, also in other people's sessions."""
 
-from django.http import Http404, HttpResponse
+from datetime import timedelta
+
+from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from tasks_app import services
 from tasks_app.access import Request, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.interaction.inbox import tasks_waiting_for
-from tasks_app.models import Approval, Decision, Session
+from tasks_app.models import Approval, Decision, Session, Task, TaskState
 from tasks_app.pages.chat import DecisionForm
 from tasks_app.pages.responses import done, refused
 from tasks_app.transcript import transcript
+
+MOST_NEWS = 50
+_LATEST = timedelta(minutes=10)
+_ENDED = {TaskState.DONE: gettext_lazy("Done"), TaskState.FAILED: gettext_lazy("Failed")}
 
 
 @signed_in
@@ -26,6 +36,23 @@ def show(request: Request) -> HttpResponse:
         "may_write": True,
     }
     return render(request, "inbox.html", context)
+
+
+@signed_in
+def news(request: Request) -> HttpResponse:
+    """What waits for me, and my tasks that ended just now: for the notifications of a browser."""
+    ended = Task.objects.filter(started_by=request.user, parent_call=None, ended_at__gt=timezone.now() - _LATEST)
+    mine = set(Session.objects.visible_to(request.user).values_list("pk", flat=True))
+    found = [*tasks_waiting_for(request.user).select_related("session"), *ended.select_related("session")]
+    return JsonResponse({"news": [_told(task, is_mine=task.session_id in mine) for task in found[:MOST_NEWS]]})
+
+
+def _told(task: Task, *, is_mine: bool) -> dict[str, str]:
+    """Of a session that somebody may not see, they may know that a call waits for their approval."""
+    words = _ENDED.get(task.state, _("Waits for you"))
+    address = task.session.get_absolute_url() if is_mine else reverse("inbox")
+    title = str(task.session) if is_mine else _("A call waits for your approval")
+    return {"id": f"{task.pk}:{task.state}:{task.iteration}", "title": title, "body": str(words), "address": address}
 
 
 @signed_in

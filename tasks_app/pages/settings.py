@@ -1,12 +1,17 @@
-"""My settings (what the agent should know of me, its tools, API tokens, secrets), and what my calls used."""
+"""My settings (what the agent should know of me, its tools, API tokens, secrets, mails), and what my calls used."""
 
+import zoneinfo
 from datetime import date, timedelta
+from functools import cache
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.db.models import Count, Q, Sum
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from knox.models import get_token_model
 
@@ -18,25 +23,50 @@ from tasks_app import secrets
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.models import ToolCallLog
+from tasks_app.pages import sign_ins
 from tasks_app.pages.responses import done
 from tools_app.json_schema.concise import first_sentence
 from tools_app.models import UserPolicy
 from tools_app.policy import policy_for
 
-_EXAMPLE = "Write to me in German, briefly and without jargon. Numbers in tables. Code in Python, with tests."
-
-
 DAYS = 30
+MAILS = {
+    "waiting": _("A task waits for me: a question, or a call to approve"),
+    "done": _("A task is done"),
+    "failed": _("A task has failed"),
+}
+_EXAMPLE = _("Write to me in German, briefly and without jargon. Numbers in tables. Code in Python, with tests.")
+
+
+@cache
+def _zones() -> list[tuple[str, Any]]:
+    names = sorted(name for name in zoneinfo.available_timezones() if name.partition("/")[0] in _REGIONS)
+    return [("", _("That of this browser")), ("UTC", "UTC"), *((name, name.replace("_", " ")) for name in names)]
+
+
+_REGIONS = {"Africa", "America", "Antarctica", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"}
 
 
 class ProfileForm(forms.Form):
+    email = forms.EmailField(required=False, label=_("E-mail"), help_text=_("For messages about your tasks."))
+    time_zone = forms.ChoiceField(
+        choices=_zones, required=False, label=_("Time zone"), help_text=_("Of the times on pages, and of the agent’s day.")
+    )
     preferences = forms.CharField(
         max_length=4000,
         required=False,
-        label="What should the agent know about you?",
-        help_text="Language, tone, format, preferences. It is part of the prompt of each task that "
-        "you start in a session of your own, and of none in a shared one.",
+        label=_("What should the agent know about you?"),
+        help_text=_(
+            "Language, tone, format, preferences. It is part of the prompt of each task that "
+            "you start in a session of your own, and of none in a shared one."
+        ),
         widget=forms.Textarea(attrs={"rows": 4, "placeholder": _EXAMPLE}),
+    )
+
+
+class MailForm(forms.Form):
+    mails = forms.MultipleChoiceField(
+        choices=list(MAILS.items()), required=False, label=_("Send me an e-mail when"), widget=forms.CheckboxSelectMultiple
     )
 
 
@@ -67,10 +97,25 @@ def profile(request: Request) -> HttpResponse:
     form = ProfileForm(request.POST)
     if not form.is_valid():
         return _page(request, profile=form)
-    redactor = active_secrets.of_people([request.user.pk]).redactor
-    request.user.preferences = redactor.redacted(form.cleaned_data["preferences"])
-    request.user.save(update_fields=["preferences"])
-    return done(request, "settings", "Saved. It applies from your next task on.")
+    user, given = request.user, form.cleaned_data
+    user.preferences = active_secrets.of_people([user.pk]).redactor.redacted(given["preferences"])
+    user.email, user.time_zone = given["email"], given["time_zone"]
+    user.save(update_fields=["preferences", "email", "time_zone"])
+    answer = done(request, "settings", _("Saved. It applies from your next task on."))
+    if user.time_zone:
+        answer.set_cookie("timezone", user.time_zone, samesite="Lax")  # also of the page that comes now
+    return answer
+
+
+@signed_in
+@require_POST
+def choose_mails(request: Request) -> HttpResponse:
+    form = MailForm(request.POST)
+    if not form.is_valid():
+        return _page(request, mails=form)
+    request.user.mails = form.cleaned_data["mails"]
+    request.user.save(update_fields=["mails"])
+    return done(request, f"{reverse('settings')}#notifications", _("Saved."))
 
 
 @signed_in
@@ -127,8 +172,11 @@ def delete_secret(request: Request) -> HttpResponse:
 
 def _page(request: Request, **context: Any) -> HttpResponse:
     """All of the page; a form that was not valid comes in `context`."""
+    user = request.user
+    known = {"preferences": user.preferences, "email": user.email, "time_zone": user.time_zone}
     forms_shown = {
-        "profile": ProfileForm({"preferences": request.user.preferences}),
+        "profile": ProfileForm(known),
+        "mails": MailForm({"mails": user.mails}),
         "token": TokenForm(),
         "secret": SecretForm(),
     }
@@ -140,6 +188,8 @@ def _page(request: Request, **context: Any) -> HttpResponse:
         ],
         "tokens": get_token_model().objects.filter(user=request.user).order_by("-created"),
         "secrets": Secret.objects.filter(owner=request.user),
+        "sends_mail": bool(settings.EMAIL_HOST),
+        **sign_ins.panel(request),
     }
     refused = any(isinstance(value, forms.Form) for value in context.values())
     return render(request, "settings.html", {**forms_shown, **rows, **context}, status=422 if refused else 200)

@@ -28,7 +28,8 @@ def task_start(
     `instructions` is the workspace's AGENTS.md, where there is one, of which `longest` characters are shown;
     `remembered` are notes that may be useful.
     """
-    text = f"It is {now:%A, %Y-%m-%d, %H:%M} UTC. The workspace holds:\n{listing}"
+    zone = getattr(now.tzinfo, "key", "UTC")
+    text = f"It is {now:%A, %Y-%m-%d, %H:%M} {zone}. The workspace holds:\n{listing}"
     if instructions.strip():
         text = f"{text}\n\n{_quoted(instructions.strip(), longest, ROOT_INSTRUCTIONS)}"
     if remembered:

@@ -1,6 +1,6 @@
 """Threads of each engine process. The supervisor renews leases, sends heartbeats and polls for stops and messages; the
-sweeper recovers what others left; one keeps the search index, and one looks after trace sinks. What takes long never
-keeps the first from renewing.
+sweeper recovers what others left; one keeps the search index, one looks after trace sinks, and one sends mails, where
+there is a server for them. What takes long never keeps the first from renewing.
 """
 
 import logging
@@ -20,7 +20,7 @@ from tasks_app.run import affinity
 from tasks_app.runtime import cancellation, lease, metrics, process
 from tasks_app.runtime.wakeup import enqueue
 from tasks_app.tracing.delivery import deliver_due
-from tasks_app.worker import jobs, mcp_refresh, reaper
+from tasks_app.worker import jobs, mails, mcp_refresh, reaper
 from tasks_app.worker.search_index import SearchIndex
 from tools_app.held_resources import anything
 from tools_app.sandbox import ports
@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.5  # the slow poll behind the signals: a lost one costs no more
 SWEEP_SECONDS = 2.0
 TRACE_SECONDS = 1.0
+MAIL_SECONDS = 5.0
 BEAT_SECONDS = 5.0
 CLOSE_SECONDS = 5.0
 END_SECONDS = 20.0  # for a round that runs when its process shall end
@@ -81,6 +82,8 @@ class Supervisor:
                 Repeating("search index", lambda _: index.work(), SWEEP_SECONDS, threading.Event()),
                 Repeating("tracer", lambda _: deliver_due(), TRACE_SECONDS, threading.Event()),
             ]
+        if sweeps and settings.EMAIL_HOST:
+            self._threads += [Repeating("mails", lambda _: mails.send_due(), MAIL_SECONDS, threading.Event())]
 
     def start(self) -> None:
         for thread in self._threads:

@@ -3,10 +3,12 @@
 from io import StringIO
 
 import pytest
+from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from llm_app.encryption import decrypted, encrypted
 from llm_app.models import Provider, Secret, ServiceKey
 from tests import factories
 
@@ -21,6 +23,8 @@ def rows(settings):
     factories.ProviderFactory(name="without")
     Secret.objects.create(name="TEAM", value=VALUE)
     ServiceKey.objects.create(name="search.x", value=VALUE)
+    phone = {"secret": encrypted(VALUE), "other": 1}
+    Authenticator.objects.create(user=factories.UserFactory(), type=Authenticator.Type.TOTP, data=phone)
 
 
 def stored() -> list[str]:
@@ -41,6 +45,7 @@ def test_after_a_rotation_the_new_key_alone_reads_all(rows, settings):
     settings.FIELD_ENCRYPTION_KEY = new
     assert Secret.objects.get().value == ServiceKey.objects.get().value == VALUE
     assert Provider.objects.get(name="keyed").api_key == VALUE
+    assert decrypted(Authenticator.objects.get().data["secret"]) == VALUE
     assert Provider.objects.get(name="without").api_key == ""
 
 

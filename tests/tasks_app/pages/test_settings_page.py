@@ -93,3 +93,32 @@ def test_a_tool_that_a_person_switches_off_is_off_for_them_alone(alices, alice, 
     alices.post("/settings/tools/", {})
     assert policy_for(alice.pk).allows("shell")
     assert not policy_for(alice.pk).allows("generate")
+
+
+def test_a_time_zone_is_that_of_pages_and_of_the_agents_day(alices, alice):
+    alices.post("/settings/profile/", {"time_zone": "Asia/Tokyo", "email": "alice@example.org"})
+    alice.refresh_from_db()
+    assert str(alice.now().tzinfo) == alices.cookies["timezone"].value == "Asia/Tokyo"
+    assert 'data-zone="Asia/Tokyo"' in alices.page("/settings/")
+    assert alices.post("/settings/profile/", {"time_zone": "Mars/Base"}).status_code == 422
+
+
+def test_others_browsers_are_listed_and_can_be_signed_out(alice, browser):
+    here, there = browser(), browser()
+    for one, agent in ((here, "Mozilla/5.0 (X11; Linux x86_64) Firefox/140"), (there, "Mozilla/5.0 (iPhone) Safari")):
+        one.post("/accounts/login/", {"login": "alice", "password": "a password"}, headers={"User-Agent": agent})
+    page = here.page("/settings/")
+    assert "Firefox on Linux" in page
+    assert "Safari on iOS" in page
+    here.post("/settings/sign-ins/end/")
+    assert there.get("/settings/").status_code == 302
+    assert "Safari on iOS" not in here.page("/settings/")
+
+
+def test_mails_are_offered_where_there_is_a_mail_server(alices, alice, settings):
+    assert "named a mail server" in alices.page("/settings/")
+    settings.EMAIL_HOST = "mail.example"
+    assert "A task is done" in alices.page("/settings/")
+    alices.post("/settings/mails/", {"mails": ["waiting", "failed"]})
+    alice.refresh_from_db()
+    assert alice.mails == ["waiting", "failed"]

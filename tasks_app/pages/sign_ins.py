@@ -1,0 +1,53 @@
+"""How I sign in, and where I am signed in: with a second factor or without, and in which browsers."""
+
+import logging
+import re
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from tasks_app.access import Request, posted, signed_in
+from tasks_app.pages.responses import done
+
+logger = logging.getLogger(__name__)
+_BROWSERS = (("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrom", "Chrome"), ("Safari", "Safari"))
+_SYSTEMS = (("Android", "Android"), ("iPhone|iPad", "iOS"), ("Windows", "Windows"), ("Mac OS", "macOS"), ("Linux", "Linux"))
+
+
+def panel(request: Request) -> dict[str, Any]:
+    """For the page of settings."""
+    factors = {row.type: row for row in Authenticator.objects.filter(user=request.user)}
+    codes = factors.get(Authenticator.Type.RECOVERY_CODES)
+    logins = UserSession.objects.purge_and_list(request.user)
+    for login in logins:
+        login.browser, login.is_this_one = browser_of(login.user_agent), login.session_key == request.session.session_key
+    return {
+        "totp": factors.get(Authenticator.Type.TOTP),
+        "codes_left": len(codes.wrap().get_unused_codes()) if codes else 0,
+        "logins": sorted(logins, key=lambda login: (not login.is_this_one, -login.created_at.timestamp())),
+    }
+
+
+def browser_of(user_agent: str) -> str:
+    """In words, as far as they can be told."""
+    found = [next((name for sign, name in table if re.search(sign, user_agent)), "") for table in (_BROWSERS, _SYSTEMS)]
+    if all(found):
+        return _("{browser} on {system}").format(browser=found[0], system=found[1])
+    return found[0] or found[1] or _("A browser")
+
+
+@signed_in
+@require_POST
+def end(request: Request) -> HttpResponse:
+    """Of one sign-in, or, without `login`, of all but this one. Pages that are open there hear of it in a second."""
+    others = UserSession.objects.filter(user=request.user).exclude(session_key=request.session.session_key)
+    if login := posted(request, "login"):
+        others = others.filter(pk=login) if login.isdecimal() else others.none()
+    ended = [other.end() for other in others]
+    logger.warning("%s has signed out %d other browsers", request.user, len(ended))
+    return done(request, f"{reverse('settings')}#sign-in", _("Signed out there."))

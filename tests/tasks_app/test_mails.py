@@ -1,0 +1,55 @@
+"""Mails about tasks: to whom has asked for them, once, and again when the mail server was away."""
+
+import pytest
+from django.utils import timezone
+
+from tasks_app.models import Task, TaskState, WaitingFor
+from tasks_app.worker import mails
+from tests.tasks_app.api.conftest import task
+
+__all__ = ["task"]
+
+
+@pytest.fixture
+def subjects(mailoutbox):
+    def sent():
+        mails.send_due()
+        told = [(mail.to, mail.subject) for mail in mailoutbox]
+        mailoutbox.clear()
+        return told
+
+    return sent
+
+
+def waits(task: Task, iteration: int) -> None:
+    Task.objects.filter(pk=task.pk).update(
+        state=TaskState.EXECUTING_TOOL, waiting_for=WaitingFor.REPLY, iteration=iteration
+    )
+
+
+def test_a_mail_is_sent_once_for_each_time_that_a_task_waits(task, alice, subjects):
+    waits(task, 1)
+    assert subjects() == []
+    alice.mails, alice.email = ["waiting"], "alice@example.org"
+    alice.save()
+    assert subjects() == [(["alice@example.org"], f"“{task.session}” waits for you")]
+    assert subjects() == []
+    waits(task, 4)
+    assert len(subjects()) == 1
+    ended = {"state": TaskState.DONE, "waiting_for": None, "final_result": {}, "ended_at": timezone.now()}
+    Task.objects.filter(pk=task.pk).update(**ended)
+    assert subjects() == []
+
+
+def test_a_mail_that_the_server_does_not_take_is_tried_again(task, alice, subjects, settings):
+    alice.mails, alice.email = ["waiting"], "alice@example.org"
+    alice.save()
+    waits(task, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mails, "send_mail", _refuse)
+        assert subjects() == []
+    assert len(subjects()) == 1
+
+
+def _refuse(*_):
+    raise ConnectionRefusedError
