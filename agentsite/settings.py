@@ -158,24 +158,17 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 MFA_ADAPTER = "agentsite.accounts.two_factor.Adapter"
 MFA_TOTP_TOLERANCE = 1  # a code is taken half a minute early or late: clocks differ, and people type
-MFA_FORMS = {
-    "authenticate": "agentsite.accounts.two_factor.SignInForm",
-    "reauthenticate": "agentsite.accounts.two_factor.ConfirmForm",
-}
+_FORMS = {"authenticate": "SignInForm", "reauthenticate": "ConfirmForm"}
+MFA_FORMS = {name: f"agentsite.accounts.two_factor.{form}" for name, form in _FORMS.items()}
 KNOX_TOKEN_MODEL = "accounts.ApiToken"  # noqa: S105  a name
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_TTL": None, "TOKEN_MODEL": KNOX_TOKEN_MODEL}
 
 # --- mail: none without EMAIL_URL -------------------------------------------------------------------------------
-_MAIL: dict[str, Any] = env.email_url("EMAIL_URL", default="consolemail://")
-EMAIL_HOST, EMAIL_PORT = _MAIL["EMAIL_HOST"] or "", _MAIL["EMAIL_PORT"] or 25
-EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _MAIL["EMAIL_HOST_USER"] or "", _MAIL["EMAIL_HOST_PASSWORD"] or ""
-EMAIL_USE_TLS, EMAIL_USE_SSL = _MAIL.get("EMAIL_USE_TLS", False), _MAIL.get("EMAIL_USE_SSL", False)
-EMAIL_BACKEND = _MAIL["EMAIL_BACKEND"]
+vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="agentsite@localhost")
-PUBLIC_URL = env.str("AGENTSITE_URL", default="") or (
-    CSRF_TRUSTED_ORIGINS[0] if CSRF_TRUSTED_ORIGINS else f"http://127.0.0.1:{env.int('PORT', default=8000)}"
-)  # where mails lead to
+_OWN = f"http://127.0.0.1:{env.int('PORT', default=8000)}"
+PUBLIC_URL = env.str("AGENTSITE_URL", default=next(iter(CSRF_TRUSTED_ORIGINS), _OWN))  # where mails lead to
 
 # --- the web ----------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
@@ -236,12 +229,9 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 SANDBOX = env.str("AGENTSITE_SANDBOX", default="")
 WORKSHOP = env.str("AGENTSITE_WORKSHOP", default="") or "1"  # 0, 1, or the folder of one that is installed
-READER_SERVICE: dict[str, str] = {  # reads pages that need JavaScript; empty: the browser does
-    "base_url": env.str("AGENTSITE_READER_URL", default=""),
-    "key": env.str("AGENTSITE_READER_KEY", default=""),
-}
-if not READER_SERVICE["base_url"]:
-    READER_SERVICE = {}
+_READER = env.str("AGENTSITE_READER_URL", default="")  # reads pages that need JavaScript; empty: the browser does
+_READER_KEY = env.str("AGENTSITE_READER_KEY", default="")
+READER_SERVICE: dict[str, str] = {"base_url": _READER, "key": _READER_KEY} if _READER else {}
 HOOKS: list[str] = env.list("AGENTSITE_HOOKS", default=[])  # "package.module.Class", beside those of entry points
 LEASE_SECONDS = env.int("AGENTSITE_LEASE_SECONDS", default=15)
 MAX_RUNNING = env.int("AGENTSITE_MAX_RUNNING", default=200)  # tasks; beyond it they are queued, ten times as many

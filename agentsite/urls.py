@@ -32,8 +32,14 @@ SECOND_FACTOR = [
     path("totp/activate/", _second_factor("totp.views.activate_totp"), name="mfa_activate_totp"),
     path("totp/deactivate/", _second_factor("totp.views.deactivate_totp"), name="mfa_deactivate_totp"),
     path("codes/", _second_factor("recovery_codes.views.view_recovery_codes"), name="mfa_view_recovery_codes"),
-    path("codes/new/", _second_factor("recovery_codes.views.generate_recovery_codes"), name="mfa_generate_recovery_codes"),
-    path("codes/file/", _second_factor("recovery_codes.views.download_recovery_codes"), name="mfa_download_recovery_codes"),
+    path(
+        "codes/new/", _second_factor("recovery_codes.views.generate_recovery_codes"), name="mfa_generate_recovery_codes"
+    ),
+    path(
+        "codes/file/",
+        _second_factor("recovery_codes.views.download_recovery_codes"),
+        name="mfa_download_recovery_codes",
+    ),
 ]
 urlpatterns = [
     path("", include("tasks_app.urls")),

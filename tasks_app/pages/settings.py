@@ -50,7 +50,10 @@ _REGIONS = {"Africa", "America", "Antarctica", "Asia", "Atlantic", "Australia", 
 class ProfileForm(forms.Form):
     email = forms.EmailField(required=False, label=_("E-mail"), help_text=_("For messages about your tasks."))
     time_zone = forms.ChoiceField(
-        choices=_zones, required=False, label=_("Time zone"), help_text=_("Of the times on pages, and of the agent’s day.")
+        choices=_zones,
+        required=False,
+        label=_("Time zone"),
+        help_text=_("Of the times on pages, and of the agent’s day."),
     )
     preferences = forms.CharField(
         max_length=4000,
@@ -66,7 +69,10 @@ class ProfileForm(forms.Form):
 
 class MailForm(forms.Form):
     mails = forms.MultipleChoiceField(
-        choices=list(MAILS.items()), required=False, label=_("Send me an e-mail when"), widget=forms.CheckboxSelectMultiple
+        choices=list(MAILS.items()),
+        required=False,
+        label=_("Send me an e-mail when"),
+        widget=forms.CheckboxSelectMultiple,
     )
 
 

@@ -16,7 +16,13 @@ from tasks_app.pages.responses import done
 
 logger = logging.getLogger(__name__)
 _BROWSERS = (("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrom", "Chrome"), ("Safari", "Safari"))
-_SYSTEMS = (("Android", "Android"), ("iPhone|iPad", "iOS"), ("Windows", "Windows"), ("Mac OS", "macOS"), ("Linux", "Linux"))
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone|iPad", "iOS"),
+    ("Windows", "Windows"),
+    ("Mac OS", "macOS"),
+    ("Linux", "Linux"),
+)
 
 
 def panel(request: Request) -> dict[str, Any]:
@@ -25,7 +31,8 @@ def panel(request: Request) -> dict[str, Any]:
     codes = factors.get(Authenticator.Type.RECOVERY_CODES)
     logins = UserSession.objects.purge_and_list(request.user)
     for login in logins:
-        login.browser, login.is_this_one = browser_of(login.user_agent), login.session_key == request.session.session_key
+        login.browser = browser_of(login.user_agent)
+        login.is_this_one = login.session_key == request.session.session_key
     return {
         "totp": factors.get(Authenticator.Type.TOTP),
         "codes_left": len(codes.wrap().get_unused_codes()) if codes else 0,

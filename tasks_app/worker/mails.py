@@ -1,7 +1,7 @@
 """Mails to people about their tasks, as each has chosen: one waits, is done, or has failed.
 
-They name the session and lead to it; what stands in it stays there. Each is sent once: whoever sets `told` sends it, and
-gives it back if the mail server takes it not.
+They name the session and lead to it; what stands in it stays there. Each is sent once: whoever sets `told` sends
+it, and puts it back where the mail server does not take the mail.
 """
 
 import logging

@@ -81,7 +81,9 @@ def test_the_sign_in_link_and_the_administration_ask_for_it_as_well(person, key)
 
 def test_codes_are_not_guessed(key):
     client = signed_in(Client())
-    answers = [client.post(AUTHENTICATE, {"code": f"{guess:06}"}, REMOTE_ADDR=f"203.0.113.{guess}") for guess in range(9)]
+    answers = [
+        client.post(AUTHENTICATE, {"code": f"{guess:06}"}, REMOTE_ADDR=f"203.0.113.{guess}") for guess in range(9)
+    ]
     assert [answer.status_code for answer in answers] == [200] * 6 + [429] * 3
     assert client.post(AUTHENTICATE, {"code": totp.code(key)}).status_code == 429
 
