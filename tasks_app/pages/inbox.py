@@ -49,7 +49,7 @@ def news(request: Request) -> HttpResponse:
 
 def _told(task: Task, *, is_mine: bool) -> dict[str, str]:
     """Of a session that somebody may not see, they may know that a call waits for their approval."""
-    words = _ENDED.get(task.state, _("Waits for you"))
+    words = _ENDED[TaskState(task.state)] if task.ended_at else _("Waits for you")
     address = task.session.get_absolute_url() if is_mine else reverse("inbox")
     title = str(task.session) if is_mine else _("A call waits for your approval")
     return {"id": f"{task.pk}:{task.state}:{task.iteration}", "title": title, "body": str(words), "address": address}

@@ -11,6 +11,7 @@ from django.db.models import Count, Q, Sum
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 from knox.models import get_token_model
@@ -107,7 +108,7 @@ def profile(request: Request) -> HttpResponse:
     user.preferences = active_secrets.of_people([user.pk]).redactor.redacted(given["preferences"])
     user.email, user.time_zone = given["email"], given["time_zone"]
     user.save(update_fields=["preferences", "email", "time_zone"])
-    answer = done(request, "settings", _("Saved. It applies from your next task on."))
+    answer = done(request, "settings", gettext("Saved. It applies from your next task on."))
     if user.time_zone:
         answer.set_cookie("timezone", user.time_zone, samesite="Lax")  # also of the page that comes now
     return answer
@@ -121,7 +122,7 @@ def choose_mails(request: Request) -> HttpResponse:
         return _page(request, mails=form)
     request.user.mails = form.cleaned_data["mails"]
     request.user.save(update_fields=["mails"])
-    return done(request, f"{reverse('settings')}#notifications", _("Saved."))
+    return done(request, f"{reverse('settings')}#notifications", gettext("Saved."))
 
 
 @signed_in
