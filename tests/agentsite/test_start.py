@@ -16,7 +16,7 @@ UNUSED = {
         "OpenSSL",
         "h2",
         "allauth.socialaccount.models",
-        "allauth.mfa",
+        "fido2",
     ),  # optional, for others
     *("litellm", "openai", "mcp", "playwright", "trafilatura", "lxml", "pypdf", "docx", "pptx", "PIL"),  # on first use
 }
