@@ -12,11 +12,12 @@ from tasks_app.engine.capabilities.tool_context import tool_context
 from tasks_app.engine.check_call import ClearedCall, reminder_of_cycle
 from tasks_app.engine.hooks import consult
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.models import CallStatus, TaskState
+from tasks_app.models import CallStatus, TaskState, ToolCallLog
 from tasks_app.record import Draft, images
 from tasks_app.record.entry_json import plan_change
 from tasks_app.record.tokens import within_budget
 from tasks_app.run import Aborted, TaskContext
+from tasks_app.runtime import lease
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import Danger, Target, ToolResult
 from tools_app.errors import ToolError
@@ -37,18 +38,18 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
         return delegation.outcome(context, call)
     changes_files = _may_change_files(cleared)
     files = file_history.record_before(context.task, context.workspace) if changes_files else None
-    call.log.status = CallStatus.STARTED
-    context.stage(rows=[call.log])
-    context.commit(state=TaskState.EXECUTING_TOOL)
+    asked = _intend(context, call.log)
     stream = LiveStream(context.session.group, context.task.id, context.secrets.redactor)
     began = time.monotonic()
     try:
         work = cleared.definition.handler(cleared.arguments, tool_context(context, cleared, stream))
-        return context.interruption.unless_aborted(work)
+        return context.interruption.unless_aborted(lease.unless_over(work, asked))
     except WorkAborted:
         call.log.status = CallStatus.INTERRUPTED
         context.stage(rows=[call.log])
         raise Aborted(*call.result(_cut_short(stream), CallStatus.INTERRUPTED, stream=stream.id)) from None
+    except lease.StaleLease:
+        raise
     except ToolError as error:
         return ToolResult(content=str(error), status="failed")
     except Exception:
@@ -60,6 +61,18 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
         if changes_files:
             seq = context.history.entries[-1].seq
             context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq, files))
+
+
+def _intend(context: TaskContext, log: ToolCallLog) -> float:
+    """Stores that the call is about to run; returns a moment at which the lease held."""
+    log.status = CallStatus.STARTED
+    context.stage(rows=[log])
+    asked = time.monotonic()
+    context.commit(state=TaskState.EXECUTING_TOOL)
+    if not lease.is_certain(asked):  # the database was busy
+        asked = time.monotonic()
+        lease.write(context.task)
+    return asked
 
 
 def _may_change_files(cleared: ClearedCall) -> bool:

@@ -69,6 +69,7 @@ class UnitOfWork:
             else:
                 written = self._write(all_drafts, fields, also)
         except (HeadMoved, IntegrityError):
+            lease.write(self.task)  # whoever took the task over has appended, too
             written = self._write_locked(all_drafts, fields, also)
         self._committed(written.entries, written.fields)
         self._seen = Look.of_row(written.task.answer)

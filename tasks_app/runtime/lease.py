@@ -1,8 +1,9 @@
 """Who advances a task. A lease is taken, kept and given back by guarded updates, on the database's clock."""
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Coroutine, Iterable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -15,6 +16,8 @@ from llm_app.statements import Update, execute
 from tasks_app.models import Task
 from tasks_app.models.task_state import predecessors
 from tasks_app.runtime import admission, metrics, process
+
+T = TypeVar("T")
 
 
 class StaleLease(Exception):
@@ -78,6 +81,19 @@ def guarded_update(task: Task, fields: Mapping[str, Any], returning: str = "1") 
 def write(task: Task, **fields: Any) -> None:
     """The same at once. Raises StaleLease or IllegalTransition."""
     execute([guarded_update(task, fields)])
+
+
+def is_certain(asked: float) -> bool:
+    """Whether a lease that held at that moment (of the monotonic clock) does so now: it is renewed every third of it."""
+    return time.monotonic() - asked < settings.LEASE_SECONDS * 2 / 3
+
+
+async def unless_over(work: Coroutine[Any, Any, T], asked: float) -> T:
+    """A process that was suspended since then starts nothing when it wakes up. Raises StaleLease."""
+    if not is_certain(asked):
+        work.close()
+        raise StaleLease("it woke up too late")
+    return await work
 
 
 def release(task: Task) -> None:

@@ -73,7 +73,7 @@ def test_a_worker_that_was_stopped_past_its_lease_writes_nothing_when_it_wakes_u
     team: Start, request: pytest.FixtureRequest
 ) -> None:
     deployment, figures = team(AGENTSITE_LEASE_SECONDS=str(LEASE)), Figures("SIGSTOP past the lease, SIGCONT")
-    jobs, delays = load.moments(deployment, TASKS, times(1, 10))
+    jobs, delays = load.moments(deployment, TASKS, times(3, 10))
     for number, delay in enumerate(delays):
         begun = load.start(deployment, TASKS)
         time.sleep(delay)
@@ -93,6 +93,7 @@ def test_a_worker_that_was_stopped_past_its_lease_writes_nothing_when_it_wakes_u
     figures.report(request)
     check(deployment, jobs)
     assert figures.hits
+    assert "the database failed" not in deployment.server.output.read_text()  # it was overtaken, and knows it
 
 
 def test_rolling_restarts_fail_no_step(team: Start, request: pytest.FixtureRequest) -> None:

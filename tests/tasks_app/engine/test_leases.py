@@ -12,6 +12,7 @@ from tasks_app.engine import loop
 from tasks_app.models import Task
 from tasks_app.runtime import lease, process
 from tasks_app.worker import jobs, reaper, supervisor
+from tasks_app.workspaces import workspace_of
 from tests.provider import openai_result
 from tests.tasks_app.engine.conftest import call, result
 from tests.waiting import until
@@ -86,6 +87,16 @@ def test_a_worker_that_lost_its_lease_leaves_off_what_it_is_doing(ask_http, http
     keeper.stop()
     assert run.types == ["user_message", "system_reminder"]
     assert Task.objects.get().lease_owner == "another-host:1"
+
+
+def test_a_worker_that_slept_between_a_calls_intent_and_its_tool_starts_nothing(play, settings):
+    settings.LEASE_SECONDS = 0
+    run = play(call("file", action="write", path="a.txt", content="Late."), result())
+    assert run.advance().state == "executing_tool"
+    assert not (workspace_of(run.task.session).root / "a.txt").exists()
+    settings.LEASE_SECONDS = 15
+    run.advance()
+    assert [status for status, _ in run.results()] == ["unknown", "succeeded"]
 
 
 def test_a_process_never_claims_what_it_runs_already(ask_http, http_provider):
