@@ -18,6 +18,7 @@ import aiohttp
 
 SETTLING = 1.0  # seconds after the last has connected
 _STAMP = re.compile(r"@(\d+\.\d+)")
+_RUNNING = re.compile(r"delta|^\{\"type\": ?\"prose\"")
 _SEQ = re.compile(r'data-seq=\\?"(\d+)|^id: (\d+)', re.MULTILINE)
 
 
@@ -36,7 +37,7 @@ class Heard:
         self.bytes += len(text)
         for found in _SEQ.finditer(text):
             self.last_seq = max(self.last_seq, int(found[1] or found[2]))
-        if stamps := "delta" in text[:300] and _STAMP.findall(text):
+        if stamps := _RUNNING.search(text[:300]) and _STAMP.findall(text):
             self.delays.append(1000 * (time.monotonic() - float(stamps[-1])))
 
 

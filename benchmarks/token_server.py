@@ -3,7 +3,7 @@
     python -m benchmarks.token_server
 
 Prints its port. `POST …/N/v1/…` is answered by N tokens of a `message` call (in the text, for a path with `text`); for
-a path with `stamped`, each is the moment at which it is sent, and they come more slowly.
+a path with `stamped`, each is the moment at which it is sent, and they come more slowly, in paragraphs.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 PACE, SLOW_PACE = 0.0005, 0.02  # seconds between two tokens
+PARAGRAPH = 50  # tokens
 _TOKEN = "word "
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 _XML = '<function_calls><invoke name="message"><parameter name="text">', "</parameter></invoke></function_calls>"
@@ -63,8 +64,9 @@ def stamped(count: int) -> Iterator[object]:
     call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "message", "arguments": ""}}
     yield _chunk({"role": "assistant", "tool_calls": [call]})
     for number in range(count + 2):
+        end = r"\n\n" if number % PARAGRAPH == 0 else " "
         token = (
-            f"@{time.monotonic():.4f} "
+            f"@{time.monotonic():.4f}{end}"
             if 0 < number <= count
             else '{"type": "result", "text": "'
             if not number

@@ -146,7 +146,8 @@ class Room:
     def look_unless(self, *stands: str | None) -> None:
         """The newest task may stand otherwise than it was seen: its id, state, and what it waits for."""
         task = self.look.task
-        if self._is_looking or task is None or stands != (str(task.pk), task.state, task.waiting_for):
+        seen = (str(task.pk), task.state, task.waiting_for) if task else (None, None, None)
+        if self._is_looking or stands != seen:
             self._needs_look.set()
 
     def look_again(self) -> None:

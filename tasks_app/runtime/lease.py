@@ -84,7 +84,7 @@ def write(task: Task, **fields: Any) -> None:
 
 
 def is_certain(asked: float) -> bool:
-    """Whether a lease that held at that moment (of the monotonic clock) does so now: it is renewed every third of it."""
+    """Whether a lease that held at that moment (of the monotonic clock) holds now: it is renewed three times in it."""
     return time.monotonic() - asked < settings.LEASE_SECONDS * 2 / 3
 
 

@@ -147,6 +147,14 @@ async def test_who_waits_costs_the_same_for_one_and_for_many(follow, task, cost,
     assert cost["queries"] == 4
 
 
+async def test_nobody_looks_again_at_a_session_in_which_nothing_has_ever_run(follow, session, monkeypatch):
+    monkeypatch.setattr(lobby, "WATCH_SECONDS", 3600)
+    await follow().until('id="state"')
+    here = lobby.Lobby.here()
+    await here._look_around(lobby.Watch())
+    assert not here._rooms[session.pk]._needs_look.is_set()
+
+
 @pytest.mark.parametrize("kind", [Page, EventStream])
 async def test_everything_comes_once_and_in_order_whoever_comes_when(kind, follow, task):
     readers = []
