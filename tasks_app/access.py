@@ -16,7 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRedirect
 
-from tasks_app.models import Session, Task
+from tasks_app.models import Project, Session, Task
 
 
 class Request(HttpRequest):
@@ -84,6 +84,30 @@ def writable_task(user: Any, task_id: UUID) -> Task:
     task = visible_task(user, task_id)
     _require_writable(user, task.session)
     return task
+
+
+def visible_project(user: Any, project_id: UUID) -> Project:
+    """Raises Http404 for what is neither the user's own nor shared with them."""
+    project = Project.objects.visible_to(user).select_related("owner", "agent").filter(pk=project_id).first()
+    if project is None:
+        raise Http404()
+    return project
+
+
+def writable_project(user: Any, project_id: UUID) -> Project:
+    """Raises Http404, and PermissionDenied where the user may only read."""
+    project = visible_project(user, project_id)
+    if not Project.objects.writable_by(user).filter(pk=project_id).exists():
+        raise PermissionDenied("You have read-only access to this project.")
+    return project
+
+
+def owned_project(user: Any, project_id: UUID) -> Project:
+    """Raises Http404, and PermissionDenied where it belongs to someone else."""
+    project = visible_project(user, project_id)
+    if project.owner_id != user.pk:
+        raise PermissionDenied("Only its owner shares and deletes a project.")
+    return project
 
 
 def may_write(user: Any, session: Session) -> bool:

@@ -22,7 +22,7 @@ from llm_app.redaction import Redactor, placeholder, why_refused
 from llm_app.redaction.redactor import NAME
 from tasks_app.errors import SecretNameTaken, SecretRefused
 from tasks_app.memory import edit
-from tasks_app.models import Approval, ContextEntry, IdempotencyKey, InboxMessage, Session, Task, ToolCallLog
+from tasks_app.models import Approval, ContextEntry, IdempotencyKey, InboxMessage, Project, Session, Task, ToolCallLog
 from tasks_app.record import lock
 from tools_app.contract import registry
 from tools_app.models import CachedSearch
@@ -86,10 +86,12 @@ def after_saving(secret: Secret) -> Kept:
     redactor = Redactor([(secret.name, secret.value)])
     everyone = get_user_model().objects.all()
     if secret.owner is None:
-        sessions, people = Session.objects.all(), everyone
+        sessions, people, projects = Session.objects.all(), everyone, Project.objects.all()
     else:
         sessions, people = Session.objects.writable_by(secret.owner), everyone.filter(pk=secret.owner.pk)
+        projects = Project.objects.writable_by(secret.owner)
     redact_copies(sessions, people, redactor)
+    _redact(Project, Q(pk__in=projects.order_by().values("pk")), ("name", "instructions"), redactor)
     edit.redact(secret.owner, redactor)
     return Kept(secret=secret, found=places(sessions, redactor))
 

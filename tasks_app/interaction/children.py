@@ -82,9 +82,11 @@ def start(parent: Task, call: ToolCallLog, wanted: Delegate, first: int) -> None
 def _session(origin: Session, spec: DelegatedTask, number: int) -> Session:
     """Rights only shrink: what the origin may not do is looked up at each step of the child."""
     agent = Agent.objects.get(name=spec.agent) if spec.agent else origin.acting_agent
+    root = origin.root or origin
     return Session.objects.create(
         owner_id=origin.owner_id,
-        root=origin.root or origin,
+        root=root,
+        project_id=Session.objects.values_list("project", flat=True).get(pk=root.pk),  # as it is now
         folder="/".join(filter(None, [origin.folder, FOLDER, str(number)])),
         title=title_of(spec.instruction),
         agent=agent,

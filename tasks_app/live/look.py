@@ -8,7 +8,7 @@ from uuid import UUID
 from tasks_app.events import broadcast
 from tasks_app.live import pushes
 from tasks_app.live.messages import Appended, Event, News
-from tasks_app.models import Agent, ContextEntry, ContextType, InboxMessage, Session, SessionMember, Task
+from tasks_app.models import Agent, ContextEntry, ContextType, InboxMessage, Session, Task
 from tasks_app.pages import file_tree
 from tasks_app.pages.fragments import Fragment, Viewer
 from tasks_app.record import redact_entries
@@ -55,9 +55,7 @@ def _page(session: Session, after: int, until: int) -> list[ContextEntry]:
 
 def _rights(session: Session) -> dict[int, bool]:
     """Whether each user who may see the session may write in it."""
-    root = session.root_id or session.pk
-    rights = SessionMember.objects.rights({session.pk, root})
-    return rights.get(session.pk, {}) | rights.get(root, {}) | {session.owner_id: True}
+    return Session.objects.filter(pk=session.pk).rights().get(session.pk, {})
 
 
 class Look:

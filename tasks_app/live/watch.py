@@ -10,7 +10,8 @@ from django.contrib.sessions.models import Session as Login
 from django.utils import timezone
 from knox.models import get_token_model
 
-from tasks_app.models import Session, SessionMember
+from tasks_app.models import Session
+from tasks_app.models.session import RIGHTS, rights_by
 
 Fingerprint = tuple[object, ...]
 
@@ -42,16 +43,16 @@ class Watch:
 
     def standings(self, sessions: Collection[UUID]) -> dict[UUID, Standing]:
         """Of those that exist."""
-        fields = ("pk", "root", "owner", "last_seq", "task_id", "task_state", "task_waiting_for")
+        fields = (*RIGHTS, "last_seq", "task_id", "task_state", "task_waiting_for")
         found = list(Session.objects.filter(pk__in=sessions).order_by().with_newest_task().values_list(*fields))
-        members = SessionMember.objects.rights({*sessions, *(root for _, root, *_ in found if root)})
+        rights = rights_by(found)
         return {
             pk: Standing(
-                rights=members.get(pk, {}) | members.get(root or pk, {}) | {owner: True},
+                rights=rights[pk],
                 last_seq=last_seq,
                 task=(str(task) if task else None, state, waiting_for),
             )
-            for pk, root, owner, last_seq, task, state, waiting_for in found
+            for pk, _, _, _, last_seq, task, state, waiting_for in found
         }
 
     def refused(self, admissions: Collection[Admission]) -> dict[Admission, Exception]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from llm_app.call import Runner
 from llm_app.redaction import Redactor
 from tasks_app.memory import vectors
-from tasks_app.models import ContextEntry, ContextType, MemoryNote, MemoryNoteQuerySet, SessionMember, Task
+from tasks_app.models import ContextEntry, ContextType, MemoryNote, MemoryNoteQuerySet, Session, Task
 from tasks_app.run import UnitOfWork
 from tasks_app.text.languages import STOP_WORDS
 from tasks_app.text.retrieval import bm25, reciprocal_rank_fusion, terms_of
@@ -25,9 +25,8 @@ _ASIDE = frozenset(
 
 
 def is_shared(task: Task) -> bool:
-    """Whether anyone but the task's own user can read its session."""
-    members = SessionMember.objects.filter(session__in=[task.session_id, task.session.root_id])
-    return task.session.owner_id != task.started_by_id or members.exists()
+    """Whether anyone but the task's own user can read its session, as it is now."""
+    return Session.objects.get(pk=task.session_id).is_open_to_others(task.started_by)
 
 
 def _readable(task: Task) -> MemoryNoteQuerySet:

@@ -9,6 +9,7 @@ from tasks_app.models.filing import Filing, SessionSearch, as_tags, file_session
 from tasks_app.models.inbox import InboxMessage, Mode
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
 from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits, Sample
+from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.routing_rule import FiredRule, RoutingRule, RuleMatch, RuleTarget
 from tasks_app.models.session import Session
 from tasks_app.models.session_text import SessionText
@@ -47,6 +48,8 @@ __all__ = [
     "MemoryNoteQuerySet",
     "Mode",
     "NoteVector",
+    "Project",
+    "ProjectMember",
     "PromptSection",
     "RoutingRule",
     "RuleMatch",

@@ -1,6 +1,7 @@
 """A session: one conversation, one workspace, one record, shared by those who may see it."""
 
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +11,31 @@ from django.db.models import OuterRef, Q, Subquery
 
 from llm_app.models import LogicalModel
 from tasks_app.models.agent import Agent
+from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.session_text import has_words, is_behind
 from tasks_app.models.sharing import SessionMember
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def visible_to(self, user: Any) -> "SessionQuerySet":
-        """Sessions that a user owns or that are shared with them: where every query for a user's rows starts."""
-        return self._of(user, SessionMember.objects.of_user(user))
+        """Sessions that a user owns, that are shared with them, or that are in a project of theirs: where every query
+        for a user's rows starts.
+        """
+        return self._of(user, SessionMember.objects.of_user(user), ProjectMember.objects.of_user(user))
 
     def writable_by(self, user: Any) -> "SessionQuerySet":
-        return self._of(user, SessionMember.objects.of_user(user).filter(may_write=True))
+        shared, projects = SessionMember.objects.of_user(user), ProjectMember.objects.of_user(user)
+        return self._of(user, shared.filter(may_write=True), projects.filter(may_write=True))
 
-    def _of(self, user: Any, memberships: models.QuerySet[Any]) -> "SessionQuerySet":
-        """A delegated task's session is open to those to whom its root is."""
-        shared = memberships.values("session")
-        return self.filter(Q(owner=user) | Q(pk__in=shared) | Q(root__in=shared))
+    def _of(self, user: Any, members: models.QuerySet[Any], in_projects: models.QuerySet[Any]) -> "SessionQuerySet":
+        """A delegated task's session is open to those to whom its root is. An index answers each of these."""
+        shared, own = members.values("session"), Project.objects.filter(owner=user).order_by().values("pk")
+        mine = Q(owner=user) | Q(pk__in=shared) | Q(root__in=shared)
+        return self.filter(mine | Q(project__in=own) | Q(project__in=in_projects.values("project")))
+
+    def rights(self) -> dict[uuid.UUID, dict[int, bool]]:
+        """For each session, whether each person who may see it may write in it."""
+        return rights_by(self.order_by().values_list(*RIGHTS))
 
     def started_by_people(self) -> "SessionQuerySet":
         """All but those of delegated tasks."""
@@ -56,6 +66,14 @@ class Session(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="owned_sessions")
     members: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="SessionMember", related_name="shared_sessions"
+    )
+    project = models.ForeignKey(
+        Project,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="sessions",
+        help_text="Its people see the session.",
     )
     title = models.CharField(max_length=200, blank=True)
     model = models.ForeignKey(
@@ -144,6 +162,13 @@ class Session(models.Model):
     def get_absolute_url(self) -> str:
         return f"/s/{self.id}/"
 
+    def is_open_to_others(self, user: Any) -> bool:
+        """Whether anyone but this person can read it."""
+        project = self.project
+        if self.owner_id != user.pk or (project and (project.owner_id != user.pk or project.memberships.exists())):
+            return True
+        return SessionMember.objects.filter(session__in=[self.pk, self.root_id]).exists()
+
     @property
     def acting_agent(self) -> Agent | None:
         """Whose settings hold for the next step."""
@@ -174,6 +199,29 @@ class Session(models.Model):
     def history_path(self) -> Path:
         """Where earlier contents of its files lie; it goes with the session."""
         return Path(settings.VERSIONS_DIR) / str(self.id)
+
+
+RIGHTS = ("pk", "root", "owner", "project")  # of sessions: what rights depend on
+
+
+def rights_by(rows: Iterable[tuple[Any, ...]]) -> dict[uuid.UUID, dict[int, bool]]:
+    """The same, of rows that begin with `RIGHTS`."""
+    rows = [row[:4] for row in rows]
+    members = SessionMember.objects.rights({pk for row in rows for pk in row[:2] if pk})
+    projects = Project.objects.rights({row[3] for row in rows if row[3]})
+    return {
+        pk: _any_right(members.get(pk), members.get(root), projects.get(project), {owner: True})
+        for pk, root, owner, project in rows
+    }
+
+
+def _any_right(*rights: dict[int, bool] | None) -> dict[int, bool]:
+    """Who may write by one of them may write."""
+    found: dict[int, bool] = {}
+    for people in filter(None, rights):
+        for person, may_write in people.items():
+            found[person] = found.get(person, False) or may_write
+    return found
 
 
 def _related(name: str) -> models.QuerySet[Any]:

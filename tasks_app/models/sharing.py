@@ -1,10 +1,11 @@
-"""With whom a session is shared: people, roles, and whoever has a link."""
+"""With whom a session or a project is shared: people, roles, and whoever has a link to a session."""
 
 import hashlib
 import secrets
 import uuid
+from collections.abc import Collection
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -17,33 +18,45 @@ if TYPE_CHECKING:
     from tasks_app.models.session import Session
 
 
-class SessionMemberQuerySet(models.QuerySet["SessionMember"]):
-    def of_user(self, user: Any) -> "SessionMemberQuerySet":
+class MemberQuerySet(models.QuerySet[Any]):
+    def of_user(self, user: Any) -> "MemberQuerySet":
         """Shared with them, or with a role that they have."""
         return self.filter(Q(user=user) | Q(role__in=get_user_model().roles_of(user.pk)))
 
-    def rights(self, sessions: Any) -> dict[uuid.UUID, dict[int, bool]]:
-        """For each of these sessions with members, whether each person, also one of a role, may write in it."""
+    def rights(self, shared: Collection[uuid.UUID]) -> dict[uuid.UUID, dict[int, bool]]:
+        """For each of these with members, whether each person, also one of a role, may write in it."""
         found: dict[uuid.UUID, dict[int, bool]] = {}
-        rows = self.filter(session__in=sessions).values_list("session", "user", "role", "may_write")
-        for session, user, role, may_write in rows:
-            people = found.setdefault(session, {})
+        name = self.model.SHARED
+        rows = self.filter(**{f"{name}__in": shared}).values_list(name, "user", "role", "may_write") if shared else ()
+        for pk, user, role, may_write in rows:
+            people = found.setdefault(pk, {})
             for person in [user] if user else get_user_model().members_of(role).values_list("pk", flat=True):
                 people[person] = people.get(person, False) or may_write
         return found
 
 
-class SessionMember(models.Model):
-    """Somebody with whom a session is shared: a person, or all who have a role."""
+class Member(models.Model):
+    """Somebody with whom something is shared, the field `SHARED`: a person, or all who have a role."""
 
-    session = models.ForeignKey("tasks_app.Session", models.CASCADE, related_name="memberships")
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="memberships"
-    )
+    SHARED: ClassVar[str]
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+")
     role = models.ForeignKey(Group, models.CASCADE, null=True, blank=True, related_name="+")
     may_write = models.BooleanField(default=False)
 
-    objects = SessionMemberQuerySet.as_manager()
+    objects: ClassVar[Any] = MemberQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.user or self.role} in {getattr(self, self.SHARED)}"
+
+
+class SessionMember(Member):
+    SHARED = "session"
+
+    session = models.ForeignKey("tasks_app.Session", models.CASCADE, related_name="memberships")
 
     class Meta:
         db_table = "session_members"
@@ -54,9 +67,6 @@ class SessionMember(models.Model):
                 condition=Q(user__isnull=True) ^ Q(role__isnull=True), name="member_is_a_person_or_a_role"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.user or self.role} in {self.session}"
 
 
 class ShareLinkQuerySet(models.QuerySet["ShareLink"]):

@@ -1,19 +1,19 @@
 """The first page: what to do now, and the newest sessions."""
 
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
 from tasks_app import services
-from tasks_app.access import Request, posted, signed_in
+from tasks_app.access import Request, posted, signed_in, writable_project
 from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
-from tasks_app.models import Session, filed
+from tasks_app.models import Project, Session, filed
 from tasks_app.pages import choices, provider
 from tasks_app.pages.responses import refused, sent_before
 from tools_app.errors import ToolError
@@ -42,11 +42,10 @@ def home(request: Request) -> HttpResponse:
 
 def _start(request: Request) -> HttpResponse:
     """A new session; none is left behind if its message cannot be taken."""
-    agent: dict[str, Any] = {"agent": choices.chosen_agent(request)} if "agent" in request.POST else {}
-    off_record = bool(posted(request, "off_record"))
-    model = choices.chosen_model(request)
+    fields: dict[str, Any] = {"agent": choices.chosen_agent(request)} if "agent" in request.POST else {}
+    fields |= {"project": _project(request), "off_record": bool(posted(request, "off_record"))}
     try:
-        session = services.create_session(request.user, model=model, off_record=off_record, **agent)
+        session = services.create_session(request.user, model=choices.chosen_model(request), **fields)
     except Refusal as error:
         return refused(request, "home", error)
     try:
@@ -62,6 +61,14 @@ def _start(request: Request) -> HttpResponse:
     if first != session:
         services.delete_session(session)
     return HttpResponseClientRedirect(first.get_absolute_url()) if request.htmx else redirect(first)
+
+
+def _project(request: Request) -> Project | None:
+    """The one whose page the form is on. Raises Http404 and PermissionDenied."""
+    try:
+        return writable_project(request.user, UUID(wanted)) if (wanted := posted(request, "project")) else None
+    except ValueError as error:
+        raise Http404() from error
 
 
 def _first(request: Request, content: str, session: Session) -> Session:

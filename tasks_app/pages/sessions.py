@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve, reverse
@@ -21,13 +22,14 @@ from tasks_app import services
 from tasks_app.access import Request, may_write, posted, signed_in, visible_session
 from tasks_app.downloads import text_download
 from tasks_app.errors import Refusal
-from tasks_app.models import Filing, Session, SessionSearch, as_tags, file_session, filed
+from tasks_app.models import Filing, Project, Session, SessionSearch, as_tags, file_session, filed
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import transfer
 from tasks_app.text.foreign_chats import MOST_BYTES, MOST_CHATS
 
 BESIDE = 15  # sessions in the list beside a page: with more, its first load would be over 100 kB
 MOST_PINNED = 10
+PROJECTS_BESIDE = 5
 ON_PAGE = 40
 FOUND = 20  # while somebody types
 CHANGED = "sessions-changed"  # the event for which the lists of a page are waiting
@@ -39,6 +41,11 @@ _VERBS = {  # what a button of the sheet does, and what undoes it
 }
 
 
+def projects_beside(user: Any) -> Any:
+    """The newest ones."""
+    return Project.objects.visible_to(user).order_by("-changed_at")[:PROJECTS_BESIDE]
+
+
 @dataclass(frozen=True)
 class Group:
     """Sessions of the same time, under its name."""
@@ -48,10 +55,14 @@ class Group:
 
 
 def beside(user: Any, current: Session | None = None) -> list[Group]:
-    """The pinned sessions, the newest ones, and the one that is open: its state moves with the page."""
+    """The pinned sessions, the newest ones, and the one that is open: its state moves with the page.
+
+    Those that others began in a project are on its page.
+    """
     mine = filed(Session.objects.visible_to(user).started_by_people(), user).with_newest_task().select_related("owner")
     listed = mine.exclude(is_archived=True)
-    sessions = [*listed.filter(is_pinned=True)[:MOST_PINNED], *listed.exclude(is_pinned=True)[:BESIDE]]
+    own = listed.filter(Q(owner=user) | Q(project=None)).exclude(is_pinned=True)
+    sessions = [*listed.filter(is_pinned=True)[:MOST_PINNED], *own[:BESIDE]]
     if current is not None and current not in sessions:
         sessions += mine.filter(pk=current.pk)
     return grouped(sessions)
@@ -85,6 +96,7 @@ def show(request: Request) -> HttpResponse:
     if request.htmx and "beside" in request.GET:
         session = _open_session(request)
         fresh = {"groups": beside(request.user, session), "session": session, "is_again": True}
+        fresh["projects"] = projects_beside(request.user)
         return render(request, "sessions/_beside.html", fresh)
     number = request.GET.get("page", "1")
     page = int(number) if number.isdecimal() and len(number) < 6 and int(number) else 1
@@ -104,7 +116,7 @@ def _found(user: Any, query: str) -> Any:
     """A search goes through all; without one, what is archived is left out."""
     found = SessionSearch.parse(query).among(Session.objects.visible_to(user).started_by_people(), user)
     found = found if query else found.exclude(is_archived=True)
-    return found.with_newest_task().select_related("owner").order_by("-updated_at")
+    return found.with_newest_task().select_related("owner", "project").order_by("-updated_at")
 
 
 @signed_in

@@ -1,10 +1,8 @@
-"""Who else reads a session, or writes in it: people and roles, and links for readers without an account."""
+"""Who else reads a session or a project, or writes in it: people and roles; links for readers without an account."""
 
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Group
 from django.core.cache import cache
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,100 +11,90 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from tasks_app.access import Request, owned_session, posted, signed_in
+from tasks_app.access import Request, owned_project, owned_session, posted, signed_in
 from tasks_app.errors import Refusal
-from tasks_app.models import Session, SessionMember, ShareLink
+from tasks_app.models import Session, ShareLink
 from tasks_app.pages.responses import refused
-from tasks_app.services import transfer
+from tasks_app.services import sharing, transfer
 
-DAYS = (7, 30, 90)
-MOST_LINKS = 20
 TRIES = 60  # of links that open nothing, from one address in a minute
-
-
-class NobodyOfThatName(Refusal):
-    """There is no other person or role of yours with this name. Check the spelling."""
-
-    status = 422
-
-
-class TooManyLinks(Refusal):
-    """This session has as many links as it may have. Revoke one first."""
 
 
 @signed_in
 def share(request: Request, session_id: UUID) -> HttpResponse:
     """The owner's alone. Shows a new link once; without scripts it is a page of its own."""
-    session = owned_session(request.user, session_id)
-    new_link = ""
+    session, new_link = owned_session(request.user, session_id), ""
+    here = reverse("session_share", args=[session.pk])
     if request.method == "POST":
         try:
-            new_link = _change(request, session)
+            if not change_members(request, session.memberships):
+                new_link = _change_links(request, session)
         except Refusal as error:
-            return refused(request, redirect("session_share", session.pk).url, error)
+            return refused(request, here, error)
         if not (request.htmx or new_link):
-            return redirect("session_share", session.pk)
+            return redirect(here)
+    links = {"links": ShareLink.objects.filter(session=session), "days": sharing.DAYS, "new_link": new_link}
+    return _shown(request, session, here, {"session": session, **links})
+
+
+@signed_in
+def share_project(request: Request, project_id: UUID) -> HttpResponse:
+    """The owner's alone."""
+    project = owned_project(request.user, project_id)
+    here = reverse("project_share", args=[project.pk])
+    if request.method == "POST":
+        try:
+            if not change_members(request, project.memberships):
+                raise Http404()
+        except Refusal as error:
+            return refused(request, here, error)
+        if not request.htmx:
+            return redirect(here)
+    return _shown(request, project, here, {"project": project})
+
+
+def _shown(request: Request, shared: Any, here: str, more: dict[str, Any]) -> HttpResponse:
     context = {
-        "session": session,
-        "members": session.memberships.select_related("user", "role").order_by("pk"),
-        "roles": _roles(request.user),
-        "links": ShareLink.objects.filter(session=session),
-        "days": DAYS,
-        "new_link": new_link,
+        "shared": shared,
+        "here": here,
+        "members": shared.memberships.select_related("user", "role").order_by("pk"),
+        "roles": sharing.roles_open_to(request.user),
         "in_sheet": bool(request.htmx),
         "base": "sessions/_sheet.html" if request.htmx else "base.html",
     }
-    return render(request, "sessions/share.html", context)
+    return render(request, "sessions/share.html", context | more)
 
 
-def _change(request: Request, session: Session) -> str:
-    """Does what the form says; the address of a new link. Raises Refusal."""
+def change_members(request: Request, members: Any) -> bool:
+    """Whether that is what the form is about. Raises Refusal."""
     match posted(request, "do"):
         case "add":
-            role = _chosen_role(request)
-            who: dict[str, Any] = {"role": role} if role else {"user": _chosen_person(request)}
-            rights = {"may_write": posted(request, "rights") == "write"}
-            SessionMember.objects.update_or_create(defaults=rights, session=session, **who)
+            who = {name: posted(request, name) for name in ("person", "role")}
+            sharing.add_member(request.user, members, **who, may_write=posted(request, "rights") == "write")
         case "remove":
-            session.memberships.filter(pk=_number(request)).delete()
+            members.filter(pk=_number(request)).delete()
+        case _:
+            return False
+    return True
+
+
+def _change_links(request: Request, session: Session) -> str:
+    """The address of a new link, if the form asks for one. Raises TooManyLinks."""
+    match posted(request, "do"):
         case "link":
-            return _made(request, session)
+            days = posted(request, "days")
+            token = sharing.make_link(session, int(days) if days in map(str, sharing.DAYS) else sharing.DAYS[0])
+            return request.build_absolute_uri(reverse("shared", args=[token]))
         case "revoke":
             session.links.filter(pk=_number(request)).delete()
+            return ""
         case _:
             raise Http404()
-    return ""
-
-
-def _made(request: Request, session: Session) -> str:
-    if session.links.count() >= MOST_LINKS:
-        raise TooManyLinks()
-    days = posted(request, "days")
-    token = ShareLink.objects.make(session, int(days) if days in map(str, DAYS) else DAYS[0])
-    return request.build_absolute_uri(reverse("shared", args=[token]))
 
 
 def _number(request: Request) -> int:
     number = posted(request, "id")
     return int(number) if number.isdecimal() and len(number) < 18 else 0
-
-
-def _roles(user: Any) -> Any:
-    """Administrators share with each role, others with those that they have."""
-    return Group.objects.order_by("name") if user.is_staff else get_user_model().roles_of(user.pk).order_by("name")
-
-
-def _chosen_role(request: Request) -> Group | None:
-    role: Group | None = _roles(request.user).filter(name=posted(request, "role")).first()
-    return role
-
-
-def _chosen_person(request: Request) -> Any:
-    people = get_user_model().objects.filter(is_active=True).exclude(pk=request.user.pk)
-    found = people.filter(username=posted(request, "person").strip()).first()
-    if found is None:
-        raise NobodyOfThatName(field="person")
-    return found
 
 
 @never_cache

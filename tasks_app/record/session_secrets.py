@@ -17,7 +17,7 @@ from llm_app.active_secrets import ActiveSecrets
 from llm_app.models import Secret
 from llm_app.redaction import Redactor, redacted_call
 from llm_app.types import ToolCall
-from tasks_app.models import ContextEntry, Session, SessionMember, Task
+from tasks_app.models import ContextEntry, Project, ProjectMember, Session, SessionMember, Task
 
 
 class SessionSecrets:
@@ -66,8 +66,11 @@ def redactor_for(user: Any) -> Redactor:
 def _writers(sessions: QuerySet[Session]) -> set[int]:
     rows_of = Q(session__in=sessions) | Q(session__descendants__in=sessions)
     members = SessionMember.objects.filter(rows_of, may_write=True)
+    projects = Project.objects.filter(sessions__in=sessions).order_by()
+    in_projects = ProjectMember.objects.filter(project__in=projects.values("pk"), may_write=True)
     no_role = Value(None, output_field=BigIntegerField())
-    rows = set(sessions.order_by().values_list("owner", no_role).union(members.values_list("user", "role")))
+    owners = sessions.order_by().values_list("owner", no_role).union(projects.values_list("owner", no_role))
+    rows = set(owners.union(*(who.values_list("user", "role") for who in (members, in_projects))))
     people = {user for user, _ in rows if user is not None}
     roles = {role for _, role in rows if role is not None}
     return people.union(*(get_user_model().members_of(role).values_list("pk", flat=True) for role in roles))

@@ -70,7 +70,7 @@ class TaskContext(UnitOfWork):
         super().__init__(task)
         self.calibration = Calibration(task.session.pk)
         self.workspace, self.sandbox = workspace, sandbox
-        self.is_shared = task.session.owner_id != task.started_by_id or task.session.memberships.exists()
+        self.is_shared = task.session.is_open_to_others(task.started_by)
         self.settings = StepSettings(limits=Limits.current())
         self.loaded_groups: frozenset[str] = frozenset()
         self.untold_mark = -1  # of the file history, when it was last looked at

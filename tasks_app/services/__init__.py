@@ -10,16 +10,20 @@ from tasks_app.services.messages import (
     stop,
     take_back,
 )
+from tasks_app.services.projects import change_project, create_project, move_session
 from tasks_app.services.sessions import change_session, create_session, delete_session
 
 __all__ = [
     "Delivered",
     "Delivery",
     "change_message",
+    "change_project",
     "change_session",
+    "create_project",
     "create_session",
     "decide",
     "delete_session",
+    "move_session",
     "post_message",
     "reply",
     "stop",

@@ -15,7 +15,17 @@ from llm_app.models import LogicalModel
 from llm_app.types import ToolCall
 from tasks_app import file_history, reminders, services
 from tasks_app.errors import Refusal
-from tasks_app.models import Agent, CallStatus, ContextEntry, ContextType, FailureCode, Session, Task, TaskState
+from tasks_app.models import (
+    Agent,
+    CallStatus,
+    ContextEntry,
+    ContextType,
+    FailureCode,
+    Project,
+    Session,
+    Task,
+    TaskState,
+)
 from tasks_app.record import Draft, KeptPicture, append_entries, notice, redact_entries, redactor_of, thinking_of
 from tasks_app.record.draft import result
 from tasks_app.services.sessions import require_place
@@ -120,6 +130,8 @@ def _session(origin: Session, seq: int, owner: Any, entries: Sequence[ContextEnt
         copy.active_agent = _active_agent(entries)
     if not LogicalModel.objects.visible_to(owner.pk).filter(pk__in=[copy.model_id]).exists():
         copy.model = None
+    if not Project.objects.writable_by(owner).filter(pk__in=[copy.project_id]).exists():
+        copy.project = None
     return copy
 
 

@@ -35,13 +35,16 @@ _TITLE_PROMPT = (
 
 
 def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
-    """`fields`: model, agent, denied_tools, off_record, workdir.
+    """`fields`: project, model, agent, denied_tools, off_record, workdir.
 
-    Where no agent is named, it is the default one, if there is one. Raises SessionsQuotaFull.
+    Where no agent is named, it is the project's, or the default one, if there is one. Raises SessionsQuotaFull.
     """
     require_place(owner)
     title = active_secrets.of_people([owner.pk]).redactor.redacted(storable(title))[:200]
-    return Session.objects.create(owner=owner, title=title, **{"agent": Agent.objects.default(), **fields})
+    if "agent" not in fields:
+        project = fields.get("project")
+        fields["agent"] = (project and project.agent) or Agent.objects.default()
+    return Session.objects.create(owner=owner, title=title, **fields)
 
 
 def require_place(owner: Any) -> None:

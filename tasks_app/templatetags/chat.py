@@ -18,7 +18,7 @@ from tasks_app.interaction.inbox import tasks_waiting_for
 from tasks_app.models import ENDED, PERSON, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
 from tasks_app.pages import markdown
 from tasks_app.pages.context import Gauge, gauge_of
-from tasks_app.pages.sessions import beside
+from tasks_app.pages.sessions import beside, projects_beside
 from tasks_app.transcript import delegated
 
 register = template.Library()
@@ -214,11 +214,11 @@ def waiting_count(context: template.Context) -> int:
 
 @register.inclusion_tag("sessions/_beside.html", takes_context=True)
 def session_list(context: template.Context) -> dict[str, Any]:
-    """The sessions beside a page; on a session's page with its state, which moves."""
+    """The projects and sessions beside a page; on a session's page with its state, which moves."""
     known: dict[Any, Any] = context.flatten()
-    found = known.get("session")
+    found, user = known.get("session"), known["request"].user
     session = found if isinstance(found, Session) else None
-    return {**known, "session": session, "groups": beside(known["request"].user, session)}
+    return {**known, "session": session, "groups": beside(user, session), "projects": projects_beside(user)}
 
 
 @register.simple_tag

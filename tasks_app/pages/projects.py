@@ -1,0 +1,139 @@
+"""Projects: the list, a project's page, and what people do there; a session is moved in and out."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_GET, require_POST
+
+from tasks_app import services
+from tasks_app.access import (
+    Request,
+    owned_project,
+    posted,
+    signed_in,
+    visible_project,
+    visible_session,
+    writable_project,
+)
+from tasks_app.errors import Refusal
+from tasks_app.models import Project, Session, filed
+from tasks_app.pages import choices
+from tasks_app.pages.responses import done, refused
+
+ON_PAGE = 20  # sessions of a project
+
+
+@signed_in
+def show_all(request: Request) -> HttpResponse:
+    """A POST makes a new one."""
+    if request.method == "POST":
+        try:
+            project = services.create_project(request.user, name=posted(request, "name"))
+        except Refusal as error:
+            return refused(request, "projects", error)
+        return redirect(project)
+    projects = Project.objects.visible_to(request.user).select_related("owner").with_counts()
+    return render(request, "projects/projects.html", {"projects": projects})
+
+
+@signed_in
+@require_GET
+def show(request: Request, project_id: UUID) -> HttpResponse:
+    project = visible_project(request.user, project_id)
+    number = request.GET.get("page", "1")
+    page = int(number) if number.isdecimal() and 0 < len(number) < 6 else 1
+    sessions = filed(Session.objects.filter(project=project), request.user).with_newest_task().select_related("owner")
+    found = list(sessions[max(page - 1, 0) * ON_PAGE :][: ON_PAGE + 1])
+    rights = Project.objects.rights([project.pk])[project.pk]
+    context = {
+        "project": project,
+        "may_write": rights.get(request.user.pk, False),
+        "others": len(rights) - 1,
+        "members": project.memberships.select_related("user", "role").order_by("pk"),
+        "sessions": found[:ON_PAGE],
+        "page": page,
+        "next": page + 1 if len(found) > ON_PAGE else None,
+        "longest": Project.LONGEST,
+        "key": uuid4().hex,
+    }
+    return render(request, "projects/project.html", context | choices.offered(request.user))
+
+
+@signed_in
+@require_POST
+def change(request: Request, project_id: UUID) -> HttpResponse:
+    project = writable_project(request.user, project_id)
+    fields: dict[str, Any] = {name: posted(request, name) for name in ("name", "instructions") if name in request.POST}
+    try:
+        services.change_project(project, **fields, agent=choices.chosen_agent(request))
+    except Refusal as error:
+        return refused(request, project, error)
+    return done(request, project, _("Saved. Running tasks read it before their next step."))
+
+
+@signed_in
+def delete(request: Request, project_id: UUID) -> HttpResponse:
+    """Asks first. Its sessions stay, each with its owner."""
+    project = owned_project(request.user, project_id)
+    if request.method != "POST":
+        said = _("Its sessions are kept, each by its owner; the other people of the project no longer see them.")
+        question = {"project": project, "what": f"the project “{project}”", "back": project, "said": said}
+        return render(request, "question.html", question)
+    project.delete()
+    return done(request, "projects", _("“%(name)s” is deleted.") % {"name": project.name})
+
+
+@signed_in
+def move(request: Request, session_id: UUID) -> HttpResponse:
+    """Into a project, after a question if others gain sight of the session by it; or out of one."""
+    session = visible_session(request.user, session_id)
+    is_owner = session.owner_id == request.user.pk
+    if not (is_owner or (session.project and session.project.owner_id == request.user.pk)):
+        raise PermissionDenied("Only its owner moves a session.")
+    projects = Project.objects.writable_by(request.user) if is_owner else Project.objects.none()
+    context: dict[str, Any] = {
+        "session": session,
+        "projects": projects,
+        "here": reverse("session_move", args=[session.pk]),
+    }
+    if request.method == "POST":
+        chosen = _chosen(request, projects)
+        newly = _who_would_see(session, chosen) if chosen and not posted(request, "confirmed") else 0
+        if not newly:
+            return _moved(request, session, chosen)
+        says = ngettext("One more person will see it.", "%(count)d more people will see it.", newly)
+        context |= {"chosen": chosen, "says": says % {"count": newly}}
+    return render(
+        request, "projects/move.html", context | {"base": "sessions/_sheet.html" if request.htmx else "base.html"}
+    )
+
+
+def _chosen(request: Request, projects: Any) -> Project | None:
+    """None for out of any. Raises Http404."""
+    if not (wanted := posted(request, "project")):
+        return None
+    project: Project | None = next((each for each in projects if str(each.pk) == wanted), None)
+    if project is None:
+        raise Http404()
+    return project
+
+
+def _who_would_see(session: Session, project: Project) -> int:
+    """How many people do not see the session yet."""
+    seen = Session.objects.filter(pk=session.pk).rights()[session.pk]
+    return len(Project.objects.rights([project.pk])[project.pk].keys() - seen.keys())
+
+
+def _moved(request: Request, session: Session, project: Project | None) -> HttpResponse:
+    try:
+        services.move_session(session, project)
+    except Refusal as error:
+        return refused(request, session, error)
+    said = _("It is in the project “%(name)s” now.") % {"name": project} if project else _("It is in no project now.")
+    return done(request, project or "sessions", said)

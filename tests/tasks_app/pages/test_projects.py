@@ -1,0 +1,149 @@
+"""Projects: who sees their sessions, what moves in and out, and what stays when one is deleted."""
+
+import uuid
+
+import pytest
+from django.contrib.auth.models import Group
+
+from llm_app.models import Secret
+from tasks_app import services
+from tasks_app.live.watch import Watch
+from tasks_app.models import Agent, Project, Session
+from tasks_app.record import redactor_of
+from tests import factories
+
+
+@pytest.fixture
+def project(alice, bob, carol, charlie):
+    """Alice's; bob reads, carol writes."""
+    found = Project.objects.create(owner=alice, name="Apollo")
+    found.memberships.create(user=bob)
+    found.memberships.create(user=carol, may_write=True)
+    return found
+
+
+@pytest.fixture
+def inside(project, alice):
+    return factories.SessionFactory(owner=alice, title="Landing", project=project)
+
+
+def test_a_project_is_made_and_a_session_begins_in_it_with_its_agent(alices, alice):
+    factories.scripted_model("demo")
+    agent = Agent.objects.create(name="Pilot")
+    address = alices.post("/projects/", {"name": " Apollo  11 "})["Location"]
+    alices.post(f"{address}change/", {"name": "Apollo 11", "instructions": "Be calm.", "agent": "Pilot"})
+    page = alices.page(address)
+    assert "Be calm." in page
+    assert '<option value="Pilot" selected>' in page
+    project = Project.objects.get(owner=alice, name="Apollo 11")
+    alices.post("/", {"content": "Hello", "project": project.pk})
+    session = Session.objects.get()
+    assert (session.project, session.agent) == (project, agent)
+    assert session.get_absolute_url() in alices.page(address)
+
+
+def test_its_people_see_its_sessions_as_shared_ones(inside, alice, bob, carol, charlie, browser):
+    address = inside.get_absolute_url()
+    assert "read-only" in browser(bob).page(address)
+    assert 'id="composer"' in browser(carol).page(address)
+    assert browser(charlie).get(address).status_code == 404
+    child = Session.objects.create(owner=alice, root=inside, folder="children/1", project=inside.project)
+    standings = Watch().standings([inside.pk, child.pk])
+    assert [standings[pk].rights for pk in (inside.pk, child.pk)] == [
+        {alice.pk: True, bob.pk: False, carol.pk: True}
+    ] * 2
+    assert inside.is_open_to_others(alice)
+
+
+def test_who_is_removed_sees_nothing_any_more(inside, project, alices, bob, browser):
+    member = project.memberships.get(user=bob)
+    alices.post(f"/projects/{project.pk}/share/", {"do": "remove", "id": member.pk})
+    for address in (inside.get_absolute_url(), project.get_absolute_url()):
+        assert browser(bob).get(address).status_code == 404
+    assert bob.pk not in Watch().standings([inside.pk])[inside.pk].rights
+
+
+def test_with_a_role_and_whoever_has_it(inside, project, alices, alice, charlie, browser):
+    role = Group.objects.create(name="analysts")
+    alice.groups.add(role)
+    alices.post(f"/projects/{project.pk}/share/", {"do": "add", "role": "analysts", "rights": "write"})
+    assert browser(charlie).get(inside.get_absolute_url()).status_code == 404
+    charlie.groups.add(role)
+    assert 'id="composer"' in browser(charlie).page(inside.get_absolute_url())
+
+
+def test_what_its_writers_keep_secret_is_redacted(inside, project, alices, carol):
+    Secret.objects.create(owner=carol, name="HERS", value="carols-s3cr3t-value")
+    assert redactor_of(inside).redacted("carols-s3cr3t-value") == "[secret:HERS]"
+    services.change_project(project, instructions="It is carols-s3cr3t-value.")
+    assert Project.objects.get(pk=project.pk).instructions == "It is [secret:HERS]."
+
+
+DEEDS = [("", None), ("change/", {"name": "Mine"}), ("share/", {"do": "add", "person": "charlie"}), ("delete/", {})]
+
+
+@pytest.mark.parametrize(("path", "form"), DEEDS)
+def test_a_project_of_others_does_not_exist(path, form, project, browser, charlie):
+    for pk in (project.pk, uuid.uuid4()):
+        answer = (
+            browser(charlie).post(f"/projects/{pk}/{path}", form) if path else browser(charlie).get(f"/projects/{pk}/")
+        )
+        assert answer.status_code == 404
+    assert browser(charlie).post("/", {"content": "x", "project": project.pk}).status_code == 404
+
+
+@pytest.mark.parametrize(("who", "statuses"), [("bob", [403, 403, 403]), ("carol", [302, 403, 403])])
+def test_readers_change_nothing_and_only_its_owner_shares_and_deletes(who, statuses, project, browser, request):
+    somebody = browser(request.getfixturevalue(who))
+    assert [somebody.post(f"/projects/{project.pk}/{path}", form).status_code for path, form in DEEDS[1:]] == statuses
+    if who == "bob":
+        assert somebody.post("/", {"content": "x", "project": project.pk}).status_code == 403
+        assert 'name="instructions"' not in somebody.page(project.get_absolute_url())
+
+
+def test_a_session_moves_in_after_a_question_and_out_without_one(project, alice, alices, bob, browser):
+    mine = factories.SessionFactory(owner=alice, title="Private")
+    move = f"/s/{mine.pk}/project/"
+    asked = alices.post(move, {"project": project.pk}).content.decode()
+    assert "2 more people will see it." in asked
+    mine.refresh_from_db()
+    assert mine.project is None
+    alices.post(move, {"project": project.pk, "confirmed": "1"})
+    assert browser(bob).get(mine.get_absolute_url()).status_code == 200
+    alices.post(move, {"project": ""})
+    assert browser(bob).get(mine.get_absolute_url()).status_code == 404
+
+
+def test_only_their_owners_move_sessions_and_only_into_what_they_may_write(project, inside, alice, bob, carol, browser):
+    of_bob = factories.SessionFactory(owner=bob)
+    assert browser(bob).post(f"/s/{of_bob.pk}/project/", {"project": project.pk, "confirmed": "1"}).status_code == 404
+    assert browser(carol).post(f"/s/{inside.pk}/project/", {"project": ""}).status_code == 403
+    of_carol = factories.SessionFactory(owner=carol, project=project)
+    assert browser(alice).post(f"/s/{of_carol.pk}/project/", {"project": ""}).status_code == 302  # the project's owner
+    of_carol.refresh_from_db()
+    assert of_carol.project is None
+
+
+def test_deleting_a_project_asks_first_and_keeps_its_sessions(project, inside, alices, bob, browser):
+    assert "Its sessions are kept" in alices.page(f"/projects/{project.pk}/delete/")
+    assert Project.objects.exists()
+    alices.post(f"/projects/{project.pk}/delete/")
+    assert not Project.objects.exists()
+    assert alices.get(inside.get_absolute_url()).status_code == 200
+    assert browser(bob).get(inside.get_absolute_url()).status_code == 404
+
+
+def test_names_and_instructions_are_never_taken_for_html(project, inside, alices):
+    services.change_project(
+        project, name="<script>alert(1)</script>", instructions="</textarea><script>alert(1)</script>"
+    )
+    for address in ("/", "/projects/", "/sessions/", project.get_absolute_url(), f"/s/{inside.pk}/project/"):
+        assert "<script>alert" not in alices.page(address)
+
+
+def test_a_list_beside_has_only_ones_own_sessions_of_a_project(project, inside, alice, bob, browser):
+    page = browser(bob).page("/inbox/")
+    assert "Apollo" in page
+    assert "Landing" not in page
+    assert "Landing" in browser(alice).page("/inbox/")
+    assert "Landing" in browser(bob).page("/sessions/")
