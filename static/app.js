@@ -260,5 +260,8 @@ if (composer) {
     one("#sending").value = (100 * detail.loaded) / detail.total;
   }, composer);
   on("htmx:beforeRequest", ({ target }) => target === composer && (sent = words.value), composer);
-  on("htmx:afterRequest", ({ detail, target }) => target === composer && detail.successful && emptyComposer());
+  on("htmx:afterRequest", ({ detail, target }) => { // a session that has begun is a redirect, which htmx calls no success
+    const isSent = detail.successful || detail.xhr.getResponseHeader("HX-Redirect")?.startsWith("/s/");
+    if (target === composer && isSent) emptyComposer();
+  });
 }

@@ -66,7 +66,7 @@ def _start(request: Request) -> HttpResponse:
 def _project(request: Request) -> Project | None:
     """The one whose page the form is on. Raises Http404 and PermissionDenied."""
     try:
-        return writable_project(request.user, UUID(wanted)) if (wanted := posted(request, "project")) else None
+        return writable_project(request.user, UUID(wanted)) if (wanted := request.GET.get("project")) else None
     except ValueError as error:
         raise Http404() from error
 

@@ -36,7 +36,7 @@ def test_a_project_is_made_and_a_session_begins_in_it_with_its_agent(alices, ali
     assert "Be calm." in page
     assert '<option value="Pilot" selected>' in page
     project = Project.objects.get(owner=alice, name="Apollo 11")
-    alices.post("/", {"content": "Hello", "project": project.pk})
+    alices.post(f"/?project={project.pk}", {"content": "Hello"})
     session = Session.objects.get()
     assert (session.project, session.agent) == (project, agent)
     assert session.get_absolute_url() in alices.page(address)
@@ -89,7 +89,7 @@ def test_a_project_of_others_does_not_exist(path, form, project, browser, charli
             browser(charlie).post(f"/projects/{pk}/{path}", form) if path else browser(charlie).get(f"/projects/{pk}/")
         )
         assert answer.status_code == 404
-    assert browser(charlie).post("/", {"content": "x", "project": project.pk}).status_code == 404
+    assert browser(charlie).post(f"/?project={project.pk}", {"content": "x"}).status_code == 404
 
 
 @pytest.mark.parametrize(("who", "statuses"), [("bob", [403, 403, 403]), ("carol", [302, 403, 403])])
@@ -97,7 +97,7 @@ def test_readers_change_nothing_and_only_its_owner_shares_and_deletes(who, statu
     somebody = browser(request.getfixturevalue(who))
     assert [somebody.post(f"/projects/{project.pk}/{path}", form).status_code for path, form in DEEDS[1:]] == statuses
     if who == "bob":
-        assert somebody.post("/", {"content": "x", "project": project.pk}).status_code == 403
+        assert somebody.post(f"/?project={project.pk}", {"content": "x"}).status_code == 403
         assert 'name="instructions"' not in somebody.page(project.get_absolute_url())
 
 
