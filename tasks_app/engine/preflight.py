@@ -171,6 +171,8 @@ def _remind(context: TaskContext) -> None:
         repeatable=[tool.name for tool in visible if tool.loop_exempt],
         standings=context.allowance.standings,
         has_made_all_calls=context.has_made_all_calls,
+        project=context.settings.project,
+        longest=_longest_instructions(context),
     )
     if drafts := [*_instructions_met(context), *due(moment)]:
         said = {draft.metadata.get("path") or draft.metadata.get("kind", "step"): task.iteration for draft in drafts}

@@ -11,7 +11,7 @@ from llm_app.models import LogicalModel
 from tasks_app.engine import delegation
 from tasks_app.engine.capabilities import skills
 from tasks_app.engine.hooks import hooks_of
-from tasks_app.models import Agent, AgentVersion, Limits, Loaded, LoadedKind, PromptSection, Session, Task
+from tasks_app.models import Agent, AgentVersion, Limits, Loaded, LoadedKind, Project, PromptSection, Session, Task
 from tasks_app.run import StepSettings, TaskContext
 from tasks_app.run.context import model_name
 from tasks_app.run.look import Look
@@ -33,7 +33,8 @@ def refresh(context: TaskContext, look: Look) -> None:
     context.secrets.refresh(look.version)
     sessions = delegation.above(context.session)
     inherited = [(each.agent_id, each.active_agent_id, str(each.denied_tools)) for each in sessions]
-    known = (look.version, timezone.now().date(), look.agent, look.denied_tools, skills.state_of_folders(), *inherited)
+    of_session = (look.agent, look.denied_tools, look.project)
+    known = (look.version, timezone.now().date(), *of_session, skills.state_of_folders(), *inherited)
     if context.settings.version != known:
         context.allowance.refresh()
         context.settings = read_settings(context.task, look, known, sessions)
@@ -52,6 +53,7 @@ def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Se
         version=version,
         limits=Limits.current(),
         agent=agent,
+        project=Project.objects.filter(pk__in=[look.project[0]]).first() if look.project[0] else None,
         agent_version=AgentVersion.objects.current(agent) if agent else None,
         own_sections=PromptSection.objects.texts_of(agent),
         hooks=hooks_of(agent, [one.acting_agent for one in above if one.acting_agent], off_record=session.off_record),

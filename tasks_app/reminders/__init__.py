@@ -6,6 +6,7 @@ They are grouped by the moment at which they come. Reminders are entries like an
 from tasks_app.reminders.before_step import (
     budget,
     language,
+    project,
     same_tool,
     stale_plan,
     tool_limit,
@@ -42,6 +43,7 @@ __all__ = [
     "language",
     "loop",
     "missing_call",
+    "project",
     "recalled",
     "routing",
     "same_tool",

@@ -5,13 +5,15 @@ written for it.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import islice, takewhile
 from typing import Any
 
 from llm_app.budgets import Standing
-from tasks_app.models import ContextEntry, ContextType, Limits, Task
+from tasks_app.models import ContextEntry, ContextType, Limits, Project, Task
 from tasks_app.record import Draft, reminder
+from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS, project_instructions
 from tasks_app.text.languages import language_of
 
 
@@ -30,6 +32,8 @@ class Moment:
     repeatable: Collection[str] = ()
     standings: Sequence[Standing] = ()
     has_made_all_calls: bool = False
+    project: Project | None = None
+    longest: int = LONGEST_INSTRUCTIONS
 
     def was_said(self, kind: str) -> bool:
         return kind in self.task.reminded
@@ -72,6 +76,28 @@ def _workflow_step_again(moment: Moment) -> Draft | None:
         return None
     place = current_place(moment.task)
     return None if place is None else workflow_step(moment.task.workflow, place)
+
+
+def project(moment: Moment) -> Draft | None:
+    """Before a step, when what the model sees of the instructions of the session's project is not what they are.
+
+    So after a change, after the entry with them was cut, and when the session has left the project.
+    """
+    told = next((entry for entry in reversed(moment.entries) if entry.metadata.get("kind") == "project"), None)
+    found = moment.project
+    version = f"{found.pk} {_digest(found)}" if found and found.instructions else ""
+    if version == (told.metadata.get("version") if told else ""):
+        return None
+    if found is None or not version:
+        text = "The instructions of a project that were given above no longer apply."
+    else:
+        text = project_instructions(found.name, found.instructions, moment.longest, again=told is not None)
+    draft = reminder(text, "project")
+    return replace(draft, metadata={**draft.metadata, "version": version})
+
+
+def _digest(project: Project) -> str:
+    return sha256(f"{project.name}\n{project.instructions}".encode()).hexdigest()[:16]
 
 
 def budget(moment: Moment) -> Draft | None:
@@ -183,6 +209,7 @@ def language(moment: Moment) -> Draft | None:
 
 
 _REMINDERS: Sequence[Callable[[Moment], Draft | None]] = (
+    project,
     _workflow_step_again,
     budget,
     tool_limit,

@@ -8,7 +8,7 @@ from llm_app.abilities import Abilities
 from llm_app.call import KnownRoutes
 from llm_app.models import Blob
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.models import Agent, AgentVersion, ContextEntry, Limits, Session, Task, ToolCallLog
+from tasks_app.models import Agent, AgentVersion, ContextEntry, Limits, Project, Session, Task, ToolCallLog
 from tasks_app.run.loop_detector import LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
 from tasks_app.run.usage import Calibration
@@ -30,6 +30,7 @@ class StepSettings:
     window: int = 128_000  # tokens that the conversation's model reads
     agent: Agent | None = None
     agent_version: AgentVersion | None = None
+    project: Project | None = None
     own_sections: tuple[tuple[str, str], ...] = ()  # of the prompt, in the agent's words
     hooks: Sequence[Hook] = ()
     policy: Policy = field(default_factory=Policy)

@@ -18,7 +18,9 @@ COLUMNS = f"""
     (SELECT version FROM settings_version),
     (SELECT COALESCE(SUM(epoch), 0) FROM circuit_breakers),
     (SELECT COALESCE(active_agent_id, agent_id) FROM sessions WHERE id = tasks.session_id),
-    (SELECT denied_tools FROM sessions WHERE id = tasks.session_id)
+    (SELECT denied_tools FROM sessions WHERE id = tasks.session_id),
+    (SELECT project_id FROM sessions WHERE id = tasks.session_id),
+    (SELECT version FROM projects WHERE id = (SELECT project_id FROM sessions WHERE id = tasks.session_id))
 """  # noqa: S608  a constant
 _LOOK = f"SELECT {COLUMNS} FROM tasks WHERE id = %s"  # noqa: S608
 
@@ -28,7 +30,8 @@ class Look:
     """`version` counts the changes of settings and secrets, `breakers` those of all circuit breakers.
 
     Who reads what they stand for after them never holds an old value for a new one. `agent` is the key of the one that
-    acts. The denied tools are as the database has them: to be compared, not to be looked up.
+    acts. The denied tools are as the database has them: to be compared, not to be looked up. `project` is the key of the
+    session's, with the version that it has.
     """
 
     epoch: int
@@ -38,6 +41,7 @@ class Look:
     breakers: int
     agent: int | None
     denied_tools: str
+    project: tuple[Any, int | None]
 
     def interrupts(self, task: Task) -> bool:
         """Whether a person wants the task to leave what it is doing: to stop, or to read what they wrote; or whether
@@ -52,8 +56,8 @@ class Look:
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> "Look":
         """From `COLUMNS`."""
-        epoch, stop, message, version, breakers, agent, denied = row
-        return cls(epoch, stop is not None, message or "", version, int(breakers), agent, denied)
+        epoch, stop, message, version, breakers, agent, denied, *project = row
+        return cls(epoch, stop is not None, message or "", version, int(breakers), agent, denied, (*project,))
 
 
 def look_at(task: Task) -> Look:

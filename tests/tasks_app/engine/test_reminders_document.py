@@ -20,7 +20,7 @@ from django.conf import settings
 
 from llm_app.budgets import Limit, Period, Scope, Standing
 from tasks_app import reminders
-from tasks_app.models import ContextEntry, ContextType, Limits, Task, ToolCallLog
+from tasks_app.models import ContextEntry, ContextType, Limits, Project, Task, ToolCallLog
 from tasks_app.record import Draft, message_of
 from tasks_app.reminders.before_step import Moment
 from tools_app.notes import Note, Passage, rendered
@@ -109,6 +109,7 @@ def examples() -> list[Draft | None]:
         reminders.delegated(),
         reminders.recalled(REMEMBERED),
         reminders.folder_instructions("website/AGENTS.md", "Run npm test before you commit."),
+        reminders.project(moment(project=Project(name="Lunar lander", instructions="Answer in metric units."))),
         reminders.workflow_step(WORKFLOW, 0),
         reminders.workflow_step(WORKFLOW, 1),
         reminders.handoff("Researcher", "Writer", "The sources are in sources.md, with what each is good for."),
