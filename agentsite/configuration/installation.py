@@ -33,7 +33,7 @@ def apply_at_start() -> list[str]:
 
 
 def offer_helper_texts() -> None:
-    """The routing rules that ship, once for each version of them. A configuration file that comes later may change them."""
+    """The routing rules that ship, once for each version of them. A configuration file may change them after that."""
     name, content = "helper texts", HELPER_TEXTS.read_text(encoding="utf-8")
     if AppliedValue.objects.is_new(name, content):
         with transaction.atomic():

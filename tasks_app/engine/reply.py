@@ -18,11 +18,10 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, log_id: str) -> OpenCall:
     """Stages the assistant's entry with the first call of its reply; the others are deferred. Raises NoToolCall."""
     if not turn.tool_calls:
-        said = reminders.unreadable_call(turn.unreadable) if turn.unreadable else None
-        raise _no_call(context, turn, observer, turn.content, said)
+        raise _no_call(context, turn, observer, turn.content, turn.unreadable, log_id)
     first, *others = turn.tool_calls
     if fault := _fault(first, turn):
-        raise _no_call(context, turn, observer, _as_written(turn), reminders.unreadable_call(fault))
+        raise _no_call(context, turn, observer, _as_written(turn), fault, log_id)
     call = _with_own_id(first, context.history.call_ids)
     deferred = [f"{other.name}({other.arguments})" for other in others]
     draft = Draft(
@@ -80,15 +79,23 @@ def _as_written(turn: LLMTurnResult) -> str:
 
 
 def _no_call(
-    context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, written: str, said: Draft | None = None
+    context: TaskContext, turn: LLMTurnResult, observer: LLMObserver, written: str, unreadable: str, log_id: str
 ) -> NoToolCall | Failed:
-    """The words as they were written, and a reminder; after the last reminder, the end."""
+    """The words as they were written, and a reminder; after the last reminder, the end.
+
+    `unreadable` says why its call could not be read, where it has one.
+    """
     observer.stream.withdraw()
     discarded = Draft(
         context_type=ContextType.NO_TOOL_CALL_RETRY,
         content=written,
         thinking=turn.thinking,
-        metadata={"stream": observer.stream.id} | _filter(context),
+        metadata={
+            "stream": observer.stream.id,
+            "llm_call": log_id,
+            "error_type": "malformed_tool_call" if unreadable else "missing_tool_call",
+        }
+        | _filter(context),
     )
     left = context.settings.limits.no_tool_call_retries - context.history.retries_in_a_row() - 1
     if left < 0:
@@ -97,4 +104,4 @@ def _no_call(
             "The model answered without a tool call, even after several reminders. Try again, or choose another model.",
             discarded,
         )
-    return NoToolCall(discarded, said or reminders.missing_call(left))
+    return NoToolCall(discarded, reminders.unreadable_call(unreadable) if unreadable else reminders.missing_call(left))

@@ -29,6 +29,7 @@ class EventType(models.TextChoices):
     PLAN = "plan"
     SUMMARIZATION = "summarization"
     METADATA = "metadata"
+    ATTEMPT_FAILED = "attempt_failed"
     HANDOFF = "handoff"
     DELEGATE = "delegate"
     FINAL_ANSWER = "final_answer"

@@ -72,7 +72,7 @@ def deliver(sink: TraceSink) -> None:
 
 
 def _is_wanted(sink: TraceSink, event: Event) -> bool:
-    """Spans are made of a task that has ended, whatever the list of events says."""
+    """Spans are made of all that ends, whatever the list of events says."""
     return not sink.events or sink.kind == SinkKind.OTLP or event["type"] in sink.events
 
 

@@ -3,8 +3,9 @@
 An entry gives the same events whenever it is read, so whoever gets one twice knows it by its id.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,8 @@ from uuid import UUID
 import orjson
 from django.db.models import Min
 
-from llm_app.models import LLMLog
+from llm_app.models import CallStatus, LLMLog
+from llm_app.types import Purpose
 from tasks_app.models import ContextEntry, ContextType, EventType, Session, Task, TaskState, ToolCallLog
 from tasks_app.record import call_json, redact_entry, redactor_of
 from tasks_app.record.entry_json import plan_event
@@ -24,11 +26,13 @@ _AS_TOOLS = "ask_"  # how the names of agents begin that are called as tools
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What is known of the tasks of some entries beside these: where each begins, its calls, its requests to models."""
+    """What is known of the tasks of some entries beside these: where each begins, its calls, its requests to models
+    by the iteration that they are for.
+    """
 
     beginnings: dict[UUID, int]
     calls: dict[tuple[UUID, str], ToolCallLog]
-    requests: dict[str, LLMLog] = field(default_factory=dict)
+    requests: dict[UUID, Sequence[LLMLog]]
 
     @classmethod
     def about(cls, entries: Sequence[ContextEntry]) -> "Facts":
@@ -39,12 +43,41 @@ class Facts:
             session_id__in={entry.session_id for entry in results},
             call_id__in=[entry.tool_call_id for entry in results],
         )
-        requests = LLMLog.objects.filter(pk__in={UUID(str(i)) for e in entries if (i := e.metadata.get("llm_call"))})
         return cls(
             beginnings=dict(first),
             calls={(log.session_id, log.call_id): log for log in logs},
-            requests={str(log.pk): log for log in requests},
+            requests=_requests(entries),
         )
+
+    def told_with(self, entry: ContextEntry) -> list[LLMLog]:
+        """The requests that are told with a reply: its attempts, and what else a model was asked since the one before.
+        With the end of the task, those that no reply has come of. So each is told once, whenever entries are read.
+        """
+        logs = self.requests.get(entry.task_id, ())
+        if entry.context_type != ContextType.STATUS_NOTICE and (own := entry.metadata.get("llm_call")):
+            last = next((log.iteration for log in logs if str(log.pk) == own), 0)
+            return [log for log in logs if _iteration(log) == last]
+        if _ends_task(entry, self.calls.get((entry.session_id, entry.tool_call_id))):
+            return [log for log in logs if _iteration(log) > entry.task.iteration]
+        return []
+
+
+def _requests(entries: Sequence[ContextEntry]) -> dict[UUID, Sequence[LLMLog]]:
+    """Of their tasks, in the order in which they ended; older ones than those of the first reply are left out."""
+    replies = {UUID(str(name)) for entry in entries if (name := entry.metadata.get("llm_call"))}
+    ended = [entry.task.iteration for entry in entries]
+    oldest = min([*LLMLog.objects.filter(pk__in=replies).values_list("iteration", flat=True), *ended], default=0)
+    logs = LLMLog.objects.filter(task_id__in={entry.task_id for entry in entries}, iteration__gte=oldest - 1)
+    found: dict[UUID, list[LLMLog]] = defaultdict(list)
+    for log in logs.order_by("created_at"):
+        if log.task_id:
+            found[log.task_id].append(log)
+    return found
+
+
+def _iteration(log: LLMLog) -> int:
+    """The one whose reply it is told with. What a tool asks after a reply is told with the next one."""
+    return log.iteration if log.purpose == Purpose.STEP else log.iteration + 1
 
 
 def events_of(entries: Sequence[ContextEntry]) -> Iterator[Event]:
@@ -67,8 +100,10 @@ def _is_copy(session: Session, first_seq: int) -> bool:
 
 def _events(entry: ContextEntry, facts: Facts) -> Iterator[Event]:
     for kind, data in _parts(entry, facts):
+        request = data.get("llm_call", "")  # an entry may tell of several
+        of_other = f"-{request}" if request != entry.metadata.get("llm_call", "") else ""
         yield {
-            "id": f"{entry.session_id}-{entry.seq}-{kind.value}",
+            "id": f"{entry.session_id}-{entry.seq}-{kind.value}{of_other if request else ''}",
             "type": kind.value,
             "session": str(entry.session_id),
             "task": str(entry.task_id),
@@ -82,8 +117,11 @@ def _parts(entry: ContextEntry, facts: Facts) -> Iterator[Part]:
     task, log = entry.task, facts.calls.get((entry.session_id, entry.tool_call_id))
     if entry.seq == facts.beginnings[entry.task_id]:
         yield EventType.TASK_STARTED, _start(task)
-    if request := facts.requests.get(str(entry.metadata.get("llm_call"))):
-        yield EventType.METADATA, _figures(request)
+    for request in facts.told_with(entry):
+        yield _told(request)
+    if entry.context_type == ContextType.NO_TOOL_CALL_RETRY and "error_type" in entry.metadata:
+        about = {"llm_call": entry.metadata["llm_call"], "error_type": entry.metadata["error_type"]}
+        yield EventType.ATTEMPT_FAILED, {**about, "text": entry.content}
     if call := call_json(entry):
         yield EventType.TOOL_CALL, {**call, "words": entry.content}
         if call["name"] == "delegate" or call["name"].startswith(_AS_TOOLS):
@@ -101,13 +139,21 @@ def _parts(entry: ContextEntry, facts: Facts) -> Iterator[Part]:
 
 
 def _ending(entry: ContextEntry, log: ToolCallLog | None) -> Iterator[Part]:
-    """A result that was taken is the end of its task, and so is the notice of why it has failed."""
-    failure = entry.metadata.get("code") if entry.context_type == ContextType.STATUS_NOTICE else ""
-    if log is not None and hands_over_result(log) and entry.metadata.get("status") == "succeeded":
+    if failure := _failure(entry):
+        yield EventType.TASK_ENDED, _end(entry, TaskState.FAILED) | {"code": failure, "detail": entry.content}
+    elif _ends_task(entry, log):
         yield EventType.FINAL_ANSWER, entry.task.final_result or {}
         yield EventType.TASK_ENDED, _end(entry, TaskState.DONE)
-    elif failure:
-        yield EventType.TASK_ENDED, _end(entry, TaskState.FAILED) | {"code": failure, "detail": entry.content}
+
+
+def _ends_task(entry: ContextEntry, log: ToolCallLog | None) -> bool:
+    """A result that was taken is the end of its task, and so is the notice of why it has failed."""
+    is_taken = log is not None and hands_over_result(log) and entry.metadata.get("status") == "succeeded"
+    return is_taken or bool(_failure(entry))
+
+
+def _failure(entry: ContextEntry) -> str:
+    return str(entry.metadata.get("code", "")) if entry.context_type == ContextType.STATUS_NOTICE else ""
 
 
 def hands_over_result(log: ToolCallLog) -> bool:
@@ -142,9 +188,21 @@ def _end(entry: ContextEntry, state: TaskState) -> dict[str, Any]:
     }
 
 
+def _told(request: LLMLog) -> Part:
+    if request.status != CallStatus.FAILED:
+        return EventType.METADATA, _figures(request)
+    return EventType.ATTEMPT_FAILED, {
+        **_figures(request),
+        "attempt": request.attempt,
+        "error_type": request.error_type,
+        "error": request.error,
+    }
+
+
 def _figures(request: LLMLog) -> dict[str, Any]:
     return {
         "llm_call": str(request.pk),
+        "purpose": request.purpose,
         "iteration": request.iteration,
         "model": request.model,
         "provider": request.provider,

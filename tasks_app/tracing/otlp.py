@@ -1,4 +1,4 @@
-"""A task that has ended as spans of OpenTelemetry, by the conventions for generative AI, in the JSON of OTLP over HTTP.
+"""What has ended of a task as spans of OpenTelemetry, by its conventions for generative AI, in the JSON of OTLP.
 
 The ids follow from those of our rows, so spans that are sent twice are the same spans.
 """
@@ -9,10 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from llm_app.models import CallStatus as RequestStatus
 from llm_app.models import LLMLog
-from llm_app.models.log import CallStatus as RequestStatus
-from tasks_app.models import CallStatus, ContextEntry, ContextType, EventType, Task, ToolCallLog
+from tasks_app.models import CallStatus, EventType, Task, ToolCallLog
 from tasks_app.record import redactor_of
+from tasks_app.tracing.events import Event
 
 MOST_SPANS = 500  # in one request
 _INTERNAL, _CLIENT = 1, 3  # kinds of spans
@@ -22,12 +23,12 @@ _FAULTLESS = (CallStatus.SUCCEEDED, CallStatus.REJECTED, CallStatus.INTERRUPTED)
 Span = dict[str, Any]
 
 
-def requests_of(events: Sequence[Mapping[str, Any]], *, with_content: bool) -> Iterator[dict[str, Any]]:
-    """The bodies that tell a collector of the tasks whose end is among these events."""
-    ends = {event["task"]: event["at"] for event in events if event["type"] == EventType.TASK_ENDED}
-    for task in Task.objects.filter(pk__in=ends).select_related("session__agent"):
-        end = datetime.fromisoformat(ends[str(task.pk)])
-        spans = redactor_of(task.session).redacted_json(list(_spans(task, end, with_content)))
+def requests_of(events: Sequence[Event], *, with_content: bool) -> Iterator[dict[str, Any]]:
+    """The bodies that tell a collector what these events say has ended: requests to models, tools, tasks."""
+    tasks = Task.objects.select_related("session__agent", "parent_call").in_bulk({event["task"] for event in events})
+    for task in tasks.values():
+        own = [event for event in events if event["task"] == str(task.pk)]
+        spans = redactor_of(task.session).redacted_json(list(_spans(task, own, with_content)))
         for start in range(0, len(spans), MOST_SPANS):
             yield _request(spans[start : start + MOST_SPANS])
 
@@ -37,25 +38,24 @@ def _request(spans: Sequence[Span]) -> dict[str, Any]:
     return {"resourceSpans": [{"resource": _attributes({"service.name": "agentsite"}), "scopeSpans": [scope]}]}
 
 
-def _spans(task: Task, end: datetime, with_content: bool) -> Iterator[Span]:
-    yield _of_task(task, end)
-    for request in LLMLog.objects.filter(task_id=task.pk).order_by("created_at"):
-        yield _of_request(task, request)
-    calls = ToolCallLog.objects.filter(task=task).exclude(name="message").order_by("pk")
-    results = _results(task) if with_content else {}
-    for call in calls:
-        content = {}
-        if with_content:
-            content = {
-                "gen_ai.tool.call.arguments": call.arguments,
-                "gen_ai.tool.call.result": results.get(call.call_id),
-            }
-        yield _of_call(task, call, content)
+def _spans(task: Task, events: Sequence[Event], with_content: bool) -> Iterator[Span]:
+    """That of the task comes last: until then, the others name one that is still to come."""
+    asked = {event["data"]["llm_call"] for event in events if "llm_call" in event["data"]}
+    failed = {event["data"]["llm_call"]: event["data"]["error_type"] for event in events if _is_failed(event)}
+    for request in LLMLog.objects.filter(pk__in=asked).order_by("created_at"):
+        yield _of_request(task, request, failed.get(str(request.pk), ""))
+    results = {event["data"]["id"]: event["data"] for event in events if event["type"] == EventType.TOOL_RESULT}
+    calls = ToolCallLog.objects.filter(session_id=task.session_id, call_id__in=results)
+    for call in calls.exclude(name="message").order_by("pk"):
+        content = {"arguments": call.arguments, "result": results[call.call_id]["content"]} if with_content else {}
+        yield _of_call(task, call, {f"gen_ai.tool.call.{name}": text for name, text in content.items()})
+    for event in events:
+        if event["type"] == EventType.TASK_ENDED:
+            yield _of_task(task, datetime.fromisoformat(event["at"]))
 
 
-def _results(task: Task) -> dict[str, str]:
-    found = ContextEntry.objects.filter(task=task, context_type=ContextType.TOOL_RESULT)
-    return dict(found.values_list("tool_call_id", "content"))
+def _is_failed(event: Event) -> bool:
+    return bool(event["type"] == EventType.ATTEMPT_FAILED)
 
 
 def _of_task(task: Task, end: datetime) -> Span:
@@ -78,8 +78,8 @@ def _of_task(task: Task, end: datetime) -> Span:
     )
 
 
-def _of_request(task: Task, request: LLMLog) -> Span:
-    """It was stored when it had ended."""
+def _of_request(task: Task, request: LLMLog, error: str) -> Span:
+    """It was stored when it had ended. `error` says what was wrong with it, such as an answer without a tool call."""
     provider = next((name for begin, name in _PROVIDERS.items() if request.adapter.startswith(begin)), request.provider)
     return _span(
         task,
@@ -87,7 +87,7 @@ def _of_request(task: Task, request: LLMLog) -> Span:
         f"chat {request.provider_model}",
         (request.created_at - timedelta(milliseconds=request.duration_ms), request.created_at),
         kind=_CLIENT,
-        error="" if request.status == RequestStatus.SUCCEEDED else request.error_type or request.status,
+        error=error or ("" if request.status == RequestStatus.SUCCEEDED else request.error_type or request.status),
         about={
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": provider,
@@ -96,6 +96,7 @@ def _of_request(task: Task, request: LLMLog) -> Span:
             "gen_ai.usage.input_tokens": request.input_tokens,
             "gen_ai.usage.cache_read.input_tokens": request.cached_tokens,
             "gen_ai.usage.output_tokens": request.output_tokens,
+            "http.request.resend_count": request.attempt - 1 or None,
             "agentsite.purpose": request.purpose,
         },
     )

@@ -21,8 +21,9 @@ MAX_TIMEOUT_S = 600
 LONGEST_JOB_S = 24 * 3600
 FIRST_WORDS_S = 1.0
 _LEFT_RUNNING = (  # short: a result keeps its last line whole only so far
-    "read it, write to it or kill it with the tool job; it ends when none of the session has been used for half an hour. "
-    "What it serves is at localhost:PORT for commands, at http://sandbox:PORT/ for fetch_url, browser and links to the person"
+    "read it, write to it or kill it with the tool job; it ends when none of the session has been used for half an "
+    "hour. What it serves is at localhost:PORT for commands, at http://sandbox:PORT/ for fetch_url, browser and links "
+    "to the person"
 )
 _LAST_WORDS = 100  # characters of long output that its summary has
 

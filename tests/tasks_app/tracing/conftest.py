@@ -9,7 +9,7 @@ from llm_app.models import ServiceKey
 from tasks_app.models import TraceSink
 from tasks_app.tracing import delivery
 from tests.provider import FakeProvider, running
-from tests.tasks_app.engine.conftest import owner, play, tampered  # noqa: F401
+from tests.tasks_app.engine.conftest import ask_http, http_provider, http_session, owner, play, tampered  # noqa: F401
 from tests.tasks_app.tracing.receiver import KEY, Collector, Endpoint
 from tools_app.models import AllowedAddress
 

@@ -2,9 +2,13 @@
 
 import json
 
+import pytest
+
+from llm_app.call import retry
 from llm_app.models import Secret
 from tasks_app.models import Agent, Session, TraceSink
 from tasks_app.services import forks
+from tests.provider import Reply, openai_result
 from tests.tasks_app.engine.conftest import call, result
 from tests.tasks_app.engine.test_delegation import children_of, part, work_off
 
@@ -39,6 +43,36 @@ def test_a_task_from_its_start_to_its_end(play, sink, deliver):
     assert by_type["task_started"]["data"]["person"] == "olga"
     assert by_type["metadata"]["data"]["output_tokens"] >= 0
     assert (file.lag, file.delivered, file.failures) == (0, 13, 0)
+
+
+def test_a_reply_without_a_call_is_a_failed_attempt(play, sink, deliver):
+    file = sink("file")
+    play("I think it is done.", result()).advance()
+    deliver(file)
+    assert types(file)[:4] == ["task_started", "metadata", "attempt_failed", "metadata"]
+    answered, failed = events(file)[1:3]
+    assert failed["data"] == {
+        "llm_call": answered["data"]["llm_call"],
+        "error_type": "missing_tool_call",
+        "text": "I think it is done.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("replies", "ends"), [([Reply(status=500), openai_result("Hello.")], 1), ([Reply(status=500)], 3)]
+)
+def test_each_failed_attempt_is_told_once_with_the_reply_or_the_end(
+    replies, ends, ask_http, http_provider, sink, deliver, monkeypatch
+):
+    monkeypatch.setattr(retry, "_wait", lambda delay, jitter: retry.RetryDecision(retry.Action.RETRY, 0.0))
+    file = sink("file")
+    http_provider.replies = replies
+    ask_http().advance()
+    deliver(file)
+    failed = [event for event in events(file) if event["type"] == "attempt_failed"]
+    assert [event["data"]["attempt"] for event in failed] == list(range(1, ends + 1))
+    assert {event["data"]["error_type"] for event in failed} == {"ServerError"}
+    assert len({event["id"] for event in events(file)}) == len(events(file))
 
 
 def test_a_failed_task_says_why(play, sink, deliver):

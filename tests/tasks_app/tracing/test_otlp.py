@@ -5,6 +5,7 @@ import json
 import pytest
 
 from llm_app.models import ServiceKey
+from tasks_app import services
 from tests.tasks_app.engine.conftest import call, result
 from tests.tasks_app.engine.test_delegation import part, work_off
 from tests.tasks_app.tracing.receiver import attributes, said
@@ -33,6 +34,25 @@ def test_a_task_is_a_trace_by_the_conventions(play, sink, deliver, collector):
     assert attributes(tool)["gen_ai.tool.name"] == "file"
     assert "A word." not in str(collector.requests)
     assert "gen_ai.tool.call.arguments" not in attributes(tool)
+
+
+def test_what_has_ended_is_told_while_the_task_goes_on(play, sink, deliver, collector, owner):
+    main = sink("otlp")
+    ask = call("message", type="ask", text="Go on?")
+    run = play("No call.", call("file", action="list", path="."), ask, result())
+    run.advance()
+    deliver(main)
+    names = [span["name"] for span in collector.spans.values()]
+    assert sorted(names) == ["chat script", "chat script", "chat script", "execute_tool file"]
+    failed = [attributes(span).get("error.type") for span in collector.spans.values() if "status" in span]
+    assert failed == ["missing_tool_call"]
+    services.reply(run.task, owner, "yes")
+    run.advance()
+    deliver(main)
+    [root] = [span for span in collector.spans.values() if span["name"] == "invoke_agent"]
+    assert {span.get("parentSpanId", "") for span in collector.spans.values()} == {"", root["spanId"]}
+    sent = [span for one in collector.requests for span in one.body["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+    assert len(sent) == len(collector.spans) == 6, "each once"
 
 
 def test_delegated_tasks_are_in_the_trace_of_the_task_that_a_person_started(play, sink, deliver, collector):
