@@ -12,15 +12,19 @@ UNIT_TESTS := tests/llm_app tests/extending $(wildcard tests/test_*.py tests/age
   network_guard.py recall_tool.py review_rules.py shell_judgement.py skill_folders.py text_diff.py workspace_files.py) \
   --ignore-glob=*storm.py --ignore=tests/llm_app/test_pictures.py
 
-# Slow because of what they are: whole tasks with a fake of each provider, and servers that are killed or stormed.
+# Slow because of what they are: whole tasks with a fake of each provider; servers that are killed or stormed; and what
+# is seen from outside, by browsers and programs, of servers, sandboxes and upgraded databases.
 CONTRACTS := tests/contracts
 FAULTS := $(wildcard tests/faults) tests/team tests/acceptance/test_kill_and_restart.py tests/acceptance/test_canary.py \
   tests/e2e/test_reconnect.py $(wildcard tests/llm_app/test_*storm.py)
-LEFT_OUT = make contracts ($(call functions,$(CONTRACTS))) and make faults ($(call functions,$(FAULTS)))
+OUTSIDE := $(filter-out $(FAULTS),$(wildcard $(addsuffix /test_*.py,tests/e2e tests/acceptance tests/recorded tests/tools_app/sandbox))) \
+  tests/agentsite/test_run_agent_ends.py tests/tools_app/test_browser_tool.py tests/tools_app/test_mcp_tools.py \
+  tests/tasks_app/engine/test_browser.py
+LEFT_OUT = $(foreach kind,OUTSIDE CONTRACTS FAULTS,make $(shell echo $(kind) | tr A-Z a-z) ($(call functions,$($(kind)))))
 functions = $(shell grep -rhE "^(async )?def test_" --include="test_*.py" $(1) | wc -l) test functions
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev team test test-fast contracts faults soak e2e lint bench real keys recorded schema lock clean
+.PHONY: help run dev team test test-fast test-slow test-all outside contracts faults soak e2e lint bench real keys recorded schema lock clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -34,8 +38,11 @@ dev: $(VENV)/base.stamp  ## Run for development: reload, Django's debug page, de
 team: $(VENV)/base.stamp  ## Run a team on this machine: 2 webs, 2 workers (WEBS=, WORKERS=) and beat, on a local PostgreSQL and Redis
 	@exec env AGENTSITE_VAR=$${AGENTSITE_VAR:-var/team} $(PY) -m agentsite.team
 
-test: $(VENV)/dev.stamp  ## Run the tests, but for those of the next two
-	AGENTSITE_TESTS_LEFT_OUT="$(LEFT_OUT)" $(PY) -m pytest -n auto $(addprefix --ignore=,$(CONTRACTS) $(FAULTS)) $(ARGS)
+test: $(VENV)/dev.stamp  ## Run the tests, but for those of the next three
+	AGENTSITE_TESTS_LEFT_OUT="$(LEFT_OUT)" $(PY) -m pytest -n auto $(addprefix --ignore=,$(OUTSIDE) $(CONTRACTS) $(FAULTS)) $(ARGS)
+
+outside: $(VENV)/dev.stamp  ## Run what looks from outside: browsers and programs on real servers, sandboxes, upgraded databases
+	$(PY) -m pytest -n auto $(OUTSIDE) $(ARGS)
 
 contracts: $(VENV)/dev.stamp  ## Run whole tasks with strict fakes of the providers, in each protocol
 	$(PY) -m pytest -n auto $(CONTRACTS) $(ARGS)
@@ -46,8 +53,10 @@ faults: $(VENV)/dev.stamp  ## Run the tests that kill and storm servers, and tho
 soak: $(VENV)/dev.stamp  ## Run the long form of the faults: over 1,000 faulted tasks, then random ones for SOAK_MINUTES=30 (FAULTS_SEED=)
 	FAULTS_LONG=1 $(PY) -m pytest tests/faults $(ARGS)
 
-test-all: $(VENV)/dev.stamp  ## Run all tests
-	$(PY) -m pytest -n auto $(ARGS)
+test-slow: $(VENV)/dev.stamp  ## Run these three at once, which takes less time than one after the other
+	$(PY) -m pytest -n auto $(OUTSIDE) $(CONTRACTS) $(FAULTS) $(ARGS)
+
+test-all: test test-slow  ## Run all tests
 
 test-fast: $(VENV)/dev.stamp  ## Run the unit tests: no servers, browsers or sandboxes; under a minute on two cores
 	$(PY) -m pytest -n auto --dist worksteal $(UNIT_TESTS)
