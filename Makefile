@@ -12,14 +12,14 @@ UNIT_TESTS := tests/llm_app tests/extending $(wildcard tests/test_*.py tests/age
   network_guard.py recall_tool.py review_rules.py shell_judgement.py skill_folders.py text_diff.py workspace_files.py) \
   --ignore-glob=*storm.py --ignore=tests/llm_app/test_pictures.py
 
-# Slow because of what they are: whole tasks with a fake of each provider; servers that are killed or stormed; and what
-# is seen from outside, by browsers and programs, of servers, sandboxes and upgraded databases.
+# Slow because of what they are: whole tasks with a fake of each provider; servers that are killed or stormed; and what is
+# seen from outside, by browsers and programs, of servers, sandboxes and upgraded databases.
 CONTRACTS := tests/contracts
 FAULTS := $(wildcard tests/faults) tests/team tests/acceptance/test_kill_and_restart.py tests/acceptance/test_canary.py \
   tests/e2e/test_reconnect.py $(wildcard tests/llm_app/test_*storm.py)
 OUTSIDE := $(filter-out $(FAULTS),$(wildcard $(addsuffix /test_*.py,tests/e2e tests/acceptance tests/recorded tests/tools_app/sandbox))) \
-  tests/agentsite/test_run_agent_ends.py tests/tools_app/test_browser_tool.py tests/tools_app/test_mcp_tools.py \
-  tests/tasks_app/engine/test_browser.py
+  tests/agentsite/test_run_agent_ends.py tests/agentsite/test_run_agent_leaves_nothing.py tests/tools_app/test_browser_tool.py \
+  $(addprefix tests/tasks_app/engine/test_,browser.py litellm.py mcp_arguments.py mcp_tools.py) tests/tools_app/test_mcp_tools.py
 LEFT_OUT = $(foreach kind,OUTSIDE CONTRACTS FAULTS,make $(shell echo $(kind) | tr A-Z a-z) ($(call functions,$($(kind)))))
 functions = $(shell grep -rhE "^(async )?def test_" --include="test_*.py" $(1) | wc -l) test functions
 
@@ -41,7 +41,7 @@ team: $(VENV)/base.stamp  ## Run a team on this machine: 2 webs, 2 workers (WEBS
 test: $(VENV)/dev.stamp  ## Run the tests, but for those of the next three
 	AGENTSITE_TESTS_LEFT_OUT="$(LEFT_OUT)" $(PY) -m pytest -n auto $(addprefix --ignore=,$(OUTSIDE) $(CONTRACTS) $(FAULTS)) $(ARGS)
 
-outside: $(VENV)/dev.stamp  ## Run what looks from outside: browsers and programs on real servers, sandboxes, upgraded databases
+outside: $(VENV)/dev.stamp  ## Run what needs browsers, servers or sandboxes of its own, a heavy library, or an older database
 	$(PY) -m pytest -n auto $(OUTSIDE) $(ARGS)
 
 contracts: $(VENV)/dev.stamp  ## Run whole tasks with strict fakes of the providers, in each protocol
