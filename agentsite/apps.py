@@ -1,9 +1,12 @@
+import gc
 import importlib
 
 from django.apps import AppConfig
 from django.db import connection
 
 from agentsite.optional_imports import WITH_APPS, without
+
+YOUNG_OBJECTS = 10_000  # before they are looked through: of 700, Python's default, most are still in use
 
 
 class AgentsiteConfig(AppConfig):
@@ -17,3 +20,5 @@ class AgentsiteConfig(AppConfig):
             for module in ("rest_framework.compat", "unfold.overrides", "drf_spectacular.plumbing"):
                 importlib.import_module(module)
         importlib.import_module("agentsite.checks.registry")  # registers them
+        gc.freeze()  # what is loaded by now stays: no collection looks through it
+        gc.set_threshold(YOUNG_OBJECTS)

@@ -124,7 +124,7 @@ CACHES["tries"] = CACHES["default"] | (  # of passwords: at most 20 MB; the olde
 
 # --- the two seams between the embedded and the team mode ---------------------------------------------------------
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
-    "default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 2000}}
+    "default": {"BACKEND": "tasks_app.events.broadcast.OneProcess", "CONFIG": {"capacity": 2000}}
     if EMBEDDED
     else {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
 }

@@ -8,6 +8,9 @@ from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
@@ -59,8 +62,17 @@ def _session() -> aiohttp.ClientSession:
     session = _sessions.get(loop)
     if session is None or session.closed:
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60)
-        session = _sessions[loop] = aiohttp.ClientSession(connector=connector, auto_decompress=True, trust_env=True)
+        session = _sessions[loop] = aiohttp.ClientSession(connector=connector, auto_decompress=True)
     return session
+
+
+@lru_cache(maxsize=256)
+def _proxy_to(url: str) -> str | None:
+    """The proxy that the environment names for an address, looked up once: with `trust_env`, aiohttp does so in a
+    thread for each request, and asks ~/.netrc in another one for a password that would stand in the key's way.
+    """
+    to = urlsplit(url)
+    return None if proxy_bypass(to.hostname or "") else getproxies().get(to.scheme)
 
 
 async def close() -> None:
@@ -77,7 +89,12 @@ async def events(request: HTTPRequest, *, silence_s: float, total_s: float) -> A
     timeout = aiohttp.ClientTimeout(total=total_s, sock_connect=min(silence_s, 15), sock_read=silence_s)
     with _typed_errors():
         async with _session().post(
-            request.url, data=request.body, headers=request.headers, timeout=timeout, allow_redirects=False
+            request.url,
+            data=request.body,
+            headers=request.headers,
+            timeout=timeout,
+            allow_redirects=False,
+            proxy=_proxy_to(request.url),
         ) as response:
             if response.status != 200:
                 raise error_for(response.status, await _beginning(response), response.headers)
@@ -90,7 +107,9 @@ async def get(url: str, headers: Mapping[str, str], *, total_s: float) -> bytes:
     """The body of the answer to a GET. Raises LLMError."""
     timeout = aiohttp.ClientTimeout(total=total_s)
     with _typed_errors():
-        async with _session().get(url, headers=headers, timeout=timeout, allow_redirects=False) as response:
+        async with _session().get(
+            url, headers=headers, timeout=timeout, allow_redirects=False, proxy=_proxy_to(url)
+        ) as response:
             if response.status != 200:
                 raise error_for(response.status, await _beginning(response), response.headers)
             return await _whole(response)

@@ -43,6 +43,8 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     began = time.monotonic()
     try:
         work = cleared.definition.handler(cleared.arguments, tool_context(context, cleared, stream))
+        if isinstance(work, ToolResult):
+            return work
         return context.interruption.unless_aborted(lease.unless_over(work, asked))
     except WorkAborted:
         call.log.status = CallStatus.INTERRUPTED

@@ -2,15 +2,33 @@
 
 import asyncio
 import logging
+import time
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
-from channels.layers import get_channel_layer
+from channels.layers import InMemoryChannelLayer, get_channel_layer
 
 from tasks_app.events import event_loop
 from tasks_app.models import Session, Task
 
 logger = logging.getLogger(__name__)
+_sending = set[asyncio.Task[None]]()  # the event loop alone would forget them
+
+
+class OneProcess(InMemoryChannelLayer):
+    """For the embedded mode. Who receives discards the channel at the end, and changes no message: so a message needs
+    neither a task nor a copy for each receiver, and no search for what nobody receives any more.
+    """
+
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        expires = time.time() + self.expiry
+        for channel in self.groups.get(group, ()):
+            queue = self.channels.setdefault(channel, asyncio.Queue(maxsize=self.get_capacity(channel)))
+            with suppress(asyncio.QueueFull):
+                queue.put_nowait((expires, message))
+
+    def _clean_expired(self) -> None: ...
 
 
 def entry_appended(session: Session, seq: int) -> None:
@@ -51,7 +69,18 @@ async def send(group: str, message: dict[str, Any]) -> None:
 
 
 def _send(session: Session, message: dict[str, Any]) -> None:
-    event_loop.submit(send(session.group, message)).add_done_callback(log_failure)
+    event_loop.get().call_soon_threadsafe(_begin, session.group, message)
+
+
+def _begin(group: str, message: dict[str, Any]) -> None:
+    sending = asyncio.get_running_loop().create_task(send(group, message))
+    _sending.add(sending)
+    sending.add_done_callback(_ended)
+
+
+def _ended(sending: asyncio.Task[None]) -> None:
+    _sending.discard(sending)
+    log_failure(sending)
 
 
 def log_failure(future: Future[None] | asyncio.Future[None]) -> None:

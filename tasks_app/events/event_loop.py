@@ -26,8 +26,13 @@ def adopt(loop: asyncio.AbstractEventLoop) -> None:
 
 def get() -> asyncio.AbstractEventLoop:
     """The loop; it starts in a thread of its own where nobody gave us one."""
+    loop = _loop
+    return _started() if loop is None or loop.is_closed() else loop
+
+
+def _started() -> asyncio.AbstractEventLoop:
     global _loop
-    with _lock:
+    with _lock:  # another thread may have been first
         if _loop is None or _loop.is_closed():
             _loop = asyncio.new_event_loop()
             threading.Thread(target=_loop.run_forever, name="event-loop", daemon=True).start()

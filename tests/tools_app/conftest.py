@@ -57,6 +57,7 @@ def call(tool_context: ToolContext) -> Call:
 
     async def run(name: str, /, **arguments: Any) -> ToolResult:
         definition = registry.get(name)
-        return await definition.handler(coerce.read_arguments(definition, json.dumps(arguments)), tool_context)
+        result = definition.handler(coerce.read_arguments(definition, json.dumps(arguments)), tool_context)
+        return result if isinstance(result, ToolResult) else await result
 
     return run

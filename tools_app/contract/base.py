@@ -135,7 +135,8 @@ class ToolContext:
     started: Callable[[Started], None]
 
 
-Handler = Callable[[Any, ToolContext], Coroutine[Any, Any, ToolResult]]
+# A handler that waits for nothing, and touches nothing, is a plain function: it needs no way to the event loop and back.
+Handler = Callable[[Any, ToolContext], ToolResult | Coroutine[Any, Any, ToolResult]]
 
 
 def always(visibility: ToolVisibility) -> bool:

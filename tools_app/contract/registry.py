@@ -36,7 +36,7 @@ def tool(
     shown: Callable[[ToolVisibility], type[Arguments]] | None = None,
     extended: Callable[[dict[str, Any], ToolVisibility], dict[str, Any]] | None = None,
 ) -> Callable[[Handler], Handler]:
-    """Makes the decorated coroutine function the handler of a tool."""
+    """Makes the decorated function, a coroutine function if it waits for anything, the handler of a tool."""
 
     def register(handler: Handler) -> Handler:
         if name in _tools:

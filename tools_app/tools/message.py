@@ -1,5 +1,6 @@
 """How the agent speaks to its person: it informs, asks, or hands over the result."""
 
+from collections.abc import Coroutine
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -50,14 +51,14 @@ def _with_data(parameters: dict[str, Any], visibility: ToolVisibility) -> dict[s
     shown=lambda visibility: Words,
     extended=_with_data,
 )
-async def message(arguments: MessageArguments, context: ToolContext) -> ToolResult:
+def message(arguments: MessageArguments, context: ToolContext) -> ToolResult | Coroutine[Any, Any, ToolResult]:
     missing = [path for path in arguments.attachments or () if not context.workspace.is_file(path)]
     if missing:
         return ToolResult(content=f"Not sent: no such file in the workspace: {', '.join(missing)}.", status="failed")
     if arguments.type == "ask":
         return ToolResult(content="", effects=[WaitForReply(options=arguments.options or ())])
     if arguments.type == "result":
-        return await _result(arguments, context)
+        return _result(arguments, context)
     return ToolResult(content="Shown to the person. Go on with the task.")
 
 

@@ -41,7 +41,7 @@ class PlanArguments(Arguments):
     },
     visible=lambda visibility: not visibility.in_workflow,
 )
-async def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:
+def plan(arguments: PlanArguments, context: ToolContext) -> ToolResult:
     if arguments.steps:
         steps = [PlanStep(title=step.title, status=step.status) for step in arguments.steps]
     else:

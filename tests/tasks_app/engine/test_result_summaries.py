@@ -8,7 +8,7 @@ from tasks_app.engine.compaction.lines import line_of
 from tasks_app.models import Session
 from tasks_app.record.turns import group
 from tests.tasks_app.engine.conftest import call, result
-from tools_app.contract import registry
+from tools_app.contract import ToolResult, registry
 from tools_app.contract.registry import compact_line
 
 
@@ -20,7 +20,8 @@ def summed_up(monkeypatch):
         definition = registry.get(name)
 
         async def handler(arguments, context):
-            return replace(await definition.handler(arguments, context), summary=summary)
+            found = definition.handler(arguments, context)
+            return replace(found if isinstance(found, ToolResult) else await found, summary=summary)
 
         monkeypatch.setitem(registry._tools, name, replace(definition, handler=handler))
 
