@@ -142,7 +142,8 @@ def _changes(session: Session, call_ids: Collection[str]) -> dict[str, Workspace
 
 def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:
     """What notices speak of, by id; their error is what the provider said, redacted as the admin does it."""
-    ids = [entry.metadata["llm_call"] for entry in entries if entry.metadata.get("llm_call")]
+    notices = [entry for entry in entries if entry.context_type == ContextType.STATUS_NOTICE]
+    ids = [entry.metadata["llm_call"] for entry in notices if entry.metadata.get("llm_call")]
     found = {str(log.pk): log for log in LLMLog.objects.filter(pk__in=ids)} if ids else {}
     for log in found.values():
         status = log.error.partition(": ")[0] + ": " if log.error.startswith("HTTP ") else ""
