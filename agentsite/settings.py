@@ -103,6 +103,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 WORKSPACES_DIR = VAR_DIR / "workspaces"
 HOMES_DIR = VAR_DIR / "homes"  # of the programs that agents run, one a session
 VERSIONS_DIR = VAR_DIR / "versions"  # the histories of workspaces: what their files held before
+LIBRARY_DIR = VAR_DIR / "library"  # the files of projects, under names of ours
 TRACES_DIR = VAR_DIR / "traces"  # what file sinks write
 SKILLS_DIR = VAR_DIR / "skills"  # folders with a SKILL.md, beside those that ship
 RUN_DIR = VAR_DIR / "run"

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import QuerySet, Sum
 
 from tasks_app.errors import DiskFull, FilesQuotaFull
-from tasks_app.models import Agent, Limits, Session
+from tasks_app.models import Agent, LibraryFile, Limits, Session
 from tools_app.files import FileHistory, Owner, Workspace, workspace_owner
 from tools_app.files.quota import bytes_held
 from tools_app.sandbox import Layer, Sandbox, workshop
@@ -40,15 +40,26 @@ def _views(session: Session) -> list[Path]:
 
 def require_disk(session: Session) -> None:
     """Raises DiskFull where less than the floor is free, which what runs needs to end well; and FilesQuotaFull."""
-    free = os.statvfs(settings.VAR_DIR)
-    if free.f_bavail * free.f_frsize < settings.LEAST_FREE_DISK:
+    if not has_disk():
         raise DiskFull()
     if _files_bytes(Session.objects.all(), session.owner_id) >= Limits.current().user_bytes:
         raise FilesQuotaFull()
 
 
+def has_disk() -> bool:
+    free = os.statvfs(settings.VAR_DIR)
+    least: int = settings.LEAST_FREE_DISK
+    return free.f_bavail * free.f_frsize >= least
+
+
+def bytes_of(owner_id: int) -> int:
+    """What the files of a person's sessions and projects take up."""
+    return _files_bytes(Session.objects.all(), owner_id)
+
+
 def _files_bytes(sessions: QuerySet[Session], owner_id: int) -> int:
-    return sessions.filter(owner=owner_id).aggregate(all=Sum("files_bytes"))["all"] or 0
+    libraries = LibraryFile.objects.filter(project__owner=owner_id).order_by().aggregate(all=Sum("size"))["all"] or 0
+    return libraries + (sessions.filter(owner=owner_id).order_by().aggregate(all=Sum("files_bytes"))["all"] or 0)
 
 
 def measure(session: Session) -> None:

@@ -30,6 +30,25 @@ class Passage:
         return f'<passage path="{self.path}">{_safe(self.text)}</passage>'
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cited:
+    """A passage of a file of the project's library. `unit` says what its pages are."""
+
+    file: int
+    name: str
+    unit: str
+    page: int
+    text: str
+
+    @property
+    def link(self) -> str:
+        """How an answer cites it; the chat opens the file there."""
+        return f"[{self.name}, {self.unit} {self.page}](library:{self.file}/{self.page})"
+
+    def __str__(self) -> str:
+        return f'<passage cite="{self.link}">\n{_safe(self.text)}\n</passage>'
+
+
 def rendered(remembered: Iterable[Note | Passage]) -> str:
     return "\n".join(["<memory>", *map(str, remembered), "</memory>"])
 

@@ -23,7 +23,8 @@ _REPLACED = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ENXIO
 
 def folders() -> dict[str, Path]:
     """What of the data's folder is backed up, by name."""
-    places = (settings.WORKSPACES_DIR, settings.HOMES_DIR, settings.VERSIONS_DIR, settings.SKILLS_DIR)
+    of_sessions = (settings.WORKSPACES_DIR, settings.HOMES_DIR, settings.VERSIONS_DIR)
+    places = (*of_sessions, settings.LIBRARY_DIR, settings.SKILLS_DIR)
     return {Path(place).name: Path(place) for place in places}
 
 

@@ -76,6 +76,7 @@
 -- tasks_app 0025_steering 1e9ad83a5e95078b138c42661a4fb6027b2faf11b95e593eebc321dd6fa4c8a8
 -- tasks_app 0026_told 3544f68ab816560f0a26ae1a56abe8aa821386ac9d479ec706ddd85153a1b034
 -- tasks_app 0027_projects 68ffbc4c1cd24d4a75a2e5d10386130f49675ae5a4aa81e0a95139e929cf49a9
+-- tasks_app 0028_library a02bb03276584a162de739e04d55823e55fe46ea39cd70abf262a9be32b7a86a
 -- tools_app 0001_initial eb7cf5435b9109b07242c7f714e565d488dd691e9fe451134f6d1c70a717b7ce
 -- tools_app 0002_skill_files_executable 7f161331144c189295234e42a347f4b2bb27000380117b18dc4575a706230ab4
 -- tools_app 0003_help_texts 0b122abdd005409ea854d361a40ae4a65a9affa29c13cf90f023b4cdfd19a9d9
@@ -267,6 +268,12 @@ CREATE INDEX "sessions_project_id_7bca5628" ON "sessions" ("project_id");
 CREATE INDEX "project_members_project_id_bf2e42ec" ON "project_members" ("project_id");
 CREATE INDEX "project_members_role_id_3ea7ee4f" ON "project_members" ("role_id");
 CREATE INDEX "project_members_user_id_2e9d44b1" ON "project_members" ("user_id");
+CREATE TABLE "library_files" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "key" char(32) NOT NULL, "name" varchar(120) NOT NULL, "size" bigint unsigned NOT NULL CHECK ("size" >= 0), "state" varchar(7) NOT NULL, "problem" text NOT NULL, "unit" varchar(20) NOT NULL, "count" integer unsigned NOT NULL CHECK ("count" >= 0), "pages_read" integer unsigned NOT NULL CHECK ("pages_read" >= 0), "tries" smallint unsigned NOT NULL CHECK ("tries" >= 0), "held_by" varchar(100) NOT NULL, "held_until" datetime NULL, "created_at" datetime NOT NULL, "added_by_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "project_id" char(32) NOT NULL REFERENCES "projects" ("id") DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE "library_passages" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "page" integer unsigned NOT NULL CHECK ("page" >= 0), "text" text NOT NULL, "terms" text NOT NULL, "file_id" bigint NOT NULL REFERENCES "library_files" ("id") DEFERRABLE INITIALLY DEFERRED);
+CREATE INDEX "library_files_unread" ON "library_files" ("id") WHERE "state" IN ('waiting', 'reading');
+CREATE INDEX "library_pas_file_id_abce3a_idx" ON "library_passages" ("file_id", "page");
+CREATE INDEX "library_files_added_by_id_7f0c6687" ON "library_files" ("added_by_id");
+CREATE INDEX "library_files_project_id_9ef6f6a0" ON "library_files" ("project_id");
 CREATE TABLE "allowed_addresses" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "address" varchar(255) NOT NULL UNIQUE);
 CREATE TABLE "mcp_servers_roles" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "mcpserver_id" bigint NOT NULL REFERENCES "mcp_servers" ("id") DEFERRABLE INITIALLY DEFERRED, "group_id" integer NOT NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "search_engines" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "kind" varchar(10) NOT NULL, "base_url" varchar(200) NOT NULL, "priority" smallint unsigned NOT NULL CHECK ("priority" >= 0), "enabled" bool NOT NULL, CONSTRAINT "search_engine_kind_known" CHECK ("kind" IN ('tavily', 'brave', 'exa', 'serper', 'bocha', 'searxng', 'ddgs')));

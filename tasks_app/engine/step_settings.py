@@ -11,7 +11,18 @@ from llm_app.models import LogicalModel
 from tasks_app.engine import delegation
 from tasks_app.engine.capabilities import skills
 from tasks_app.engine.hooks import hooks_of
-from tasks_app.models import Agent, AgentVersion, Limits, Loaded, LoadedKind, Project, PromptSection, Session, Task
+from tasks_app.models import (
+    Agent,
+    AgentVersion,
+    LibraryFile,
+    Limits,
+    Loaded,
+    LoadedKind,
+    Project,
+    PromptSection,
+    Session,
+    Task,
+)
 from tasks_app.run import StepSettings, TaskContext
 from tasks_app.run.context import model_name
 from tasks_app.run.look import Look
@@ -49,11 +60,14 @@ def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Se
     denied = orjson.loads(look.denied_tools)
     model = model_name(session, agent)
     window = LogicalModel.objects.window_of(model)
+    known = Project.objects.visible_to(task.started_by)
+    project = known.filter(pk=look.project[0]).first() if look.project[0] else None
     return StepSettings(
         version=version,
         limits=Limits.current(),
         agent=agent,
-        project=Project.objects.filter(pk__in=[look.project[0]]).first() if look.project[0] else None,
+        project=project,
+        has_library=project is not None and LibraryFile.objects.of(project).ready().exists(),
         agent_version=AgentVersion.objects.current(agent) if agent else None,
         own_sections=PromptSection.objects.texts_of(agent),
         hooks=hooks_of(agent, [one.acting_agent for one in above if one.acting_agent], off_record=session.off_record),

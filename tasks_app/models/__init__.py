@@ -7,6 +7,7 @@ from tasks_app.models.context_cut import Cause, ContextCut
 from tasks_app.models.entry import ContextEntry, ContextType
 from tasks_app.models.filing import Filing, SessionSearch, as_tags, file_session, filed
 from tasks_app.models.inbox import InboxMessage, Mode
+from tasks_app.models.library import LibraryFile, LibraryPassage
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
 from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits, Sample
 from tasks_app.models.project import Project, ProjectMember
@@ -41,6 +42,8 @@ __all__ = [
     "FiredRule",
     "IdempotencyKey",
     "InboxMessage",
+    "LibraryFile",
+    "LibraryPassage",
     "Limits",
     "Loaded",
     "LoadedKind",

@@ -23,7 +23,7 @@ from tasks_app.access import (
 )
 from tasks_app.errors import Refusal
 from tasks_app.models import Project, Session, filed
-from tasks_app.pages import choices
+from tasks_app.pages import choices, library
 from tasks_app.pages.responses import done, refused
 
 ON_PAGE = 20  # sessions of a project
@@ -50,11 +50,8 @@ def show(request: Request, project_id: UUID) -> HttpResponse:
     page = int(number) if number.isdecimal() and 0 < len(number) < 6 else 1
     sessions = filed(Session.objects.filter(project=project), request.user).with_newest_task().select_related("owner")
     found = list(sessions[max(page - 1, 0) * ON_PAGE :][: ON_PAGE + 1])
-    rights = Project.objects.rights([project.pk])[project.pk]
     context = {
-        "project": project,
-        "may_write": rights.get(request.user.pk, False),
-        "others": len(rights) - 1,
+        **library.shown(project, request.user),
         "members": project.memberships.select_related("user", "role").order_by("pk"),
         "sessions": found[:ON_PAGE],
         "page": page,
@@ -85,7 +82,7 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
         said = _("Its sessions are kept, each by its owner; the other people of the project no longer see them.")
         question = {"project": project, "what": f"the project “{project}”", "back": project, "said": said}
         return render(request, "question.html", question)
-    project.delete()
+    services.delete_project(project)
     return done(request, "projects", _("“%(name)s” is deleted.") % {"name": project.name})
 
 

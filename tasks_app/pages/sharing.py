@@ -46,6 +46,7 @@ def share_project(request: Request, project_id: UUID) -> HttpResponse:
         try:
             if not change_members(request, project.memberships):
                 raise Http404()
+            project.tell_tasks()
         except Refusal as error:
             return refused(request, here, error)
         if not request.htmx:

@@ -31,6 +31,7 @@ class StepSettings:
     agent: Agent | None = None
     agent_version: AgentVersion | None = None
     project: Project | None = None
+    has_library: bool = False
     own_sections: tuple[tuple[str, str], ...] = ()  # of the prompt, in the agent's words
     hooks: Sequence[Hook] = ()
     policy: Policy = field(default_factory=Policy)
@@ -116,6 +117,7 @@ class TaskContext(UnitOfWork):
             may_delegate=bool(limits.children) and self.session.depth < limits.children_depth,
             shows_delegate=bool(self.settings.agent and self.settings.agent.delegates),
             agents=self.settings.agents,
+            has_library=self.settings.has_library,
             output_schema=self.task.output_schema,
         )
 

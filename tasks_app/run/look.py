@@ -30,8 +30,8 @@ class Look:
     """`version` counts the changes of settings and secrets, `breakers` those of all circuit breakers.
 
     Who reads what they stand for after them never holds an old value for a new one. `agent` is the key of the one that
-    acts. The denied tools are as the database has them: to be compared, not to be looked up. `project` is the key of the
-    session's, with the version that it has.
+    acts. The denied tools are as the database has them: to be compared, not to be looked up. `project` is the
+    key of the session's, with the version that it has.
     """
 
     epoch: int

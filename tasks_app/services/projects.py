@@ -1,5 +1,7 @@
 """Projects: create, change and delete them; sessions are moved in and out."""
 
+import shutil
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -9,6 +11,7 @@ from llm_app import active_secrets
 from tasks_app.errors import PartOfAnother, Refusal
 from tasks_app.models import Project, Session
 from tasks_app.record import storable
+from tasks_app.services.library import folder_of
 
 
 class ProjectWithoutName(Refusal):
@@ -56,6 +59,14 @@ def _checked(fields: dict[str, Any], writers: set[int], *, is_new: bool = False)
     if "name" in fields:
         fields["name"] = " ".join(fields["name"].split())[:100]
     return fields
+
+
+def delete_project(project: Project) -> None:
+    """With its library. Its sessions stay, each with its owner."""
+    folder = folder_of(project)
+    with transaction.atomic():
+        project.delete()
+        transaction.on_commit(partial(shutil.rmtree, folder, ignore_errors=True), robust=True)
 
 
 def move_session(session: Session, project: Project | None) -> None:

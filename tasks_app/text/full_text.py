@@ -65,11 +65,12 @@ class FullText:
 
 
 NOTES = FullText("memory", "memory_notes")
+LIBRARY = FullText("library", "library_passages")
 # While somebody types, a word is found by its first letters; where in a text it stands is not kept.
 SESSIONS = FullText("session", "session_texts", ", detail='none', prefix='1 2 3'")
 
 
 def install(using: str, **kwargs: Any) -> None:
     """After `migrate`, also of another app alone, on an empty database."""
-    for index in (NOTES, SESSIONS):
+    for index in (NOTES, LIBRARY, SESSIONS):
         index.install(using)

@@ -21,6 +21,7 @@ from tasks_app.runtime import cancellation, lease, metrics, process
 from tasks_app.runtime.wakeup import enqueue
 from tasks_app.tracing.delivery import deliver_due
 from tasks_app.worker import jobs, mails, mcp_refresh, reaper
+from tasks_app.worker.library_index import read_due
 from tasks_app.worker.search_index import SearchIndex
 from tools_app.held_resources import anything
 from tools_app.sandbox import ports
@@ -80,6 +81,7 @@ class Supervisor:
             self._threads += [
                 Repeating("sweeper", lambda _: sweep(), SWEEP_SECONDS, threading.Event()),
                 Repeating("search index", lambda _: index.work(), SWEEP_SECONDS, threading.Event()),
+                Repeating("library", lambda _: read_due(), SWEEP_SECONDS, threading.Event()),
                 Repeating("tracer", lambda _: deliver_due(), TRACE_SECONDS, threading.Event()),
             ]
         if sweeps and settings.EMAIL_HOST:

@@ -13,9 +13,11 @@ from tools_app.contract.capabilities import (
     AskModel,
     Delegation,
     Handoffs,
+    Library,
     MakeMedia,
     McpTarget,
     Memory,
+    NoLibrary,
     NoMemory,
     NoSearches,
     NoSkills,
@@ -129,6 +131,7 @@ class ToolContext:
     skills: Skills = field(default_factory=NoSkills)
     handoffs: Handoffs = field(default_factory=Handoffs)
     memory: Memory = field(default_factory=NoMemory)
+    library: Library = field(default_factory=NoLibrary)
     delegation: Delegation = field(default_factory=Delegation)
     reader: ReaderService | None = None
     report: Callable[[str], None]

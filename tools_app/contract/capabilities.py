@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
 from tools_app.errors import ModelFailed, NothingStored, ToolError
-from tools_app.notes import Note
+from tools_app.notes import Cited, Note
 from tools_app.skills.skill_files import SkillText
 
 
@@ -170,6 +170,20 @@ class NoMemory:
 
     async def takes(self, text: str) -> bool:
         raise ToolError("Nothing is remembered here.")
+
+
+class Library(Protocol):
+    """The files of the session's project."""
+
+    async def search(self, query: str) -> Sequence[Cited]:
+        """The nearest passages, best first. Raises ToolError where there is no library."""
+
+
+class NoLibrary:
+    """Used if there is none."""
+
+    async def search(self, query: str) -> Sequence[Cited]:
+        raise ToolError("This session has no library.")
 
 
 @dataclass(frozen=True, kw_only=True)

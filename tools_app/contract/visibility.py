@@ -14,7 +14,7 @@ class ToolVisibility:
     that the session has loaded, `has_groups` says that there are such, `skills` names those that are open to the
     task's person, with descriptions; so do `handoffs` with the agents to whom the acting one may hand on.
     `may_delegate` says that tasks may be delegated here, `shows_delegate` that models are told so, and `agents` to
-    whom.
+    whom. `has_library` says that the session's project has files that can be searched.
     `output_schema` is the JSON Schema, as text, that the data of the result must fit; empty if none was asked for.
     """
 
@@ -33,4 +33,5 @@ class ToolVisibility:
     may_delegate: bool = False
     shows_delegate: bool = False
     agents: tuple[tuple[str, str], ...] = ()
+    has_library: bool = False
     output_schema: str = ""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+NO_TEXT = "[This page has no text: it is a picture, such as a scan. Look at it as a picture.]"
 LONGEST_LINE = 1_000  # characters; a paragraph may fill a page, and a page of a tool ends at the end of a line
 _MOST_COLUMNS = 200  # of a table; a row of a sheet may have 16,384 cells
 # What readers do not see or databases do not store: control characters, lone surrogates, and invisible characters that

@@ -6,10 +6,9 @@ from io import BytesIO
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, raw  # type: ignore[import-untyped]
 
-from tools_app.documents.document import Document, Unreadable, pages_of
+from tools_app.documents.document import NO_TEXT, Document, Unreadable, pages_of
 
 _EDGE = 1568  # pixels of the longer edge: more is thrown away before a model sees it (llm_app/pictures.py)
-_NO_TEXT = "[This page has no text: it is a picture, such as a scan. Look at it as a picture.]"
 
 
 def open_document(body: bytes) -> Document:
@@ -55,7 +54,7 @@ def _lines(pdf: PdfDocument, index: int) -> Iterator[str]:
     notes = list(_notes(page))
     yield from ["", *notes]
     if not text.strip() and not notes:
-        yield _NO_TEXT
+        yield NO_TEXT
 
 
 def _notes(page: PdfPage) -> Iterator[str]:

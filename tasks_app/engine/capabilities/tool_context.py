@@ -14,7 +14,7 @@ from tasks_app.engine.capabilities.skills import StoredSkills
 from tasks_app.engine.check_call import ClearedCall
 from tasks_app.engine.delegation import delegation_of
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.memory import search
+from tasks_app.memory import library, search
 from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Session, Task
 from tasks_app.record import SessionSecrets, tokens
 from tasks_app.run import TaskContext, UnitOfWork
@@ -26,7 +26,7 @@ from tools_app.contract.effects import PlanStep
 from tools_app.errors import NothingStored, ToolError
 from tools_app.models import AllowedAddress, CachedSearch, SearchEngine
 from tools_app.network import NetworkPolicy
-from tools_app.notes import Note
+from tools_app.notes import Cited, Note
 from tools_app.policy import Policy
 from tools_app.sandbox.ports import SandboxPorts
 
@@ -58,6 +58,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         skills=StoredSkills(task.started_by_id, [name for name, _ in settings.skills], context.history),
         handoffs=_handoffs(context),
         memory=StoredMemory(context),
+        library=StoredLibrary(context),
         delegation=delegation_of(context, cleared.definition),
         report=report,
         started=process.remember,
@@ -147,6 +148,16 @@ def _engines(run: Runner) -> list[Engine]:
     return [
         Engine(name=row.name, kind=row.kind, base_url=row.base_url, api_key=keys.get(row.key_name, "")) for row in rows
     ]
+
+
+class StoredLibrary:
+    """`capabilities.Library` for one task."""
+
+    def __init__(self, unit: UnitOfWork) -> None:
+        self._unit = unit
+
+    async def search(self, query: str) -> Sequence[Cited]:
+        return await threads.in_thread(lambda run: library.search(self._unit, query))
 
 
 SHOWN = 8

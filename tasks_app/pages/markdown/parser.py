@@ -22,6 +22,7 @@ from tasks_app.pages.markdown.sanitizer import OUTSIDE, ports_url
 LONGEST_LABEL = 80  # characters of a table's name for screen readers
 SHORT = 24  # characters of a table's cell that is never broken into lines: a number with its unit, a date, a name
 _RELATIVE = re.compile(r"(?![a-z][a-z0-9+.-]*:)[^/\\?#][^?#]*", re.IGNORECASE)
+_LIBRARY = re.compile(r"library:(\d{1,18})/(\d{1,9})", re.ASCII)
 _SANDBOX = re.compile(r"http://sandbox:(\d{1,5})(?:/(.*))?", re.IGNORECASE)
 
 
@@ -43,8 +44,10 @@ def _resolve_addresses(state: StateCore) -> None:
 
 def _resolved(address: str, files_url: str) -> str:
     """The address of the workspace's file that a relative one means, or of the preview of what the session's sandbox
-    serves; any other unchanged.
+    serves, or of a page of a library's file; any other unchanged.
     """
+    if cited := _LIBRARY.fullmatch(address):
+        return f"/library/{cited[1]}/?page={cited[2]}"
     if files_url and (served := _SANDBOX.fullmatch(address)):
         return f"{ports_url(files_url)}{served[1]}/{served[2] or ''}"
     if files_url and (path := _RELATIVE.match(address)):

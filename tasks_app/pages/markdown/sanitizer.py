@@ -8,6 +8,7 @@ import nh3
 
 from tasks_app.pages.markdown import PICTURES
 
+_LIBRARY = re.compile(r"/library/\d{1,18}/\?page=\d{1,9}", re.ASCII)
 OUTSIDE = re.compile(r"https?://|mailto:", re.IGNORECASE)
 _MATH = {
     *("math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded"),
@@ -117,7 +118,7 @@ def _allowed(files_url: str, tag: str, attribute: str, value: str) -> str | None
 def _leads_well(address: str, files_url: str) -> bool:
     is_note = address.startswith("#") and _ID.fullmatch(address[1:])
     is_ours = _is_below(files_url, address) or _is_below(ports_url(files_url), address)
-    return bool(is_note or is_ours or OUTSIDE.match(address))
+    return bool(is_note or is_ours or OUTSIDE.match(address) or _LIBRARY.fullmatch(address))
 
 
 def _is_below(folder: str, address: str) -> bool:

@@ -4,13 +4,17 @@ import uuid
 
 import pytest
 from django.contrib.auth.models import Group
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from llm_app.models import Secret
 from tasks_app import services
 from tasks_app.live.watch import Watch
-from tasks_app.models import Agent, Project, Session
+from tasks_app.models import Agent, LibraryFile, Project, Session
 from tasks_app.record import redactor_of
+from tasks_app.services import library
+from tasks_app.worker import library_index
 from tests import factories
+from tests.tools_app.documents import pdf
 
 
 @pytest.fixture
@@ -147,3 +151,52 @@ def test_a_list_beside_has_only_ones_own_sessions_of_a_project(project, inside, 
     assert "Landing" not in page
     assert "Landing" in browser(alice).page("/inbox/")
     assert "Landing" in browser(bob).page("/sessions/")
+
+
+@pytest.fixture
+def manual(project, alice):
+    (file,) = library.add_files(project, alice, [SimpleUploadedFile("Manual.pdf", pdf("Four legs.", "One computer."))])
+    library_index.read_due()
+    return LibraryFile.objects.get(pk=file.pk)
+
+
+def test_a_file_is_shown_at_a_page_as_it_looks_and_as_text(manual, project, browser, bob):
+    page = browser(bob).page(f"/library/{manual.pk}/?page=2")
+    assert "One computer." in page
+    assert f"/library/{manual.pk}/2.png" in page
+    assert browser(bob).get(f"/library/{manual.pk}/2.png").content.startswith(b"\x89PNG")
+    assert browser(bob).get(f"/library/{manual.pk}/3.png").status_code == 404
+    saved = browser(bob).get(f"/library/{manual.pk}/file/")
+    assert (saved["Content-Disposition"], saved["X-Content-Type-Options"]) == (
+        'attachment; filename="Manual.pdf"',
+        "nosniff",
+    )
+
+
+def test_files_are_brought_by_writers_and_the_list_says_how_far_they_are(project, browser, carol, bob):
+    upload = lambda who: browser(who).post(  # noqa: E731
+        f"/projects/{project.pk}/library/", {"files": SimpleUploadedFile("<b>.txt", b"Legs.")}
+    )
+    assert upload(bob).status_code == 403
+    assert upload(carol).status_code == 302
+    page = browser(bob).page(project.get_absolute_url())
+    assert "_b_.txt" in page
+    assert 'hx-trigger="every 2s"' in page
+    library_index.read_due()
+    assert 'hx-trigger="every 2s"' not in browser(bob).page(project.get_absolute_url())
+
+
+@pytest.mark.parametrize("path", ["", "delete/", "file/", "1.png"])
+def test_a_file_of_others_does_not_exist(path, manual, browser, charlie, bob):
+    assert browser(charlie).get(f"/library/{manual.pk}/{path}").status_code == 404
+    assert browser(charlie).get(f"/library/0/{path}").status_code == 404
+    if path == "delete/":
+        assert browser(bob).post(f"/library/{manual.pk}/{path}").status_code == 403
+
+
+def test_what_an_answer_cites_leads_to_the_page(alices):
+    from tasks_app.pages.markdown import markdown
+
+    assert 'href="/library/7/?page=3"' in markdown("[Manual.pdf, page 3](library:7/3)")
+    for address in ("library:7/3/../../admin", "library:x/3", "/library/7/delete/", "library://a.b/3"):
+        assert "href" not in markdown(f"[x]({address})")

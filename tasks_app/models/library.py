@@ -1,0 +1,105 @@
+"""The library of a project: files, and the passages of their pages that they are searched by."""
+
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from tasks_app.models.project import Project
+from tasks_app.text import full_text
+
+
+class LibraryFileQuerySet(models.QuerySet["LibraryFile"]):
+    def visible_to(self, user: Any) -> "LibraryFileQuerySet":
+        return self.filter(project__in=Project.objects.visible_to(user).order_by().values("pk"))
+
+    def of(self, project: Project) -> "LibraryFileQuerySet":
+        return self.filter(project=project)
+
+    def unread(self) -> "LibraryFileQuerySet":
+        return self.filter(state__in=[LibraryFile.State.WAITING, LibraryFile.State.READING])
+
+    def ready(self) -> "LibraryFileQuerySet":
+        return self.filter(state=LibraryFile.State.READY)
+
+
+class LibraryFile(models.Model):
+    """`key` is its name on disk; `name` is what its uploader called it, and never part of a path.
+
+    It has `count` parts, each called a `unit`, of which `pages_read` were read. While it is read, `held_by` names the
+    process that does it, at the latest until `held_until`; `tries` counts how often that was begun.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        READING = "reading"
+        READY = "ready"
+        FAILED = "failed"
+
+    MOST = 500  # of a project
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="files")
+    key = models.UUIDField(default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=120)
+    size = models.PositiveBigIntegerField()
+    added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
+    problem = models.TextField(blank=True)
+    unit = models.CharField(max_length=20, default="page")
+    count = models.PositiveIntegerField(default=0)
+    pages_read = models.PositiveIntegerField(default=0)
+    tries = models.PositiveSmallIntegerField(default=0)
+    held_by = models.CharField(max_length=100, blank=True)
+    held_until = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = LibraryFileQuerySet.as_manager()
+
+    class Meta:
+        db_table = "library_files"
+        ordering = ["-pk"]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(state__in=["waiting", "reading"]), name="library_files_unread")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return f"/library/{self.pk}/"
+
+    @property
+    def path(self) -> Path:
+        return Path(settings.LIBRARY_DIR) / str(self.project_id) / str(self.key)
+
+    @property
+    def is_pdf(self) -> bool:
+        return self.name.lower().endswith(".pdf")
+
+
+class LibraryPassageQuerySet(models.QuerySet["LibraryPassage"]):
+    def with_any_term(self, terms: Sequence[str]) -> "LibraryPassageQuerySet":
+        return self.filter(pk__in=full_text.LIBRARY.ids_with_any(terms)) if terms else self.none()
+
+
+class LibraryPassage(models.Model):
+    """Some lines of a page. It is never changed: a file that is brought again is another one."""
+
+    file = models.ForeignKey(LibraryFile, models.CASCADE, related_name="passages", db_index=False)
+    page = models.PositiveIntegerField()
+    text = models.TextField()
+    terms = models.TextField(editable=False)
+
+    objects = LibraryPassageQuerySet.as_manager()
+
+    class Meta:
+        db_table = "library_passages"
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["file", "page"])]
+
+    def __str__(self) -> str:
+        return f"{self.file_id}, {self.page}"

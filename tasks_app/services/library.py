@@ -1,0 +1,76 @@
+"""The files of a project's library: brought and deleted. A worker reads them."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+
+from tasks_app.errors import DiskFull, FilesQuotaFull, Refusal
+from tasks_app.models import LibraryFile, Limits, Project
+from tasks_app.workspaces import bytes_of, has_disk
+from tools_app.documents.document import visible
+
+LARGEST = 50 * 1000**2  # bytes of one file
+
+
+class LibraryFileTooLarge(Refusal):
+    """A file is larger than 50 MB. Split it."""
+
+    status = 413
+
+
+class LibraryFull(Refusal):
+    """The library has as many files as it may have. Delete some that are no longer needed."""
+
+
+def add_files(project: Project, person: Any, files: Sequence[UploadedFile]) -> list[LibraryFile]:
+    """All or, if one is too large, none. They count towards what the project's owner may use up.
+
+    Raises LibraryFileTooLarge, LibraryFull, DiskFull or FilesQuotaFull.
+    """
+    if not has_disk():
+        raise DiskFull()
+    if any((file.size or 0) > LARGEST for file in files):
+        raise LibraryFileTooLarge(field="files")
+    if LibraryFile.objects.of(project).count() + len(files) > LibraryFile.MOST:
+        raise LibraryFull()
+    if bytes_of(project.owner_id) + sum(file.size or 0 for file in files) > Limits.current().user_bytes:
+        raise FilesQuotaFull("The files of this project's owner take up all the space that they may use.")
+    return [_add(project, person, file) for file in files]
+
+
+def _add(project: Project, person: Any, file: UploadedFile) -> LibraryFile:
+    row = LibraryFile(project=project, name=shown_name(file.name or ""), size=file.size or 0, added_by=person)
+    row.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with open(os.open(row.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept:
+            for chunk in file.chunks():
+                kept.write(chunk)
+        row.save()
+    except BaseException:
+        row.path.unlink(missing_ok=True)
+        raise
+    return row
+
+
+def shown_name(given: str) -> str:
+    """What people and models are shown: the last part of what was given, in one line, without what marks up text."""
+    name = " ".join(visible(PurePosixPath(given.replace("\\", "/")).name).split())
+    name = "".join("_" if sign in '<>[]()"`|' else sign for sign in name)
+    return name[-120:] or "file"
+
+
+def delete_file(file: LibraryFile) -> None:
+    with transaction.atomic():
+        file.project.tell_tasks()
+        path = file.path
+        file.delete()
+        transaction.on_commit(lambda: path.unlink(missing_ok=True), robust=True)
+
+
+def folder_of(project: Project) -> Path:
+    return Path(settings.LIBRARY_DIR) / str(project.pk)

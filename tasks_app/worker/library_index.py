@@ -1,0 +1,142 @@
+"""Reads the files of libraries, page by page, in the background; what a killed process has begun, another one ends."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from tasks_app.events import event_loop
+from tasks_app.models import LibraryFile, LibraryPassage
+from tasks_app.record import storable
+from tasks_app.runtime import process
+from tasks_app.text.retrieval import terms_of
+from tools_app.documents.document import NO_TEXT, tidy
+from tools_app.documents.formats import has_signature
+from tools_app.documents.reader import Document, Part, UnreadableDocument, read_document
+
+logger = logging.getLogger(__name__)
+HOLD = timedelta(seconds=150)  # longer than one round of reading may take
+MOST_TRIES = 3
+ROOM = 200_000  # bytes of text in a round: progress is shown, and kept, as often
+PASSAGE = 1_000  # characters, or a little more
+MOST_PASSAGES = 20_000  # of a file
+_PART = 4_000  # characters of a text that has no pages of its own
+State = LibraryFile.State
+
+
+def read_due() -> None:
+    while (file := _claim()) is not None:
+        try:
+            _read(file)
+        except (UnreadableDocument, OSError) as error:
+            logger.info("file %s of a library cannot be read: %s", file.pk, error)
+            _end(file, State.FAILED, str(error) if isinstance(error, UnreadableDocument) else "The file is gone.")
+
+
+def _claim() -> LibraryFile | None:
+    """One that nobody reads. After several tries that ended with a dead process, it is taken for the cause."""
+    now = timezone.now()
+    for file in LibraryFile.objects.unread().order_by("pk")[:20]:
+        if file.held_by and (file.held_until or now) > now and not process.is_dead(file.held_by):
+            continue
+        same = LibraryFile.objects.filter(pk=file.pk, tries=file.tries, held_by=file.held_by)
+        mine = {"held_by": process.name(), "held_until": now + HOLD, "tries": file.tries + 1, "state": State.READING}
+        if not same.update(**mine):
+            continue
+        file.refresh_from_db()
+        if file.tries <= MOST_TRIES:
+            return file
+        _end(file, State.FAILED, "The server stopped several times while it read this file, so it was given up.")
+    return None
+
+
+def _end(file: LibraryFile, state: str, problem: str = "") -> None:
+    if _held(file).update(state=state, problem=problem, held_by="", held_until=None):
+        file.project.tell_tasks()
+
+
+def _held(file: LibraryFile) -> QuerySet[LibraryFile]:
+    """The row, if it is still there and still ours."""
+    return LibraryFile.objects.filter(pk=file.pk, tries=file.tries, held_by=process.name())
+
+
+def _read(file: LibraryFile) -> None:
+    """From where it was left. Raises UnreadableDocument and OSError."""
+    data = file.path.read_bytes()
+    LibraryPassage.objects.filter(file=file, page__gt=file.pages_read).delete()
+    part, line, kept = file.pages_read + 1, 1, file.passages.count()
+    while True:
+        document = _document(data, file.name, part, line)
+        last = document.parts[-1] if document.parts else None
+        whole = last is None or last.whole
+        read = document.count if last is None else last.number - (not last.whole)
+        passages = [each for one in document.parts for each in _passages(file, one)]
+        if not _keep(file, passages, read, document):
+            return  # deleted, or another process took it over
+        kept += len(passages)
+        if (whole and read >= document.count) or kept >= MOST_PASSAGES:
+            break
+        part, line = (last.number, last.line + len(last.lines)) if last and not last.whole else (read + 1, 1)
+    problem = "" if read >= document.count else f"Only its first {read:,} {file.unit}s can be found: it is too long."
+    _end(file, State.READY, problem) if kept else _end(file, State.FAILED, "It has no text that could be searched.")
+
+
+def _document(data: bytes, name: str, part: int, line: int) -> Document:
+    try:
+        return event_loop.submit(read_document(data, name, part=part, line=line, room=ROOM)).result()
+    except UnreadableDocument:
+        text = _plain_text(data)
+        if text is None:
+            raise
+    parts = [
+        Part(number=n, title=f"part {n}", line=1, lines=lines, whole=True) for n, lines in enumerate(_parts(text), 1)
+    ]
+    return Document(kind="text", unit="part", title="", count=len(parts), parts=parts[part - 1 :])
+
+
+def _plain_text(data: bytes) -> str | None:
+    if has_signature(data):
+        return None
+    try:
+        return None if b"\0" in data else data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+
+
+def _parts(text: str) -> Iterator[Sequence[str]]:
+    """Of a text without pages."""
+    lines: list[str] = []
+    for line in tidy(text.splitlines()):
+        if lines and sum(map(len, lines)) + len(line) > _PART:
+            yield lines
+            lines = []
+        lines.append(line)
+    if lines:
+        yield lines
+
+
+def _passages(file: LibraryFile, part: Part) -> Iterator[LibraryPassage]:
+    texts: list[str] = []
+    for line in part.lines:
+        if texts and len(texts[-1]) + len(line) < PASSAGE:
+            texts[-1] += f"\n{line}"
+        else:
+            texts.append(line)
+    for text in (storable(text).strip() for text in texts):
+        if text and text != NO_TEXT:
+            terms = " ".join(dict.fromkeys(terms_of(f"{file.name} {text}")))
+            yield LibraryPassage(file=file, page=part.number, text=text, terms=terms)
+
+
+def _keep(file: LibraryFile, passages: Sequence[LibraryPassage], read: int, document: Document) -> bool:
+    """Whether it is still ours."""
+    now = {"pages_read": read, "count": document.count, "unit": document.unit, "held_until": timezone.now() + HOLD}
+    with transaction.atomic():
+        if not _held(file).update(**now):
+            return False
+        LibraryPassage.objects.bulk_create(passages, batch_size=200)
+    file.unit = document.unit
+    return True
