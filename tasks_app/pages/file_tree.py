@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tasks_app.models import Session
 from tasks_app.workspaces import workspace_of
-from tools_app.errors import ToolError
+from tools_app.errors import OutsideWorkspace, ToolError
 from tools_app.files import Entry, Workspace, printable
 
 MOST_ENTRIES = 300  # shown of one workspace
@@ -35,8 +36,12 @@ class Tree:
 
 
 def tree_of(session: Session) -> Tree:
+    """Empty where a program or a person has put a link in the place of the workspace."""
     workspace = workspace_of(session)
-    return _walk(workspace) if workspace.root.is_dir() else Tree(nodes=[], is_cut=False)
+    with suppress(OutsideWorkspace):
+        if workspace.root.is_dir():
+            return _walk(workspace)
+    return Tree(nodes=[], is_cut=False)
 
 
 def _walk(workspace: Workspace) -> Tree:

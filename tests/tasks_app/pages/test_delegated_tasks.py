@@ -1,6 +1,7 @@
 """Delegated tasks are seen on the page of the task that waits for them, and lead back to it."""
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tasks_app.models import Agent, Task, ToolCallLog
 from tests import factories
@@ -90,3 +91,20 @@ def test_the_inbox_says_whose_question_it_is(alices, parent, child, asking):
     html = alices.page("/inbox/")
     assert "Asked by researcher, for:" in html
     assert f'href="{parent.session.get_absolute_url()}"' in html
+
+
+def test_a_link_in_the_place_of_a_childs_folder_breaks_no_page(alices, child, tmp_path):
+    session = child().session
+    (tmp_path / "key.txt").write_text("secret")
+    session.workspace_path.parent.mkdir(parents=True)
+    session.workspace_path.symlink_to(tmp_path)
+    page = session.get_absolute_url()
+    assert "key.txt" not in alices.page(page)
+    upload = {"files": [SimpleUploadedFile("a.txt", b"x")]}
+    asked = [alices.get(f"{page}files/key.txt"), alices.get(f"{page}export/"), alices.htmx(f"{page}files/", upload)]
+    asked += [
+        alices.get(f"/api/v1/sessions/{session.pk}/files/"),
+        alices.get(f"/api/v1/sessions/{session.pk}/files/key.txt"),
+    ]
+    assert [answer.status_code for answer in asked if answer.status_code >= 500] == []
+    assert [path.name for path in tmp_path.iterdir()] == ["key.txt"]

@@ -1,7 +1,8 @@
 """One sandbox a session: what its commands share, and what they and others must not reach."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import shutil
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +11,15 @@ import pytest
 from tests.tools_app.conftest import Call
 from tests.tools_app.test_background_commands import eventually
 from tools_app.contract import ToolContext
-from tools_app.errors import FetchFailed, PortUnreachable
+from tools_app.errors import FetchFailed, PortUnreachable, SandboxUnavailable
 from tools_app.files import Workspace, workspace_owner
 from tools_app.network import NetworkPolicy
 from tools_app.network.fetch import fetch
 from tools_app.sandbox import Command, Limits, Outcome, ports, session_sandboxes
 from tools_app.sandbox.choice import strongest
 from tools_app.sandbox.ports import SandboxPorts, connect
+from tools_app.sandbox.program import MemoryFiles
+from tools_app.sandbox.session_sandbox import SessionSandbox
 from tools_app.sandbox.session_sandboxes import sandboxes
 from tools_app.shell.background_jobs import jobs
 
@@ -48,6 +51,7 @@ async def run(context: ToolContext, text: str, session: str = "a session", **lim
         text=text,
         session=session,
         workspace=context.workspace.make_root(),
+        views=context.workspace.views,
         home=context.workspace.make_home(),
         limits=Limits(**limits),
     )
@@ -209,3 +213,30 @@ async def test_idle_ones_end_and_are_bounded_in_number(
     monkeypatch.setattr(session_sandboxes, "IDLE_S", 0.01)
     await run(tool_context, "true", "another")
     await eventually(lambda: not sandboxes.sessions())
+
+
+async def test_a_folder_that_becomes_a_link_before_it_is_mounted_is_not_entered(
+    tool_context: ToolContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program of the parent could do that: the folder of a delegated task lies in the parent's."""
+    parent = tool_context.workspace.make_root()
+    folder, other = parent / "children" / "1", tmp_path / "other"
+    for each in (folder, other):
+        each.mkdir(parents=True)
+        shutil.chown(each, *(tool_context.workspace.owner or (-1, -1)))
+    (other / "key.txt").write_text("secret")
+    start = SessionSandbox.start
+
+    async def late(words: Callable[[MemoryFiles, int], Sequence[str]]) -> SessionSandbox:
+        def after_the_look(files: MemoryFiles, control: int) -> Sequence[str]:
+            named = words(files, control)
+            folder.rename(parent / "gone")
+            folder.symlink_to(other)
+            return named
+
+        return await start(after_the_look)
+
+    monkeypatch.setattr(SessionSandbox, "start", late)
+    child = Workspace(folder, tool_context.workspace.owner, views=[parent])
+    with pytest.raises(SandboxUnavailable, match="/workspace is not the session's folder"):
+        await run(replace(tool_context, workspace=child), "cat key.txt")
