@@ -137,7 +137,7 @@ on("htmx:wsAfterMessage", () => {
 // Without what differs between two renderings of the same: forms in a pushed piece have no token, htmx marks what it has put in.
 function bare(piece) {
   const copy = piece.cloneNode(true);
-  for (const extra of all("[name=csrfmiddlewaretoken], .copy, .diagram iframe", copy)) extra.remove();
+  for (const extra of all("[name=csrfmiddlewaretoken], .copy, .diagram iframe, selectedcontent", copy)) extra.remove();
   for (const element of [copy, ...all("[class]", copy)]) {
     element.classList.remove("htmx-added", "htmx-settling", "shown");
     if (!element.className) element.removeAttribute("class");

@@ -50,6 +50,10 @@ class PartOfAnother(Refusal):
     """This session belongs to a task that was delegated in another one. Delete that one: this goes with it."""
 
 
+class AgentWithheld(Refusal):
+    """You may not use this session's agent. Choose another one above, then send this again."""
+
+
 class SchemaTooLate(Refusal):
     """The schema of a running task cannot change. Send this with the mode “queue”, or after the task has ended."""
 

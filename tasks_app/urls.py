@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from tasks_app.pages import (
     changes,
     chat,
+    choices,
     context,
     files,
     home,
@@ -72,6 +73,8 @@ urlpatterns = [
     path("sessions/import/", sessions.import_, name="session_import"),
     path("s/<uuid:session_id>/export/", sessions.export, name="session_export"),
     path("sessions/", sessions.show, name="sessions"),
+    path("agents/", choices.gallery, name="agents"),
+    path("agents/<int:agent_id>/picture/", choices.picture, name="agent_picture"),
     path("inbox/", inbox.show, name="inbox"),
     path("inbox/news/", inbox.news, name="news"),
     path("inbox/approvals/<int:approval_id>/", inbox.decide, name="inbox_decide"),

@@ -7,10 +7,11 @@ from typing import Annotated
 from django.conf import settings
 from pydantic import AfterValidator, StringConstraints
 
-from agentsite.configuration.section import Name, Section, put
+from agentsite.configuration.section import Count, Name, Section, put, put_roles
 from llm_app.models import LogicalModel
 from tasks_app.models import Agent, AgentVersion, PromptSection, Workflow, WorkflowStep
 from tasks_app.models.agent import SECTIONS
+from tasks_app.models.agent_picture import MARKS
 from tasks_app.workspaces import check_environment
 from tools_app.hooks.builtin import OUTPUT_FILTER
 from tools_app.hooks.loading import choices
@@ -24,6 +25,12 @@ Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 def _known(name: str) -> str:
     if name not in SECTIONS:
         raise ValueError(f"there is no section called {name!r}; there are {', '.join(SECTIONS)}")
+    return name
+
+
+def _mark(name: str) -> str:
+    if name and name not in MARKS:
+        raise ValueError(f"there is no mark called {name!r}; there are {', '.join(MARKS)}")
     return name
 
 
@@ -53,6 +60,11 @@ class AgentSection(Section):
 
     name: Name
     description: str = ""
+    mark: Annotated[str, AfterValidator(_mark)] = ""
+    instructions: Text = ""
+    roles: list[Name] = []  # whose members may choose it; none: everyone
+    skills: list[Name] = []  # the only ones that it sees; none: all
+    max_iterations: Count | None = None
     default: bool = False
     model: Name | None = None
     denied_tools: list[Name] = []
@@ -92,11 +104,13 @@ def apply_agents(agents: Sequence[AgentSection]) -> Iterator[str]:
         row = Agent.objects.filter(name=item.name).first() or Agent(name=item.name)
         if row.pk:
             AgentVersion.objects.current(row)  # what was changed by other means stays a version of its own
-        values = item.given("name", "default", "sections", "handoffs", *SWITCHES) | _hooks(item, row)
+        values = item.given("name", "default", "sections", "handoffs", "roles", *SWITCHES) | _hooks(item, row)
         for field in {"model", "review_model"} & item.model_fields_set:
             values[field] = LogicalModel.objects.filter(name=values[field]).first()
         yield from put(row, values, f"agent {item.name}")
         yield from _prompt_sections(row, item.sections)
+        if "roles" in item.model_fields_set:
+            yield from put_roles(row, item.roles, f"agent {item.name}")
         rows[item.name] = row
         if "default" in item.model_fields_set:
             yield from _default(row, is_default=item.default)

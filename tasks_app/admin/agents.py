@@ -1,37 +1,45 @@
-"""Agents, their prompts, and the workflows that a task may go through."""
+"""Agents: what they are for, who may choose them, and their prompts."""
 
+import base64
 import re
+from pathlib import Path
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.auth.models import Group
 from django.db import transaction
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from unfold.admin import ModelAdmin, StackedInline
-from unfold.decorators import action, display
+from unfold.decorators import action
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextareaWidget
 
 from llm_app.types import ToolMode
+from tasks_app import agent_templates
 from tasks_app.engine.prompt.build import preview
-from tasks_app.models import Agent, AgentVersion, PromptSection, Workflow, WorkflowStep
+from tasks_app.events import event_loop
+from tasks_app.models import Agent, AgentPicture, AgentVersion, PromptSection
+from tasks_app.record import images
 from tasks_app.workspaces import check_environment
 from tools_app.admin.tool_names import ToolNamesField
 from tools_app.hooks.loading import choices
+from tools_app.models import Skill
+from tools_app.skills.skill_files import installed_skills
 
 FIELDSETS = (
-    (None, {"fields": ["name", "description", "is_default", "model", "handoffs"]}),
-    ("Tools", {"fields": ["denied_tools", "restricted_paths", "blocked_commands", "environments"]}),
+    (None, {"fields": ["name", "description", "mark", "upload", "instructions"]}),
+    ("Use", {"fields": ["roles", "is_default", "model", "max_iterations", "handoffs"]}),
+    ("Tools", {"fields": ["skills", "denied_tools", "restricted_paths", "blocked_commands", "environments"]}),
     ("Other agents", {"fields": ["delegates", "helpers"]}),
     ("Hooks", {"fields": ["hooks", "review_model", "withheld_patterns"]}),
     ("Long sessions", {"fields": ["prune_outputs", "shorten_results", "summarise"]}),
 )
 
-
-_LAST = 32_767
+LARGEST_PICTURE = 5 * 1000**2  # bytes of a file; it is kept at 192 pixels
 
 
 class LinesField(forms.CharField):
@@ -70,6 +78,20 @@ class FoldersField(LinesField):
 
 
 class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
+    upload = forms.FileField(
+        required=False, label="Picture", help_text="PNG, JPEG, WebP or GIF, in place of the mark. It is encoded anew."
+    )
+    roles = forms.ModelMultipleChoiceField(
+        Group.objects.all(),
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text="Whose members may choose it. None: everyone.",
+    )
+    skills = forms.MultipleChoiceField(
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text="The only skills that it sees. None: all that the person may use.",
+    )
     denied_tools = ToolNamesField(help_text="Tools that it may never use.")
     restricted_paths = LinesField(
         required=False,
@@ -111,8 +133,24 @@ class AgentForm(forms.ModelForm):  # type: ignore[type-arg]
         gone = {name: "not installed, so every call is refused" for name in self.instance.hooks if name not in known}
         described = [(name, f"{name}: {summary}") for name, summary in (known | gone).items()]
         self.fields["hooks"].choices = described  # type: ignore[attr-defined]
+        names = {*installed_skills(Path(settings.SKILLS_DIR)), *Skill.objects.values_list("name", flat=True)}
+        names |= set(self.instance.skills)
+        self.fields["skills"].choices = [(name, name) for name in sorted(names)]  # type: ignore[attr-defined]
         others = Agent.objects.exclude(pk=self.instance.pk)
         self.fields["handoffs"].queryset = others  # type: ignore[attr-defined]
+
+    def clean_upload(self) -> AgentPicture | None:
+        """Nothing is decoded in this process before our encoder, in one of its own, has made a new file of it."""
+        file = self.cleaned_data["upload"]
+        if file is None:
+            return None
+        if file.size > LARGEST_PICTURE:
+            raise forms.ValidationError("The file is larger than 5 MB.")
+        try:
+            picture = event_loop.submit(images.encoded(file.name, file.read())).result()
+        except images.UnreadablePicture as error:
+            raise forms.ValidationError(f"This picture cannot be used: {error}.") from error
+        return AgentPicture.small(base64.b64decode(picture.data))
 
 
 class PromptSectionInline(StackedInline):
@@ -147,6 +185,11 @@ class AgentAdmin(ModelAdmin):
     actions = ["switch_default"]
     change_form_outer_before_template = "admin/tasks_app/agent_actions.html"
 
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """`?template=` names one of those that ship."""
+        template = agent_templates.shipped().get(request.GET.get("template", ""))
+        return dict(template.values) if template else super().get_changeform_initial_data(request)
+
     def get_urls(self) -> list[URLPattern]:
         address = path(
             "<int:agent_id>/prompt/", self.admin_site.admin_view(self.show_prompt), name="tasks_app_agent_prompt"
@@ -179,6 +222,8 @@ class AgentAdmin(ModelAdmin):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """The version has all that one form has changed."""
         super().save_related(request, form, formsets, change)
+        if picture := form.cleaned_data.get("upload"):
+            picture.put(form.instance)
         AgentVersion.objects.current(form.instance, author=request.user, note="")
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
@@ -199,35 +244,3 @@ class AgentAdmin(ModelAdmin):
         now = "no longer the default agent" if agent.is_default else "the agent for new sessions that name none"
         self.log_change(request, agent, f"Is {now}.")
         messages.success(request, f"{agent} is {now}.")
-
-
-class WorkflowStepInline(StackedInline):
-    model = WorkflowStep
-    verbose_name_plural = "steps: done from top to bottom; drag to reorder"
-    fields = ["title", "instructions", "position"]
-    ordering = ["position", "pk"]
-    ordering_field = "position"
-    hide_ordering_field = True
-    extra = 0
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """A new step goes below the others; dragging counts from 0."""
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if db_field.name == "position":
-            field.initial = _LAST
-        return field
-
-
-@admin.register(Workflow)
-class WorkflowAdmin(ModelAdmin):
-    list_display = ["name", "description", "number_of_steps"]
-    search_fields = ["name", "description"]
-    inlines = [WorkflowStepInline]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Workflow]:
-        workflows: QuerySet[Workflow] = super().get_queryset(request)
-        return workflows.annotate(step_count=Count("steps"))
-
-    @display(description="steps", ordering="step_count")
-    def number_of_steps(self, workflow: Any) -> str:
-        return str(workflow.step_count) if workflow.step_count else "none, so it cannot be chosen yet"

@@ -1,4 +1,4 @@
-"""The admin of routing rules: what a message looks like, which rule fired how often, and what came of it."""
+"""The admin of routing rules (what a message looks like, which fired, what came of it), and of workflows."""
 
 from typing import Any
 
@@ -6,11 +6,11 @@ from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin
+from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
 
 from tasks_app.admin.base import ReadOnlyInline, link_to_row
-from tasks_app.models import FiredRule, RoutingRule, Task, TaskState
+from tasks_app.models import FiredRule, RoutingRule, Task, TaskState, Workflow, WorkflowStep
 
 
 class FiredInline(ReadOnlyInline):
@@ -86,3 +86,38 @@ class RoutingRuleAdmin(ModelAdmin):
         counts = rule.outcome()
         used = f"; {rule.target_name} was then used in {counts['used']}" if rule.target else ""
         return f"Tasks in which it fired: {counts['fired']}; {counts['done']} done, {counts['failed']} failed{used}."
+
+
+_LAST = 32_767  # the position of a new step: below the others
+
+
+class WorkflowStepInline(StackedInline):
+    model = WorkflowStep
+    verbose_name_plural = "steps: done from top to bottom; drag to reorder"
+    fields = ["title", "instructions", "position"]
+    ordering = ["position", "pk"]
+    ordering_field = "position"
+    hide_ordering_field = True
+    extra = 0
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """A new step goes below the others; dragging counts from 0."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "position":
+            field.initial = _LAST
+        return field
+
+
+@admin.register(Workflow)
+class WorkflowAdmin(ModelAdmin):
+    list_display = ["name", "description", "number_of_steps"]
+    search_fields = ["name", "description"]
+    inlines = [WorkflowStepInline]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Workflow]:
+        workflows: QuerySet[Workflow] = super().get_queryset(request)
+        return workflows.annotate(step_count=Count("steps"))
+
+    @display(description="steps", ordering="step_count")
+    def number_of_steps(self, workflow: Any) -> str:
+        return str(workflow.step_count) if workflow.step_count else "none, so it cannot be chosen yet"

@@ -81,6 +81,9 @@ class AgentList(ListAPIView[Agent]):
     pagination_class = Whole
     queryset = Agent.objects.all()
 
+    def get_queryset(self) -> QuerySet[Agent]:
+        return Agent.objects.usable_by(self.request.user.pk)
+
 
 class WorkflowSerializer(serializers.ModelSerializer[Workflow]):
     steps: Any = serializers.SlugRelatedField(slug_field="title", many=True, read_only=True)

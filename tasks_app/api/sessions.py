@@ -39,6 +39,15 @@ class ModelName(serializers.SlugRelatedField[LogicalModel]):
         return LogicalModel.objects.visible_to(self.context["request"].user.pk)
 
 
+class AgentName(serializers.SlugRelatedField[Agent]):
+    """An agent that the user may use."""
+
+    default_error_messages = {"does_not_exist": "There is no agent called {value}. GET agents/ lists them."}
+
+    def get_queryset(self) -> QuerySet[Agent]:
+        return Agent.objects.usable_by(self.context["request"].user.pk)
+
+
 class Tags(serializers.ListField):
     child = serializers.RegexField(r"^[^\s\0]{1,40}\Z", error_messages={"invalid": "A tag has no spaces."})
 
@@ -60,13 +69,7 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
 
     title = Text(required=False, allow_blank=True, max_length=200)
     model: Any = ModelName(slug_field="name", queryset=LogicalModel.objects.all(), required=False, allow_null=True)
-    agent: Any = serializers.SlugRelatedField(
-        slug_field="name",
-        queryset=Agent.objects.all(),
-        required=False,
-        allow_null=True,
-        error_messages={"does_not_exist": "There is no agent called {value}. GET agents/ lists them."},
-    )
+    agent: Any = AgentName(slug_field="name", queryset=Agent.objects.all(), required=False, allow_null=True)
     active_agent: Any = serializers.SlugRelatedField(slug_field="name", read_only=True, allow_null=True)
     denied_tools = serializers.ListField(
         child=serializers.RegexField(r"^[A-Za-z0-9_-]{1,100}\Z", error_messages={"invalid": "This is no tool's name."}),

@@ -141,7 +141,8 @@ def _tell_what_a_person_changed(context: TaskContext) -> None:
 
 
 def _check_iterations(context: TaskContext) -> None:
-    most = context.task.max_iterations or context.settings.limits.max_iterations
+    agent = context.settings.agent
+    most = context.task.max_iterations or (agent and agent.max_iterations) or context.settings.limits.max_iterations
     if context.task.iteration >= most and context.history.open_call() is None:
         raise LimitExceeded(
             FailureCode.MAX_ITERATIONS,

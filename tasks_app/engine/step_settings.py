@@ -62,6 +62,7 @@ def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Se
     window = LogicalModel.objects.window_of(model)
     known = Project.objects.visible_to(task.started_by)
     project = known.filter(pk=look.project[0]).first() if look.project[0] else None
+    only = agent.skills if agent else []
     return StepSettings(
         version=version,
         limits=Limits.current(),
@@ -69,16 +70,22 @@ def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Se
         project=project,
         has_library=project is not None and LibraryFile.objects.of(project).ready().exists(),
         agent_version=AgentVersion.objects.current(agent) if agent else None,
-        own_sections=PromptSection.objects.texts_of(agent),
+        own_sections=_own_sections(agent),
         hooks=hooks_of(agent, [one.acting_agent for one in above if one.acting_agent], off_record=session.off_record),
         window=window,
         policy=_policy(session, agent, user_id, denied, above, has_small_window=window < SMALL_WINDOW),
         agents=delegation.known_agents(agent),
-        skills=skills.catalogue(user_id),
+        skills=tuple(skill for skill in skills.catalogue(user_id) if not only or skill[0] in only),
         handoffs=_handoffs(agent, user_id),
         abilities=abilities.of_user(user_id, preferred=model),
         routes=KnownRoutes(model, user_id, task.id),
     )
+
+
+def _own_sections(agent: Agent | None) -> tuple[tuple[str, str], ...]:
+    """With what it is for, which replaces nothing."""
+    texts = PromptSection.objects.texts_of(agent)
+    return (*texts, ("instructions", agent.instructions)) if agent and agent.instructions.strip() else texts
 
 
 def _handoffs(agent: Agent | None, user_id: int) -> tuple[tuple[str, str], ...]:

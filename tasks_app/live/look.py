@@ -8,7 +8,7 @@ from uuid import UUID
 from tasks_app.events import broadcast
 from tasks_app.live import pushes
 from tasks_app.live.messages import Appended, Event, News
-from tasks_app.models import Agent, ContextEntry, ContextType, InboxMessage, Session, Task
+from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
 from tasks_app.pages import file_tree
 from tasks_app.pages.fragments import Fragment, Viewer
 from tasks_app.record import redact_entries
@@ -182,7 +182,7 @@ class Look:
             self._draw(name, stands, **common)
         acting = session.active_agent_id or session.agent_id
         if acting or "agent" in self._pieces:
-            self._draw("agent", acting, **common, agents=Agent.objects.all())
+            self._draw("agent", acting, **common)
         self._draw("plan", (task.pk, task.plan, task.workflow) if task else None, **common)
         inbox |= newcomers or any(one.context_type == ContextType.USER_MESSAGE for one in entries)
         if inbox or self._waiting is None:

@@ -1,6 +1,7 @@
 """The rows of sessions and tasks, and of all that happened in them."""
 
-from tasks_app.models.agent import Agent, PromptSection, Workflow, WorkflowStep
+from tasks_app.models.agent import Agent, PromptSection
+from tasks_app.models.agent_picture import AgentPicture
 from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.approval import Approval, Decision, Scope
 from tasks_app.models.context_cut import Cause, ContextCut
@@ -19,6 +20,7 @@ from tasks_app.models.task import Task
 from tasks_app.models.task_state import ENDED, PERSON, FailureCode, TaskState, WaitingFor
 from tasks_app.models.tool_call import CallStatus, Loaded, LoadedKind, ToolCallLog
 from tasks_app.models.trace_sink import EventType, SinkKind, TraceSink
+from tasks_app.models.workflow import Workflow, WorkflowStep
 from tasks_app.models.workspace_change import FileChange, WorkspaceChange
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "ENDED",
     "PERSON",
     "Agent",
+    "AgentPicture",
     "AgentVersion",
     "Approval",
     "CallStatus",

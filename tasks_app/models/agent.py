@@ -3,10 +3,14 @@
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
 from django.db import models
-from django.db.models import Max, Q
+from django.db.models import Exists, Max, OuterRef, Q
+from django.urls import reverse
 
 from llm_app.models import LogicalModel
+from tasks_app.models.agent_picture import MARKS, drawn
 from tools_app.hooks.builtin import OUTPUT_FILTER, SAFE_MODE
 from tools_app.shell.restrictions import Restrictions
 
@@ -19,8 +23,14 @@ class AgentQuerySet(models.QuerySet["Agent"]):
         return self.select_related("model", "review_model")
 
     def usable_by(self, user_id: int) -> "AgentQuerySet":
-        """Those that name no model, or one that this user may use."""
-        return self.filter(Q(model=None) | Q(model__in=LogicalModel.objects.visible_to(user_id)))
+        """Those for their roles which name no model, or one that this user may use."""
+        models = LogicalModel.objects.visible_to(user_id)
+        return self.for_roles_of(user_id).filter(Q(model=None) | Q(model__in=models))
+
+    def for_roles_of(self, user_id: int) -> "AgentQuerySet":
+        """Those of everybody, and those of their roles."""
+        named = Agent.roles.through.objects.filter(agent=OuterRef("pk"))
+        return self.filter(~Exists(named) | Exists(named.filter(group__in=get_user_model().roles_of(user_id))))
 
 
 class Agent(models.Model):
@@ -28,11 +38,30 @@ class Agent(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     description = models.TextField(blank=True, help_text="For the people who choose it.")
+    mark = models.CharField(
+        max_length=20,
+        blank=True,
+        choices=MARKS,
+        help_text="What its picture shows. Empty: the first letters of its name.",
+    )
+    picture = models.CharField(max_length=64, blank=True, editable=False, help_text="The hash of an uploaded one.")
+    instructions = models.TextField(
+        blank=True, max_length=20_000, help_text="What it is for and how it works, in your words. Part of its prompt."
+    )
+    roles: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
+        Group, blank=True, related_name="+", help_text="Whose members may choose it. None: everyone."
+    )
     is_default = models.BooleanField(default=False, help_text="Used for new sessions that name no agent.")
     model = models.ForeignKey(
         LogicalModel, models.SET_NULL, null=True, blank=True, help_text="Used where the session names no model."
     )
     denied_tools = models.JSONField(default=list, blank=True, help_text="Names of tools that it may never use.")
+    skills = models.JSONField(
+        default=list, blank=True, help_text="Names of the only skills that it sees. None: all that the person may use."
+    )
+    max_iterations = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Of a task with it. Empty: the general limit."
+    )
     restricted_paths = models.JSONField(
         default=list,
         blank=True,
@@ -117,6 +146,17 @@ class Agent(models.Model):
         super().save(**options)
 
     @property
+    def picture_url(self) -> str:
+        if self.picture:
+            return f"{reverse('agent_picture', args=[self.pk])}?{self.picture[:12]}"
+        return drawn(self.name, self.mark)
+
+    @property
+    def about(self) -> str:
+        """What it is for, in one line."""
+        return next(iter(self.description.strip().splitlines()), "")
+
+    @property
     def restrictions(self) -> Restrictions:
         return Restrictions(paths=self.restricted_paths, commands=self.blocked_commands)
 
@@ -179,43 +219,3 @@ class PromptSection(models.Model):
 
     def __str__(self) -> str:
         return f"{self.section} of {self.agent}"
-
-
-class WorkflowQuerySet(models.QuerySet["Workflow"]):
-    def usable(self) -> "WorkflowQuerySet":
-        """Those that have steps."""
-        return self.filter(steps__isnull=False).distinct()
-
-
-class Workflow(models.Model):
-    """A task keeps the steps as they were when it started."""
-
-    name = models.CharField(max_length=100, unique=True)
-    description = models.TextField(blank=True, help_text="For the people who choose it.")
-
-    objects = WorkflowQuerySet.as_manager()
-
-    class Meta:
-        db_table = "workflows"
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
-
-    def laid_down(self) -> dict[str, Any]:
-        """{name, steps: [{title, instructions}]}: what a task keeps of it."""
-        return {"name": self.name, "steps": list(self.steps.values("title", "instructions"))}
-
-
-class WorkflowStep(models.Model):
-    workflow = models.ForeignKey(Workflow, models.CASCADE, related_name="steps")
-    position = models.PositiveSmallIntegerField()
-    title = models.CharField(max_length=200)
-    instructions = models.TextField(help_text="What the agent reads when the step begins.")
-
-    class Meta:
-        db_table = "workflow_steps"
-        ordering = ["workflow", "position", "pk"]
-
-    def __str__(self) -> str:
-        return self.title

@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Subquery
 from tasks_app.models.agent import SECTIONS, Agent, PromptSection
 
 Content = dict[str, Any]  # values by the names of Agent's fields; other rows by name; `sections`: texts by name
-_LEFT_OUT = ("id", "is_default")  # which agent is the default one is no property of what it does
+_LEFT_OUT = ("id", "is_default", "picture")  # they are no property of what it does
 FIRST = "As it was when its versions began."
 BESIDE = "Changed by other means than the admin or the configuration file."
 

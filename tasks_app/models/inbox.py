@@ -6,8 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from tasks_app.models.agent import Workflow
 from tasks_app.models.session import Session
+from tasks_app.models.workflow import Workflow
 
 
 class Mode(models.TextChoices):

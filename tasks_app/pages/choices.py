@@ -1,25 +1,67 @@
-"""What a form may choose for a session or a task: model, agent and workflow. An unknown name chooses nothing."""
+"""What a form may choose for a session or a task: model, agent and workflow; and the gallery of agents.
+
+An unknown name chooses nothing.
+"""
 
 from typing import Any
 
 from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, render
 
 from llm_app.models import LogicalModel
-from tasks_app.access import Request, posted
-from tasks_app.models import Agent, Session, Workflow
+from tasks_app import agent_templates
+from tasks_app.access import Request, posted, signed_in
+from tasks_app.models import Agent, AgentPicture, Session, Workflow
 
 
-def offered(user: Any, session: Session | None = None) -> dict[str, QuerySet[Any]]:
-    """For a form's lists."""
+def offered(user: Any, session: Session | None = None, *, agent: Agent | None = None) -> dict[str, Any]:
+    """For a form's lists. Of a session that begins, `agent` is selected, or the default one."""
+    usable = agents(user, session)
     return {
         "models": _models(user, session),
-        "agents": Agent.objects.all(),
+        "agents": usable,
+        "start_agent": None if session else agent or next((each for each in usable if each.is_default), None),
         "workflows": Workflow.objects.usable(),
     }
 
 
+def agents(user: Any, session: Session | None = None) -> QuerySet[Agent]:
+    """Those that the user may use, and the session's own."""
+    usable: QuerySet[Agent] = Agent.objects.usable_by(user.pk)
+    if session is not None and (own := session.active_agent_id or session.agent_id):
+        usable |= Agent.objects.filter(pk=own)
+    return usable
+
+
+@signed_in
+def gallery(request: Request) -> HttpResponse:
+    """Administrators also begin new ones here, from templates."""
+    may_add = request.user.has_perm("tasks_app.add_agent") and request.user.is_staff
+    templates = [
+        {"key": each.key, "face": Agent(**_drawn(each.values)), "tries": each.tries}
+        for each in agent_templates.shipped().values()
+    ]
+    context = {"agents": agents(request.user).select_related("model"), "templates": templates if may_add else []}
+    may_change = request.user.has_perm("tasks_app.change_agent") and request.user.is_staff
+    return render(request, "agents.html", {**context, "may_change": may_change})
+
+
+def _drawn(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in ("name", "description", "mark")}
+
+
+def picture(request: Request, agent_id: int) -> HttpResponse:
+    """An uploaded one. Its address changes with it, so that browsers may keep it."""
+    if not request.user.is_authenticated:
+        raise Http404()
+    found = get_object_or_404(AgentPicture, agent=agent_id)
+    headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return HttpResponse(bytes(found.png), content_type="image/png", headers=headers)
+
+
 def chosen_agent(request: Request) -> Agent | None:
-    return Agent.objects.filter(name=posted(request, "agent")).first()
+    return agents(request.user).filter(name=posted(request, "agent")).first()
 
 
 def chosen_workflow(request: Request) -> Workflow | None:

@@ -36,7 +36,9 @@ def home(request: Request) -> HttpResponse:
     sessions = Session.objects.visible_to(request.user).started_by_people()
     visible = filed(sessions, request.user).exclude(is_archived=True)
     sessions = visible.with_newest_task().select_related("owner")[:SHOWN]
-    start = {"examples": EXAMPLES, "key": uuid4().hex, **choices.offered(request.user), **provider.panel(request.user)}
+    chosen = choices.agents(request.user).filter(name=request.GET.get("agent", "")).first()
+    offered = choices.offered(request.user, agent=chosen) | provider.panel(request.user)
+    start = {"examples": EXAMPLES, "key": uuid4().hex, "chosen_agent": chosen, **offered}
     return render(request, "home/home.html", {"sessions": sessions, **start})
 
 

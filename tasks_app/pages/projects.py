@@ -59,7 +59,7 @@ def show(request: Request, project_id: UUID) -> HttpResponse:
         "longest": Project.LONGEST,
         "key": uuid4().hex,
     }
-    return render(request, "projects/project.html", context | choices.offered(request.user))
+    return render(request, "projects/project.html", context | choices.offered(request.user, agent=project.agent))
 
 
 @signed_in

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from tasks_app.errors import (
+    AgentWithheld,
     InvalidMessage,
     MayNotDecide,
     MessageRead,
@@ -22,7 +23,7 @@ from tasks_app.errors import (
 from tasks_app.events import broadcast
 from tasks_app.interaction import approver, children, next_task, open_call
 from tasks_app.interaction.decide import settle
-from tasks_app.models import Approval, CallStatus, InboxMessage, Mode, Scope, Session, Task, WaitingFor, Workflow
+from tasks_app.models import Agent, Approval, CallStatus, InboxMessage, Mode, Scope, Session, Task, WaitingFor, Workflow
 from tasks_app.record import KeptPicture, append_entries, images, lock, redactor_of, storable
 from tasks_app.record.append import storable_json
 from tasks_app.runtime import admission, wakeup
@@ -61,7 +62,7 @@ def post_message(
     What comes after the stop of the task waits for the next.
     `output_schema` is what the data of the task's result must fit, `workflow` the steps that it goes through. With a
     `terminal`, that process alone advances it. Raises InvalidMessage, MessageTooLong, SchemaTooLate, WorkflowTooLate,
-    QueueFull, DiskFull or FilesQuotaFull.
+    AgentWithheld, QueueFull, DiskFull or FilesQuotaFull.
     """
     content, schema = _checked_text(session, content, attachments), _schema_text(output_schema, session)
     pictures = images.of_attachments(workspace_of(session), attachments)  # before the lock: it takes its time
@@ -83,12 +84,20 @@ def post_message(
         if not (task or terminal):
             require_disk(session)
             admission.require_room(author)
+            _require_agent(session, author)
         _put_into_inbox(message)
         if task:
             return Delivered(task=None, delivered_as="queued")
         _name(session, content)
         task = next_task.start(session, message, max_iterations=max_iterations, terminal=terminal)
         return Delivered(task=task, delivered_as="started")
+
+
+def _require_agent(session: Session, author: Any) -> None:
+    """Whoever may choose it may write to it, also where the session is somebody else's or a role was taken away."""
+    agent = session.active_agent_id or session.agent_id
+    if agent and not Agent.objects.for_roles_of(author.pk).filter(pk=agent).exists():
+        raise AgentWithheld()
 
 
 def _tell(task: Task, message: InboxMessage) -> Delivered:

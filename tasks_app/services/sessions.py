@@ -42,8 +42,9 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
     require_place(owner)
     title = active_secrets.of_people([owner.pk]).redactor.redacted(storable(title))[:200]
     if "agent" not in fields:
-        project = fields.get("project")
-        fields["agent"] = (project and project.agent) or Agent.objects.default()
+        usable, project = Agent.objects.usable_by(owner.pk), fields.get("project")
+        of_project = usable.filter(pk=project.agent_id).first() if project else None
+        fields["agent"] = of_project or usable.default()
     return Session.objects.create(owner=owner, title=title, **fields)
 
 

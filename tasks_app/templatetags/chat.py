@@ -16,13 +16,14 @@ from django.utils.safestring import SafeString
 from tasks_app.interaction import approver
 from tasks_app.interaction.inbox import tasks_waiting_for
 from tasks_app.models import ENDED, PERSON, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
-from tasks_app.pages import markdown
+from tasks_app.pages import choices, markdown
 from tasks_app.pages.context import Gauge, gauge_of
 from tasks_app.pages.sessions import beside, projects_beside
 from tasks_app.transcript import delegated
 
 register = template.Library()
 register.simple_tag(delegated.origin, name="origin_of")
+register.simple_tag(choices.agents, name="usable_agents")
 _HIDDEN = ("Cf", "Co")  # Unicode's categories of characters that show nothing: bidi controls, zero widths …
 _MARKS = str.maketrans("", "", "*_`#|>")
 

@@ -37,9 +37,9 @@ class StoredSkills:
 
     def _load(self, name: str, run: Runner) -> SkillText:
         row = Skill.objects.usable_by(self._user_id).filter(name=name).first()
-        if row is not None:
+        if row is not None and name in self._names:
             return row.text
-        if name not in (known := _installed()):
+        if name not in (known := _installed()) or name not in self._names:
             raise ToolError(f"There is no skill called {name!r}. The skills are: {', '.join(self._names)}.")
         return known[name].load()
 

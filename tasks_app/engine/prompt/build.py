@@ -14,7 +14,7 @@ from llm_app.redaction.prompt import redacted_system, redacted_tools
 from llm_app.stored_prompt import tools_text
 from llm_app.types import Prompt, ToolMode, ToolSpec
 from tasks_app.engine.capabilities.skills import catalogue
-from tasks_app.engine.prompt.sections import DYNAMIC, STABLE, PromptInputs, section, system_prompt
+from tasks_app.engine.prompt.sections import DYNAMIC, IN_ORDER, PromptInputs, section, system_prompt
 from tasks_app.models import Agent, Limits, PromptSection
 from tasks_app.record import tokens
 from tasks_app.run import TaskContext
@@ -149,7 +149,7 @@ def preview(agent: Agent, person: Any, mode: ToolMode = ToolMode.NATIVE) -> Sequ
         mode=mode,
         result_bytes=Limits.current().result_tokens_in(LogicalModel.objects.window_of(name)) * tokens.BYTES,
         functions="(the tools, one a line)",
-        own=tuple((name, version.text) for name, version in versions.items()),
+        own=(*((name, version.text) for name, version in versions.items()), ("instructions", agent.instructions)),
     )
-    found = [(name, section(name, inputs)) for name in (*STABLE, *DYNAMIC)]
+    found = [(name, section(name, inputs)) for name in (*IN_ORDER, *DYNAMIC)]
     return [PreviewedSection(name=name, text=text, version=versions.get(name)) for name, text in found if text]

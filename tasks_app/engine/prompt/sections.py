@@ -24,6 +24,7 @@ STABLE = (
     "secrets",
     "prompt_injection",
 )
+IN_ORDER = (*STABLE[:2], "instructions", *STABLE[2:])  # those of an agent that has some, which ship with none
 DYNAMIC = ("off_record", "skills", "tool_groups", "preferences", "available_secrets", "output_schema")
 BRIEF = frozenset((*STABLE, "tool_rules", "skills"))  # have a short form, for small windows
 _END_TAG = re.compile(r"<(\s*)/")
@@ -72,7 +73,7 @@ class PromptInputs:
 @lru_cache(maxsize=256)
 def system_prompt(inputs: PromptInputs) -> str:
     """The stable sections, the cache marker, the sections that differ from person to person."""
-    stable, dynamic = ([section(name, inputs) for name in names] for names in (STABLE, DYNAMIC))
+    stable, dynamic = ([section(name, inputs) for name in names] for names in (IN_ORDER, DYNAMIC))
     return "\n".join(filter(None, [*stable, MARKER, *dynamic])) + "\n"
 
 
@@ -81,6 +82,8 @@ def section(name: str, inputs: PromptInputs) -> str:
     words = without_marker(dict(inputs.own).get(name, "")).strip()
     if name == "tool_protocol":
         return _protocol(inputs, words)
+    if name == "instructions":
+        return f"<instructions>\n{_kept_inside(words)}\n</instructions>" if words else ""
     shipped = _shipped(name, inputs)
     if words and name in ADDED_TO:
         return f"{shipped.removesuffix(f'</{name}>')}{_kept_inside(words)}\n</{name}>"

@@ -1,0 +1,66 @@
+"""The gallery of agents: for whom they are, what they look like, and what new ones begin with."""
+
+from io import BytesIO
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.files.uploadedfile import SimpleUploadedFile
+from PIL import Image
+
+from tasks_app import agent_templates
+from tasks_app.engine.capabilities.skills import catalogue
+from tasks_app.engine.prompt.build import preview
+from tasks_app.models import Agent, AgentVersion
+from tools_app.contract import registry
+
+TEMPLATES = agent_templates.shipped()
+
+
+def test_people_see_and_choose_the_agents_of_their_roles_alone(alices, alice, session):
+    role = Group.objects.create(name="analysts")
+    clerk = Agent.objects.create(name="Clerk", description="Files <things>.\nAnd more.")
+    clerk.roles.add(role)
+    assert "Clerk" not in alices.page("/agents/")
+    alices.htmx(f"{session.get_absolute_url()}change/", {"agent": "Clerk"})
+    session.refresh_from_db()
+    assert session.agent is None
+    alice.groups.add(role)
+    page = alices.page("/agents/")
+    assert "Files &lt;things&gt;." in page
+    assert "data:image/svg+xml," in page
+    assert "New from a template" not in page
+    assert 'selected><img src="data:' in alices.page("/?agent=Clerk")
+    alices.htmx(f"{session.get_absolute_url()}change/", {"agent": "Clerk"})
+    alice.groups.clear()
+    answer = alices.htmx(f"{session.get_absolute_url()}messages/", {"content": "File it.", "key": "1"})
+    assert "You may not use this session&#x27;s agent." in answer.content.decode()
+
+
+@pytest.mark.parametrize("key", sorted(TEMPLATES))
+def test_a_template_becomes_an_agent_with_its_instructions(admin_client, admin_user, key):
+    template = TEMPLATES[key]
+    form = admin_client.get("/admin/tasks_app/agent/add/", {"template": key}).context["adminform"].form
+    assert form.initial["instructions"] == template.values["instructions"]
+    agent = Agent(**template.values)
+    agent.full_clean()
+    agent.save()
+    assert set(agent.skills) <= dict(catalogue(admin_user.pk)).keys()
+    assert set(agent.denied_tools) <= {tool.name for tool in registry.all_tools()}
+    sections = {section.name: section.text for section in preview(agent, admin_user)}
+    assert agent.instructions.strip() in sections["instructions"]
+    assert key in admin_client.get("/agents/").content.decode()
+
+
+def test_an_uploaded_picture_is_encoded_anew(admin_client, alices):
+    Image.new("RGB", (900, 600), "teal").save(file := BytesIO(), "JPEG", comment=b"<script>")
+    rows = {"sections-TOTAL_FORMS": 0, "sections-INITIAL_FORMS": 0, "denied_tools": "[]", "name": "Clerk"}
+    upload = SimpleUploadedFile("face.jpg", file.getvalue())
+    answer = admin_client.post("/admin/tasks_app/agent/add/", rows | {"upload": upload})
+    assert answer.status_code == 302, answer.context["errors"]
+    shown = alices.get(Agent.objects.get().picture_url)
+    assert b"<script>" not in shown.content
+    assert Image.open(BytesIO(shown.content)).size == (192, 128)
+    assert AgentVersion.objects.count() == 1
+    fake = SimpleUploadedFile("face.png", b"<svg onload=alert(1)>")
+    refused = admin_client.post("/admin/tasks_app/agent/add/", rows | {"name": "Other", "upload": fake})
+    assert "This picture cannot be used" in refused.content.decode()
