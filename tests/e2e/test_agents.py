@@ -21,7 +21,7 @@ def chat_after(chat: Chat) -> Iterator[Chat]:
 def test_an_agent_is_made_from_a_template_chosen_in_the_gallery_and_answers(chat_after: Chat):
     page = chat_after.page
     page.goto("/agents/")
-    page.get_by_role("link", name="Use this template: Researcher").click()
+    page.get_by_role("link", name="Use this template Researcher").click()
     page.get_by_role("button", name="Save", exact=True).click()
     page.goto("/agents/")
     page.get_by_role("link", name="Start a chat with Researcher").click()
