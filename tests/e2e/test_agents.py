@@ -27,6 +27,6 @@ def test_an_agent_is_made_from_a_template_chosen_in_the_gallery_and_answers(chat
     page.get_by_role("link", name="Start a chat with Researcher").click()
     chat_after.start(script(result("I have looked it up.")))
     expect(chat_after.result("I have looked it up.")).to_be_visible()
-    picker = page.get_by_label("Agent", exact=True)
+    picker = page.locator("select[name=agent]")
     expect(picker).to_have_value("Researcher")
     assert picker.locator("option:checked img").evaluate("face => face.complete && face.naturalWidth > 0")
