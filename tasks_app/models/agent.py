@@ -22,12 +22,12 @@ class AgentQuerySet(models.QuerySet["Agent"]):
     def with_models(self) -> "AgentQuerySet":
         return self.select_related("model", "review_model")
 
-    def usable_by(self, user_id: int) -> "AgentQuerySet":
+    def usable_by(self, user_id: int | None) -> "AgentQuerySet":
         """Those for their roles which name no model, or one that this user may use."""
         models = LogicalModel.objects.visible_to(user_id)
         return self.for_roles_of(user_id).filter(Q(model=None) | Q(model__in=models))
 
-    def for_roles_of(self, user_id: int) -> "AgentQuerySet":
+    def for_roles_of(self, user_id: int | None) -> "AgentQuerySet":
         """Those of everybody, and those of their roles."""
         named = Agent.roles.through.objects.filter(agent=OuterRef("pk"))
         return self.filter(~Exists(named) | Exists(named.filter(group__in=get_user_model().roles_of(user_id))))
