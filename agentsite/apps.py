@@ -4,7 +4,7 @@ import importlib
 from django.apps import AppConfig
 from django.db import connection
 
-from agentsite.optional_imports import WITH_APPS, without
+from agentsite.optional_imports import WITH_APPS, on_first_call, without
 
 YOUNG_OBJECTS = 10_000  # before they are looked through: of 700, Python's default, most are still in use
 
@@ -16,7 +16,8 @@ class AgentsiteConfig(AppConfig):
     def ready(self) -> None:
         """Before the admin looks for its pages: they import what is imported here."""
         driver = () if connection.vendor == "postgresql" else ("psycopg", "psycopg2")
-        with without(*WITH_APPS, *driver):
+        # What describes the API makes requests as tests do: Django's tools for these, and unittest, are 2 MiB.
+        with without(*WITH_APPS, *driver), on_first_call("rest_framework.test", "APIRequestFactory"):
             for module in ("rest_framework.compat", "unfold.overrides", "drf_spectacular.plumbing"):
                 importlib.import_module(module)
         importlib.import_module("agentsite.checks.registry")  # registers them

@@ -3,11 +3,15 @@
 They come with litellm, aiohttp or the database of a team. A third of a second and 20 MiB of each start went to them.
 """
 
+import importlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from types import ModuleType
+from typing import Any
 
-WITH_APPS = ("jinja2", "requests")  # test helpers of Django and Django REST framework
+WITH_APPS = ("jinja2", "requests", "pygments")  # test helpers and pages of Django and Django REST framework
 WITH_TWISTED = ("OpenSSL", "h2")  # TLS and HTTP/2 are the business of the proxy in front
 
 
@@ -24,3 +28,22 @@ def without(*packages: str) -> Iterator[None]:
     finally:
         for package in hidden:
             sys.modules.pop(package, None)
+
+
+@contextmanager
+def on_first_call(module: str, *names: str) -> Iterator[None]:
+    """While it lasts, whoever imports the names gets stand-ins, which import the module when they are called."""
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = stand_in = ModuleType(module)
+    for name in names:
+        setattr(stand_in, name, partial(_call, module, name))
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
+def _call(module: str, name: str, *arguments: Any, **named: Any) -> Any:
+    return getattr(importlib.import_module(module), name)(*arguments, **named)

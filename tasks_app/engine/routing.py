@@ -3,8 +3,6 @@
 import logging
 from collections.abc import Sequence
 
-import regex
-
 from tasks_app import reminders
 from tasks_app.memory import vectors
 from tasks_app.models import FiredRule, RoutingRule, RuleMatch, RuleTarget
@@ -70,6 +68,8 @@ def _is_said(word: str, said: set[str]) -> bool:
 
 def _found(rule: RoutingRule, message: str) -> bool:
     """An expression that takes too long is given up, and its administrator sees it."""
+    import regex  # 2 MB that few installations need: on first use
+
     fault = ""
     try:
         return bool(regex.search(rule.pattern, message, regex.IGNORECASE, timeout=PATIENCE))

@@ -1,6 +1,5 @@
 """Rules of administrators: what a message looks like, and the skill, tools, agent or workflow that fit it."""
 
-import regex
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -69,6 +68,8 @@ class RoutingRule(models.Model):
         if self.match == RuleMatch.REGEX:
             if len(self.pattern) > LONGEST_PATTERN:
                 raise ValidationError({"pattern": f"Write at most {LONGEST_PATTERN} characters."})
+            import regex  # 2 MB that few installations need: on first use
+
             try:
                 regex.compile(self.pattern)
             except regex.error as error:

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pygments.lexers import find_lexer_class_for_filename
-
 from tasks_app.engine.compaction.fit import Compacted, compact
 from tasks_app.engine.compaction.lines import Template
 from tasks_app.engine.compaction.window import Window
@@ -152,6 +150,8 @@ def _if_shorter(result: ContextEntry, view: str) -> dict[int, str]:
 
 def kind_of(path: str, content: str) -> str:
     """Such as "Go" or "JSON"; "text" where nothing tells more."""
+    from pygments.lexers import find_lexer_class_for_filename  # on first use, with its table of languages
+
     found = find_lexer_class_for_filename(path.rsplit("/", 1)[-1]) if "." in path else None
     if found is not None:
         return "text" if found.name == "Text only" else str(found.name)
