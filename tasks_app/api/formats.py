@@ -98,6 +98,18 @@ class ByCursor(CursorPagination):
 
 
 class NewestFirst(ByCursor):
+    """First which rows are on the page, then all of these: what belongs to a row is dear to sort by the thousand.
+
+    `whole` of the view is where they come from.
+    """
+
+    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
+        if not hasattr(view, "whole"):
+            return super().paginate_queryset(queryset, request, view)
+        page = super().paginate_queryset(queryset.only("created_at"), request, view) or []
+        rows = view.whole().in_bulk([row.pk for row in page])
+        return [rows[row.pk] for row in page if row.pk in rows]
+
     ordering = "-created_at"
     max_page_size = 200
 

@@ -154,8 +154,10 @@ class SessionList(ListCreateAPIView[Session]):
         query.is_valid(raise_exception=True)
         visible = Session.objects.visible_to(self.request.user).filter(root=query.validated_data.get("root"))
         search = SessionSearch.parse(query.validated_data.get("q", ""))
-        user = self.request.user
-        return _with_tasks(search.among(visible, user))
+        return search.among(visible, self.request.user)
+
+    def whole(self) -> QuerySet[Session]:
+        return _with_tasks(filed(Session.objects.all(), self.request.user))
 
     @extend_schema(parameters=[SessionQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

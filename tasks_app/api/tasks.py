@@ -1,11 +1,12 @@
 """Tasks: how they stand, and what they wait for."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 import orjson
-from django.db.models import Prefetch, QuerySet, prefetch_related_objects
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.generics import GenericAPIView, ListAPIView
@@ -17,15 +18,10 @@ from tasks_app.api.authentication import admission_of
 from tasks_app.api.entries import ToolCallSerializer
 from tasks_app.interaction.open_call import pending_json
 from tasks_app.live.subscription import StateChange
-from tasks_app.models import PERSON, FailureCode, Task, TaskState, ToolCallLog
+from tasks_app.models import PERSON, FailureCode, Task, TaskState
 from tasks_app.runtime import admission
 
 MOST_SECONDS = 60  # that somebody waits with one request: proxies end longer ones
-# The calls of a task that have delegated any, and those.
-WITH_CHILDREN = (
-    Prefetch("tool_calls", ToolCallLog.objects.filter(children__isnull=False).order_by("pk").distinct()),
-    Prefetch("tool_calls__children", Task.objects.order_by("number")),
-)
 
 
 class PendingSerializer(ToolCallSerializer):
@@ -117,8 +113,12 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
 
     @extend_schema_field(serializers.ListField(child=serializers.UUIDField()))
     def get_children(self, task: Task) -> list[str]:
-        prefetch_related_objects([task], *WITH_CHILDREN)
-        return [str(child.pk) for call in task.tool_calls.all() for child in call.children.all()]
+        """Those of all tasks of a page are asked for with its first one."""
+        known = self.context.setdefault("children", {})
+        if task.pk not in known:
+            page = self.parent.instance if isinstance(self.parent, serializers.ListSerializer) else [task]
+            known.update(_children([one.pk for one in page]))
+        return list(map(str, known[task.pk]))
 
     def get_queue_position(self, task: Task) -> int | None:
         return admission.position_of(task)
@@ -136,6 +136,15 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
         return pending_json(task)
 
 
+def _children(tasks: Sequence[UUID]) -> dict[UUID, list[UUID]]:
+    """Which tasks each of them has delegated, in the order of its calls."""
+    found: dict[UUID, list[UUID]] = {task: [] for task in tasks}
+    children = Task.objects.filter(parent_call__task__in=tasks).order_by("parent_call", "number")
+    for task, child in children.values_list("parent_call__task", "pk"):
+        found[task].append(child)
+    return found
+
+
 class TaskQuery(serializers.Serializer[Any]):
     session = serializers.UUIDField(required=False)
     parent: Any = serializers.UUIDField(required=False, source="parent_call__task")
@@ -151,10 +160,10 @@ class TaskList(ListAPIView[Task]):
     def get_queryset(self) -> QuerySet[Task]:
         query = TaskQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
-        tasks = Task.objects.visible_to(self.request.user).filter(**query.validated_data)
-        return tasks.prefetch_related(
-            "agent_version", "parent_call", *WITH_CHILDREN
-        )  # of the page: a join would be made for all that are sorted
+        return Task.objects.visible_to(self.request.user).filter(**query.validated_data)
+
+    def whole(self) -> QuerySet[Task]:
+        return Task.objects.select_related("agent_version", "parent_call")
 
     @extend_schema(parameters=[TaskQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from tasks_app.models import Approval, Session, Task, WaitingFor
 
@@ -12,7 +12,8 @@ def tasks_waiting_for(user: Any) -> QuerySet[Task]:
 
     Among the latter are tasks of sessions that the user may not see: of those, they may know the call alone.
     """
-    asked = Q(waiting_for=WaitingFor.REPLY, session__in=Session.objects.writable_by(user))
-    to_decide = Q(pk__in=Approval.objects.decidable_by(user).values("tool_call__task"))
+    # Few tasks wait: each of them is looked at, not all sessions and calls.
+    mine = Exists(Session.objects.writable_by(user).filter(pk=OuterRef("session")))
+    to_decide = Exists(Approval.objects.decidable_by(user).filter(tool_call__task=OuterRef("pk")))
     waiting = Task.objects.filter(waiting_for__isnull=False)
-    return waiting.filter(asked | to_decide).order_by("session__updated_at")
+    return waiting.filter((Q(waiting_for=WaitingFor.REPLY) & mine) | to_decide).order_by("session__updated_at")

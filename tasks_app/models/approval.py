@@ -42,7 +42,7 @@ class ApprovalQuerySet(models.QuerySet["Approval"]):
         """
         setting = ToolSetting.objects.filter(name=OuterRef("tool_call__name"))
         by_role = Exists(setting.filter(approvers__user=user))
-        by_session = Q(tool_call__task__session__in=Session.objects.writable_by(user))
+        by_session = Exists(Session.objects.writable_by(user).filter(pk=OuterRef("tool_call__task__session")))
         own = Exists(setting.filter(four_eyes=True)) & Q(tool_call__task__started_by=user)
         chosen = by_role | (~Exists(setting.filter(approvers__isnull=False)) & by_session)
         return self.waiting().filter(chosen).exclude(own)

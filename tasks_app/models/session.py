@@ -152,6 +152,7 @@ class Session(models.Model):
         ]
         indexes = [
             models.Index(fields=["owner", "-updated_at"]),
+            models.Index(fields=["-created_at", "owner", "root", "project", "id"], name="newest_sessions"),
             models.Index(fields=["held_by"], condition=~Q(held_by=""), name="held_sessions"),
             models.Index(fields=["id"], condition=is_behind(), name="sessions_behind"),
         ]

@@ -58,7 +58,9 @@ class Task(models.Model):
     """`epoch` counts the claims: a write that carries an older one is refused."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    session = models.ForeignKey(Session, models.CASCADE, related_name="tasks")
+    session = models.ForeignKey(
+        Session, models.CASCADE, related_name="tasks", db_index=False
+    )  # an index with the time begins with it
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     other_authors = models.JSONField(
         default=list, blank=True, help_text="Ids of the other people whose messages it contains."
