@@ -2,7 +2,7 @@
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from tasks_app.api.formats import RawBody
 from tasks_app.api.problems import CONTENT_TYPE
 from tasks_app.errors import Refusal
 from tasks_app.models import IdempotencyKey
@@ -85,7 +86,20 @@ def _same(row: IdempotencyKey, fingerprint: str) -> IdempotencyKey:
 
 
 def _fingerprint(request: Request) -> str:
-    return hashlib.sha256(b"\n".join((str(request.method).encode(), request.path.encode(), request.body))).hexdigest()
+    digest = hashlib.sha256(b"\n".join((str(request.method).encode(), request.path.encode(), b"")))
+    for part in _body(request):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _body(request: Request) -> Iterator[bytes]:
+    """A raw body is a file, which may be larger than what is held in memory."""
+    if not any(isinstance(parser, RawBody) for parser in request.parsers):
+        yield request.body
+        return
+    for file in request.FILES.values():
+        yield from file.chunks()
+        file.seek(0)
 
 
 def _answer(view: APIView, handler: Handler, request: Request, *args: Any, **kwargs: Any) -> Response:

@@ -40,6 +40,7 @@ class Export(GenericAPIView[Session]):
 
 class ImportedSerializer(serializers.Serializer[Any]):
     sessions = serializers.ListField(child=serializers.UUIDField())
+    left_out = serializers.IntegerField(help_text="Older conversations of the file, too many for one import.")
 
 
 class Import(GenericAPIView[Session]):
@@ -57,4 +58,4 @@ class Import(GenericAPIView[Session]):
             raise TooLarge(f"A file may have at most {MOST_BYTES // 1024**2} MiB.")
         files = list(request.FILES.values())
         imported = transfer.import_sessions(request.user, files[0].read() if files else b"")
-        return Response({"sessions": [session.pk for session in imported]}, 201)
+        return Response({"sessions": [one.pk for one in imported.sessions], "left_out": imported.left_out}, 201)

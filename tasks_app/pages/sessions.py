@@ -168,14 +168,17 @@ def export(request: Request, session_id: UUID) -> HttpResponse:
 def import_(request: Request) -> HttpResponse:
     """A file of another program. What came of it is told on the list of what was imported."""
     if request.method != "POST":
-        return render(request, "sessions/import.html", {"most": MOST_CHATS})
+        return render(request, "sessions/import.html", {"most": MOST_CHATS, "most_messages": transfer.MOST_AT_ONCE})
     try:
         if (file := request.FILES.get("file")) is None or (file.size or 0) > MOST_BYTES:
             raise transfer.NoExport()
         imported = transfer.import_sessions(request.user, file.read())
     except Refusal as error:
         return refused(request, "session_import", error)
-    messages.success(request, _("Imported: %(count)d") % {"count": len(imported)})
+    messages.success(request, _("Imported: %(count)d") % {"count": len(imported.sessions)})
+    if imported.left_out:
+        said = _("Older conversations left out: %(count)d. Import them from a file of their own.")
+        messages.warning(request, said % {"count": imported.left_out})
     return redirect(f"{reverse('sessions')}?q=tag:{transfer.TAG}")
 
 

@@ -101,7 +101,7 @@ def _number(request: Request) -> int:
 @never_cache
 @require_GET
 def shared(request: HttpRequest, token: str) -> HttpResponse:
-    """What was said, for whoever has the link: words alone, redacted. No search engine shall keep it."""
+    """What was said, for whoever has the link: words alone, redacted, by pages. No search engine shall keep it."""
     address = f"shared-{request.META.get('REMOTE_ADDR', '')}"
     if cache.get(address, 0) >= TRIES:
         return HttpResponse(_("Too many attempts. Try again in a minute."), status=429, headers={"Retry-After": "60"})
@@ -110,7 +110,9 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
         cache.add(address, 0, 60)
         cache.incr(address)
         raise Http404()
-    session = link.session
-    context = {"title": transfer.redacted_title(session), "said": transfer.spoken(session), "link": link}
-    headers = {"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer"}
-    return HttpResponse(render(request, "sessions/shared.html", context), headers=headers)
+    session, after = link.session, request.GET.get("after", "")
+    said, later = transfer.spoken(session, int(after) if after.isdecimal() and len(after) < 10 else 0)
+    context = {"title": transfer.redacted_title(session), "said": said, "after": after, "later": later, "link": link}
+    response = render(request, "sessions/shared.html", context)
+    response["X-Robots-Tag"], response["Referrer-Policy"] = "noindex, nofollow", "no-referrer"
+    return response

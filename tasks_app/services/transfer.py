@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from itertools import accumulate, takewhile
+from typing import Any, NamedTuple
 
 import orjson
 from django.db import transaction
@@ -19,6 +20,8 @@ from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, Chat, Said, Unr
 from tasks_app.transcript.item import Item
 from tasks_app.transcript.transcript import items_of
 
+PAGE, PAGE_CHARS = 200, 60_000  # entries and characters of one page of what was said
+MOST_AT_ONCE = 20_000  # messages of one import
 TAG = "imported"  # in the list of who has imported it
 _NAMES = {"user": "User", "assistant": "Assistant"}
 _END = re.compile(r"</(?=\s*client_history)", re.IGNORECASE)
@@ -91,9 +94,19 @@ def redacted_title(session: Session) -> str:
     return redactor_of(session).redacted(str(session))
 
 
-def spoken(session: Session) -> list[Said]:
-    """What people and the agent said, redacted."""
-    return [said for item in _items(session) for said in _said(item)]
+def spoken(session: Session, after: int = 0) -> tuple[list[Said], int | None]:
+    """What people and the agent said after an entry, redacted, as much as a page holds; and the entry after which there
+    is more, or None.
+    """
+    entries = list(ContextEntry.objects.in_session(session).after(after)[: PAGE + 1])
+    sizes = accumulate(len(entry.content) + len(entry.tool_call) for entry in entries[:PAGE])
+    count = max(1, sum(1 for _ in takewhile(lambda size: size <= PAGE_CHARS, sizes)))
+    count += count < len(entries) and bool(entries[count].tool_call_id)  # a call is not cut from its answer
+    said = [one for item in items_of(session, entries[:count]) for one in _said(item)]
+    if count >= len(entries):
+        return said, None
+    later = entries[count - 1].seq
+    return (said, later) if said else spoken(session, later)
 
 
 def _items(session: Session) -> list[Item]:
@@ -119,13 +132,22 @@ def _said(item: Item) -> Iterator[Said]:
 # --- in ---------------------------------------------------------------------------------------------------------------
 
 
-def import_sessions(owner: Any, data: bytes) -> list[Session]:
+class Imported(NamedTuple):
+    """`left_out` counts the older conversations of the file, for which there was no room in one import."""
+
+    sessions: list[Session]
+    left_out: int
+
+
+def import_sessions(owner: Any, data: bytes) -> Imported:
     """A session for each conversation of a file, the newest ones first. Raises NoExport or SessionsQuotaFull."""
     try:
         chats = read_chats(data)
     except UnreadableChats as error:
         raise NoExport() from error
-    return [_imported(owner, chat) for chat in chats[:MOST_CHATS]]
+    totals = accumulate(len(chat.messages) for chat in chats[:MOST_CHATS])
+    count = sum(1 for _ in takewhile(lambda total: total <= MOST_AT_ONCE, totals))
+    return Imported([_imported(owner, chat) for chat in chats[:count]], len(chats) - count)
 
 
 def _imported(owner: Any, chat: Chat) -> Session:

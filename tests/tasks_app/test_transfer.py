@@ -85,7 +85,7 @@ def test_what_is_no_export_is_refused(data):
 
 @pytest.fixture
 def imported(alice):
-    return transfer.import_sessions(alice, (CHATS / "chatgpt.json").read_bytes())
+    return transfer.import_sessions(alice, (CHATS / "chatgpt.json").read_bytes()).sessions
 
 
 def test_an_import_is_history_in_a_tag_that_names_its_origin(imported):
@@ -119,7 +119,7 @@ def test_an_import_keeps_no_secret(alice):
     data = (
         (CHATS / "chatgpt.json").read_bytes().replace(b"Alfama", b"Alfama-s3cr3t").replace(b"A trip", b"Alfama-s3cr3t")
     )
-    (session, _) = transfer.import_sessions(alice, data)
+    (session, _) = transfer.import_sessions(alice, data).sessions
     assert session.title == "[secret:KEY] to Lisbon"
     contents = ContextEntry.objects.in_session(session).values_list("content", flat=True)
     assert not any("s3cr3t" in content for content in contents)
@@ -155,6 +155,44 @@ def test_what_goes_out_comes_in_again(session, called, recorded, program, alice)
     assert again == [one["text"] for one in content["messages"]]
 
 
+def chats(*lengths):
+    """A file with conversations of so many messages, each newer than the one before."""
+    said = {"role": "user", "text": "Hello."}
+    return json.dumps(
+        [
+            {
+                "format": "agentsite-session",
+                "title": f"{day}",
+                "updated_at": f"2026-01-{day:02}",
+                "messages": [said] * length,
+            }
+            for day, length in enumerate(lengths, 1)
+        ]
+    ).encode()
+
+
+def test_an_import_is_bounded_and_says_what_it_has_left_out(alice, browser, monkeypatch):
+    monkeypatch.setattr(transfer, "MOST_AT_ONCE", 5)
+    sessions, left_out = transfer.import_sessions(alice, chats(2, 3, 2))
+    assert ([session.title for session in sessions], left_out) == (["3", "2"], 1)
+    file = io.BytesIO(chats(4, 2))
+    page = browser(alice).post("/sessions/import/", {"file": file}, follow=True).content.decode()
+    assert "Older conversations left out: 1." in page
+
+
+def test_a_file_larger_than_what_is_held_in_memory_may_have_a_key(program, alice, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    alices = program(alice)
+
+    def post(data):
+        kind, key = "application/octet-stream", {"Idempotency-Key": "once"}
+        return alices.generic("POST", "/api/v1/sessions/import/", data, content_type=kind, headers=key)
+
+    first, again, other = post(chats(2, 1)), post(chats(2, 1)), post(chats(3))
+    assert (first.status_code, first.json()["left_out"], again.json()) == (201, 0, first.json())
+    assert (other.status_code, Session.objects.count()) == (422, 2)
+
+
 def test_markdown_has_words_and_calls_in_fences_that_hold(session, called, recorded):
     recorded("user_message", "Read it.", metadata={"author": "alice"})
     called("file", '{"action": "read", "path": "a.txt"}', "one\n````\ntwo")
@@ -184,7 +222,7 @@ def test_others_export_nothing(session, browser, charlie, bob):
 def test_a_time_that_cannot_be_closes_nobodys_pages(at, zone, browser, alice, bob):
     chat = {"format": "agentsite-session", "title": "Odd", "updated_at": at}
     data = json.dumps({**chat, "messages": [{"role": "user", "text": "Hello.", "at": at}]}).encode()
-    (session,) = transfer.import_sessions(alice, data)
+    (session,) = transfer.import_sessions(alice, data).sessions
     session.memberships.create(user=bob)
     bobs = browser(bob)
     bobs.cookies["timezone"] = zone
@@ -194,7 +232,7 @@ def test_a_time_that_cannot_be_closes_nobodys_pages(at, zone, browser, alice, bo
 
 def test_no_database_is_given_a_nul(alice):
     chat = {"format": "agentsite-session", "title": "A\0B", "messages": [{"role": "user", "text": "C\0D"}]}
-    (session,) = transfer.import_sessions(alice, json.dumps(chat).encode())
+    (session,) = transfer.import_sessions(alice, json.dumps(chat).encode()).sessions
     contents = "".join(ContextEntry.objects.in_session(session).values_list("content", flat=True))
     assert "\0" not in session.title + contents
 

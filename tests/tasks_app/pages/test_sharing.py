@@ -88,6 +88,18 @@ def test_a_link_shows_the_words_to_anybody(link, browser, session, called):
     assert "no-store" in answer["Cache-Control"]
 
 
+def test_a_long_session_is_read_by_pages(link, browser, recorded, monkeypatch):
+    monkeypatch.setattr("tasks_app.services.transfer.PAGE", 2)
+    for number in range(3, 6):
+        recorded("user_message", f"Message {number}.", metadata={"author": "alice"})
+    first = browser().page(link)
+    assert "Message 3." not in first
+    second = browser().page(f"{link}?after={re.search(r'after=([0-9]+)', first)[1]}")
+    assert ["Hello" in second, "Message 3." in second, "Message 4." in second] == [False, True, True]
+    assert "From the beginning" in second
+    assert "Read on" not in browser().page(f"{link}?after={re.search(r'after=([0-9]+)', second)[1]}")
+
+
 def test_a_link_shows_no_secret(link, browser, alice, recorded):
     recorded("user_message", "It is late-s3cr3t.", metadata={"author": "alice"})
     Secret.objects.create(owner=alice, name="LATE", value="late-s3cr3t")
