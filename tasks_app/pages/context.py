@@ -1,7 +1,6 @@
 """What the model sees of a session: the window, the compacted history, and the exact request of each call."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -20,25 +19,13 @@ from tasks_app.models import ContextCut, ContextEntry, Session, ToolCallLog
 from tasks_app.pages.responses import refused
 from tasks_app.record import Cut, redactor_of
 from tasks_app.replay import sent
-from tasks_app.replay.readable import difference, parts_of
+from tasks_app.replay.readable import Piece, compared, lines_of
 from tasks_app.transcript import transcript
 
 BEHIND = 40  # entries shown behind one that is looked up
 MOST = 1_000  # lines of an outline that are shown, the newest
-
-
-_TAGS = "about|user|agent|asked|handoff|step|turns|omitted|note"
-_BEGIN = r"(?:^|(?<=</asked>))"
-_LINE = re.compile(rf'{_BEGIN}<({_TAGS})((?: \w+="[^"]*")*)>(.*?)</\1>', re.DOTALL | re.MULTILINE)
-_ATTRIBUTE = re.compile(r' (\w+)="([^"]*)"')
-_LABELS = {
-    "user": "The person",
-    "agent": "The agent",
-    "asked": "The agent asked",
-    "handoff": "Handed on",
-    "turns": "Steps",
-    "step": "Step",
-}
+PIECES = 100  # of what was sent before, on a page
+REQUESTS = 25  # of a session, on a page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,28 +46,20 @@ class Gauge:
         return round(100 * self.cached / self.used) if self.used else 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class OutlineLine:
-    """`seq` is its entry in the record; `last` that in which several turns end. 0 where there is none."""
-
-    label: str
-    text: str
-    seq: int = 0
-    last: int = 0
-    status: str = ""
-
-
 @signed_in
 @require_GET
 def show(request: Request, session_id: UUID) -> HttpResponse:
-    """The newest cut; with `?cut=ID` an earlier one."""
+    """The requests, newest first, and the newest cut; with `?before=ID` older requests, with `?cut=ID` an older cut."""
     session = visible_session(request.user, session_id)
+    requests = _requests(session, request.GET.get("before", ""))
     cuts = list(ContextCut.objects.in_session(session))
     chosen = next((cut for cut in cuts if str(cut.pk) == request.GET.get("cut")), cuts[0] if cuts else None)
     context: dict[str, Any] = {
         "session": session,
         "gauge": gauge_of(session),
         "used": _used(session),
+        "requests": requests[:REQUESTS],
+        "older": requests[REQUESTS - 1].pk if len(requests) > REQUESTS else None,
         "cuts": cuts,
         "chosen": chosen,
     }
@@ -88,6 +67,16 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
         cut = _readable(session, chosen)
         context |= {"lines": list(lines_of(cut.block))[-MOST:], "views": sorted(cut.views.items())}
     return render(request, "context.html", context)
+
+
+def _requests(session: Session, before: str) -> list[LLMLog]:
+    """Of the steps, one more than a page has."""
+    steps = LLMLog.objects.filter(session_id=session.pk, purpose=Purpose.STEP).order_by("-created_at")
+    try:
+        newest = steps.filter(pk=UUID(before)).first() if before else None
+    except ValueError:
+        newest = None
+    return list((steps.filter(created_at__lt=newest.created_at) if newest else steps)[: REQUESTS + 1])
 
 
 @signed_in
@@ -130,37 +119,6 @@ def _readable(session: Session, row: ContextCut) -> Cut:
     return Cut.from_text(row.seq, text, row.masked_with).redacted(redactor_of(session))
 
 
-def lines_of(block: str) -> Iterator[OutlineLine]:
-    """All that the model is given in the place of old turns. Inside of a line no tag of ours can end.
-
-    Text without a line of its own, such as that of a skill, comes between them.
-    """
-    inside = block.removeprefix("<compacted_history>\n").removesuffix("\n</compacted_history>")
-    place = 0
-    while found := _LINE.search(inside, place):
-        yield from _between(inside[place : found.start()])
-        place = found.end()
-        if found[1] != "about":
-            yield _line(found)
-    yield from _between(inside[place:])
-
-
-def _between(text: str) -> Iterator[OutlineLine]:
-    if text.strip():
-        yield OutlineLine(label="Kept whole", text=text.strip())
-
-
-def _line(found: re.Match[str]) -> OutlineLine:
-    attributes = dict(_ATTRIBUTE.findall(found[2]))
-    return OutlineLine(
-        label=_LABELS.get(found[1], "Left out" if found[1] == "omitted" else "Note"),
-        text=found[3],
-        seq=int(attributes.get("n") or attributes.get("from") or 0),
-        last=int(attributes.get("to") or 0),
-        status=attributes.get("status", ""),
-    )
-
-
 @signed_in
 @require_GET
 def show_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse:
@@ -170,10 +128,33 @@ def show_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse
         found = sent.sent_request(call)
     except Refusal as error:
         return refused(request, session, error)
-    context = {"session": session, "call": call, "parts": parts_of(found.body), "is_redacted": found.is_redacted}
-    if before := sent.before(call):
-        context |= {"before": before, "difference": _difference(before, found.body)}
+    before = sent.before(call)
+    request_ = compared(_body_of(before), found.body)
+    if (number := request.GET.get("piece", "")).isdecimal():
+        return _piece(request, [*request_.new, *request_.kept], int(number))
+    page = min(int(number), 999) if (number := request.GET.get("page", "")).isdecimal() and len(number) < 5 else 1
+    kept = request_.kept[::-1]
+    context = {
+        "session": session,
+        "call": call,
+        "before": before,
+        "after": sent.after(call),
+        "new": request_.new,
+        "gone": request_.gone,
+        "kept": kept[(page - 1) * PIECES : page * PIECES],
+        "kept_count": len(kept),
+        "further": page + 1 if len(kept) > page * PIECES else None,
+        "is_redacted": found.is_redacted,
+    }
     return render(request, "chat/call.html", context)
+
+
+def _piece(request: Request, pieces: Sequence[Piece], number: int) -> HttpResponse:
+    piece = next((piece for piece in pieces if piece.number == number), None)
+    if piece is None:
+        raise Http404()
+    template = "chat/_piece.html" if request.htmx else "chat/piece.html"
+    return render(request, template, {"piece": piece})
 
 
 @signed_in
@@ -210,8 +191,8 @@ def _call(session_id: UUID, call_id: UUID) -> LLMLog:
     return call
 
 
-def _difference(before: LLMLog, body: bytes) -> list[tuple[str, str]]:
+def _body_of(call: LLMLog | None) -> bytes | None:
     try:
-        return list(difference(sent.sent_request(before).body, body))
+        return sent.sent_request(call).body if call else None
     except Refusal:
-        return []
+        return None

@@ -1,6 +1,8 @@
-"""A request as people read it: a line for each value, texts over as many lines as they have."""
+"""A request as people read it: its pieces beside those of the one before, a line for each value; and its outline."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +12,9 @@ from tools_app.editing import diff
 LONGEST = 200_000  # characters of one text; the download has all
 _DATA = 2_000  # characters without white space: a picture, which is not for reading
 _HEAD = 60
+LONGEST_GIST = 160
+_NO_WORDS = ("role", "type", "id", "tool_call_id", "tool_use_id", "call_id", "cache_control")
+_SAID = ("user", "assistant", "tool", "function_call", "function_call_output")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +23,95 @@ class Part:
 
     name: str
     text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """A message, a tool or another field of a request. `number` is its place, from 1; by its `sign` it is compared,
+    and `gist` is what it says first.
+    """
+
+    number: int
+    name: str
+    text: str
+    sign: str
+    gist: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """A request beside the one before it: what is `new`, what was `kept`, how many pieces are sent no longer."""
+
+    new: Sequence[Piece]
+    kept: Sequence[Piece]
+    gone: int
+
+
+def pieces_of(body: bytes) -> Sequence[Piece]:
+    """In the order in which they are sent."""
+    fields: dict[str, Any] = json.loads(body)
+    small = {name: value for name, value in fields.items() if not isinstance(value, dict | list | str) or _fits(value)}
+    found: list[tuple[str, Any]] = [("parameters", small)]
+    for name, value in fields.items():
+        if isinstance(value, list):
+            found += [(_name(name, item), item) for item in value]
+        elif name not in small:
+            found.append((name, value))
+    return [_piece(number, name, item) for number, (name, item) in enumerate(found, 1)]
+
+
+def _fits(value: Any) -> bool:
+    """Into the line of a parameter, unlike a system prompt."""
+    return isinstance(value, str) and len(value) <= LONGEST_GIST
+
+
+def _piece(number: int, name: str, item: Any) -> Piece:
+    gist = " ".join(" ".join(_words(item)).split())[:LONGEST_GIST].removeprefix(f"{name.removeprefix('tool ')} ")
+    return Piece(number=number, name=name, text=text_of(item), sign=json.dumps(_without_marks(item)), gist=gist)
+
+
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if name not in _NO_WORDS:
+                yield from _words(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _words(item)
+    elif isinstance(value, str):
+        yield value[:LONGEST_GIST]
+
+
+def compared(earlier: bytes | None, later: bytes) -> Compared:
+    """Without an earlier one, what is said is new: not the tools and the system prompt."""
+    pieces = pieces_of(later)
+    if earlier is None:
+        new = [piece for piece in pieces if piece.name in _SAID]
+        return Compared(new=new, kept=[piece for piece in pieces if piece not in new], gone=0)
+    before = Counter(piece.sign for piece in pieces_of(earlier))
+    left = before.copy()
+    new, kept = [], []
+    for piece in pieces:
+        (kept if left[piece.sign] > 0 else new).append(piece)
+        left[piece.sign] -= 1
+    return Compared(new=new, kept=kept, gone=before.total() - len(kept))
+
+
+def _name(field: str, item: Any) -> str:
+    """The role of a message, the name of a tool."""
+    if not isinstance(item, dict):
+        return field
+    tool = item.get("function", item)
+    if field == "tools":
+        return f"tool {tool.get('name', '')}"
+    return str(item.get("role") or item.get("type") or field)
+
+
+def _without_marks(value: Any) -> Any:
+    """Where a provider shall begin to cache moves with each request, and is no news."""
+    if isinstance(value, dict):
+        return {name: _without_marks(item) for name, item in value.items() if name != "cache_control"}
+    return [_without_marks(item) for item in value] if isinstance(value, list) else value
 
 
 def parts_of(body: bytes) -> Sequence[Part]:
@@ -84,3 +178,61 @@ def _scalar(value: Any) -> Iterator[str]:
         yield from (value[:LONGEST].split("\n") if value else ['""'])
         if len(value) > LONGEST:
             yield f"[… {len(value) - LONGEST:,} more characters]"
+
+
+# --- the outline of old turns ----------------------------------------------------------------------------------------
+
+_TAGS = "about|user|agent|asked|handoff|step|turns|omitted|note"
+_BEGIN = r"(?:^|(?<=</asked>))"
+_LINE = re.compile(rf'{_BEGIN}<({_TAGS})((?: \w+="[^"]*")*)>(.*?)</\1>', re.DOTALL | re.MULTILINE)
+_ATTRIBUTE = re.compile(r' (\w+)="([^"]*)"')
+_LABELS = {
+    "user": "The person",
+    "agent": "The agent",
+    "asked": "The agent asked",
+    "handoff": "Handed on",
+    "turns": "Steps",
+    "step": "Step",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlineLine:
+    """`seq` is its entry in the record; `last` that in which several turns end. 0 where there is none."""
+
+    label: str
+    text: str
+    seq: int = 0
+    last: int = 0
+    status: str = ""
+
+
+def lines_of(block: str) -> Iterator[OutlineLine]:
+    """All that the model is given in the place of old turns. Inside of a line no tag of ours can end.
+
+    Text without a line of its own, such as that of a skill, comes between them.
+    """
+    inside = block.removeprefix("<compacted_history>\n").removesuffix("\n</compacted_history>")
+    place = 0
+    while found := _LINE.search(inside, place):
+        yield from _between(inside[place : found.start()])
+        place = found.end()
+        if found[1] != "about":
+            yield _line(found)
+    yield from _between(inside[place:])
+
+
+def _between(text: str) -> Iterator[OutlineLine]:
+    if text.strip():
+        yield OutlineLine(label="Kept whole", text=text.strip())
+
+
+def _line(found: re.Match[str]) -> OutlineLine:
+    attributes = dict(_ATTRIBUTE.findall(found[2]))
+    return OutlineLine(
+        label=_LABELS.get(found[1], "Left out" if found[1] == "omitted" else "Note"),
+        text=found[3],
+        seq=int(attributes.get("n") or attributes.get("from") or 0),
+        last=int(attributes.get("to") or 0),
+        status=attributes.get("status", ""),
+    )

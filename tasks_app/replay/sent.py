@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from llm_app import active_secrets
 from llm_app.models import LLMLog
 from llm_app.redaction import Redactor
@@ -37,10 +39,17 @@ def sent_request(log: LLMLog) -> Sent:
 
 def before(log: LLMLog) -> LLMLog | None:
     """The call before it in its session, for the same purpose."""
-    if log.session_id is None:
-        return None
-    earlier = LLMLog.objects.filter(session_id=log.session_id, purpose=log.purpose, created_at__lt=log.created_at)
-    return earlier.order_by("-created_at").first()
+    return _beside(log).filter(created_at__lt=log.created_at).order_by("-created_at").first()
+
+
+def after(log: LLMLog) -> LLMLog | None:
+    """The next one."""
+    return _beside(log).filter(created_at__gt=log.created_at).order_by("created_at").first()
+
+
+def _beside(log: LLMLog) -> QuerySet[LLMLog]:
+    calls = LLMLog.objects.filter(session_id=log.session_id, purpose=log.purpose)
+    return calls if log.session_id else calls.none()
 
 
 def _redactor(log: LLMLog) -> Redactor:

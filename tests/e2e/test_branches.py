@@ -27,4 +27,5 @@ def test_what_the_model_saw_is_one_click_away(chat: Chat):
     answer.locator(".branch > summary").click()
     answer.get_by_role("link", name="What the model saw").click()
     expect(chat.page.get_by_role("heading", name="What the model saw")).to_be_visible()
+    chat.page.locator("summary", has_text="system").first.click()
     expect(chat.page.get_by_text("role: system").first).to_be_visible()

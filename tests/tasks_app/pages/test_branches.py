@@ -1,13 +1,15 @@
 """In the chat: what the model saw, and the ways to go on differently."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from llm_app.models import LLMLog, Secret
 from tasks_app import services
-from tasks_app.models import ContextEntry, Session, Task
+from tasks_app.models import ContextEntry, ContextType, Session, Task
+from tasks_app.replay.readable import compared
 from tasks_app.worker import jobs
 from tests.tasks_app.engine.conftest import call, result, script
 
@@ -25,21 +27,42 @@ def ran(transactional_db: None, session: Any, alice: Any) -> Task:
 
 
 def test_each_answer_leads_to_what_the_model_saw(ran: Task, alices: Any, session: Any) -> None:
-    page = alices.page(session.get_absolute_url())
-    for log in LLMLog.objects.all():
+    answers = session.entries.filter(context_type=ContextType.AI_MESSAGE)
+    for log, answer in zip(LLMLog.objects.order_by("created_at"), answers, strict=True):
         address = f"{session.get_absolute_url()}calls/{log.id}/"
-        assert address in page
+        assert address in alices.page(f"{session.get_absolute_url()}ways/{answer.seq}/")
         assert "What the model saw" in alices.page(address)
 
 
 def test_the_page_shows_what_is_new_since_the_call_before(ran: Task, alices: Any, session: Any) -> None:
     first, second = LLMLog.objects.order_by("created_at")
     address = f"{session.get_absolute_url()}calls/"
-    assert "the first call" in alices.page(f"{address}{first.id}/")
+    assert f"{address}{second.id}/" in alices.page(f"{address}{first.id}/")
     page = alices.page(f"{address}{second.id}/")
-    new = page.partition('class="output diff"')[2].partition("</pre>")[0]
+    new, _, kept = page.partition('id="kept-title"')
     assert f"About {SECRET}." in new
-    assert "Today is" not in new.partition('class="added"')[2]
+    assert "Today is" not in new
+    assert "content: You are" not in kept  # what was sent before is one line each, until it is opened
+    number = re.search(r'href="[?]piece=(\d+)"', kept)[1]
+    assert "role: " in alices.page(f"{address}{second.id}/?piece={number}")
+    assert alices.get(f"{address}{second.id}/?piece=9999").status_code == 404
+
+
+def test_the_steps_are_listed_with_what_each_was_sent(ran: Task, alices: Any, session: Any) -> None:
+    page = alices.page(f"{session.get_absolute_url()}context/")
+    for log in LLMLog.objects.all():
+        assert f"{session.get_absolute_url()}calls/{log.id}/" in page
+
+
+def test_a_moved_mark_of_a_cache_is_no_news_and_what_is_sent_no_longer_is_counted() -> None:
+    def body(*said: str, marked: int) -> bytes:
+        messages = [{"role": "user", "content": [{"type": "text", "text": words}]} for words in said]
+        messages[marked]["content"][0]["cache_control"] = {"type": "ephemeral"}
+        return json.dumps({"model": "m", "system": "Be brief.", "messages": messages}).encode()
+
+    found = compared(body("one", "two", marked=1), body("two", "three", marked=1))
+    assert [piece.gist for piece in found.new] == ["three"]
+    assert ([piece.name for piece in found.kept], found.gone) == (["parameters", "user"], 1)
 
 
 def test_the_download_is_the_very_bytes(ran: Task, alices: Any, session: Any) -> None:
@@ -58,9 +81,13 @@ def test_what_became_secret_is_redacted_on_the_page_too(ran: Task, alices: Any, 
 
 
 def test_others_see_no_call(ran: Task, browser: Any, charlie: Any, session: Any) -> None:
-    for end in ("", "request/"):
-        address = f"{session.get_absolute_url()}calls/{LLMLog.objects.first().id}/{end}"
-        assert browser(charlie).get(address).status_code == 404
+    for end in (
+        f"calls/{LLMLog.objects.first().id}/",
+        f"calls/{LLMLog.objects.first().id}/request/",
+        "ways/1/",
+        "steps/1/",
+    ):
+        assert browser(charlie).get(f"{session.get_absolute_url()}{end}").status_code == 404
 
 
 def test_a_fork_is_a_page_of_its_own_that_names_its_origin(ran: Task, alices: Any, session: Any) -> None:
@@ -76,7 +103,7 @@ def test_htmx_is_led_to_the_fork(ran: Task, alices: Any, session: Any) -> None:
 
 
 def test_an_edited_message_starts_anew_in_a_fork(ran: Task, alices: Any, session: Any) -> None:
-    assert "Send the edited message" in alices.page(session.get_absolute_url())
+    assert "Send the edited message" in alices.page(f"{session.get_absolute_url()}ways/1/")
     alices.post(f"{session.get_absolute_url()}fork/", {"seq": "1", "again": "yes", "content": "Else."})
     fork = Session.objects.get(parent=session)
     assert ContextEntry.objects.in_session(fork).first().content == "Else."

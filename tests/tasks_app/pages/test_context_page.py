@@ -5,8 +5,8 @@ import pytest
 from llm_app.models import Blob, LogicalModel, Secret
 from tasks_app.engine.compaction.fit import ABOUT
 from tasks_app.models import ContextCut
-from tasks_app.pages.context import lines_of
 from tasks_app.record import Cut, notice
+from tasks_app.replay.readable import lines_of
 from tests import factories
 
 BLOCK = f"""<compacted_history>
