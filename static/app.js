@@ -110,6 +110,12 @@ const opened = new Set();
 
 document.addEventListener("toggle", ({ target }) => opened[target.open ? "add" : "delete"](target.id), true);
 
+// What is folded away is fetched when it is opened: until then it is a link.
+document.addEventListener("toggle", ({ target }) => {
+  const link = target.open && one(":scope > .later > a:only-child", target);
+  if (link) htmx.ajax("GET", link.href, { source: link, target: link.parentElement, swap: "innerHTML", select: ".inside > *" });
+}, true);
+
 function dress(root) {
   for (const note of all("#toasts > .toast:not(.bad)")) setTimeout(() => note.remove(), one("form", note) ? 15000 : 6000);
   for (const details of all("details[id]", root)) if (opened.has(details.id)) details.open = true;

@@ -137,7 +137,7 @@ on("htmx:wsAfterMessage", () => {
 // Without what differs between two renderings of the same: forms in a pushed piece have no token, htmx marks what it has put in.
 function bare(piece) {
   const copy = piece.cloneNode(true);
-  for (const extra of all("[name=csrfmiddlewaretoken], .copy, .diagram iframe, selectedcontent", copy)) extra.remove();
+  for (const extra of all("[name=csrfmiddlewaretoken], .copy, .diagram iframe, .later > *, selectedcontent", copy)) extra.remove();
   for (const element of [copy, ...all("[class]", copy)]) {
     element.classList.remove("htmx-added", "htmx-settling", "shown");
     if (!element.className) element.removeAttribute("class");
@@ -187,6 +187,11 @@ on("scroll", () => {
   if (isAtEnd()) one("#to-end").hidden = true;
 }, window);
 if (!location.hash.startsWith("#e") || location.hash === "#end") toEnd();
+
+// Earlier entries come in above: what is read stays where it is.
+let below;
+on("htmx:beforeSwap", ({ detail }) => (below = detail.target.matches(".earlier") ? page.scrollHeight - window.scrollY : 0));
+on("htmx:afterSwap", () => below && window.scrollTo(0, page.scrollHeight - below));
 
 // A link to an entry that is not on the page: earlier ones are fetched until it is.
 function reach() {

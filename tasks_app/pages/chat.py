@@ -70,6 +70,29 @@ def show_reasons(request: Request, session_id: UUID) -> HttpResponse:
 
 
 @signed_in
+@require_GET
+def show_step(request: Request, session_id: UUID, seq: int) -> HttpResponse:
+    """A call's arguments and its result, which a page asks for when its card is opened."""
+    return _shown(request, session_id, seq, "chat/_call.html", "A step")
+
+
+@signed_in
+@require_GET
+def show_ways(request: Request, session_id: UUID, seq: int) -> HttpResponse:
+    """The ways to go on differently from an entry, and to what the model saw."""
+    return _shown(request, session_id, seq, "chat/_ways.html", "Branch from here")
+
+
+def _shown(request: Request, session_id: UUID, seq: int, part: str, heading: str) -> HttpResponse:
+    """Without scripts it is a page of its own."""
+    session = visible_session(request.user, session_id)
+    if (item := transcript.item_at(session, seq)) is None:
+        raise Http404()
+    context = {**fragments.viewing(session, request.user), "item": item, "part": part, "heading": heading}
+    return render(request, part if request.htmx else "chat/item.html", context)
+
+
+@signed_in
 def queue(request: Request, session_id: UUID) -> HttpResponse:
     """The task's place in the queue, which the page asks for while there is one: nobody is told when others move up."""
     session = visible_session(request.user, session_id)

@@ -23,6 +23,7 @@ from tasks_app.record import call_json
 from tasks_app.transcript import delegated
 
 LONGEST_LINE = 160  # characters
+LONGEST_SHOWN = 300  # characters of arguments and result; a page gets more only when the card is opened
 MOST_PORTS = 3  # named beside a call
 _PORT = re.compile(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]|sandbox|\bport|http\.server):?[\s=]?\s*(\d{2,5})\b", re.IGNORECASE
@@ -154,6 +155,14 @@ class Item:
         name = delegated.NAME if self.children else self.call["name"]
         own = [f"chat/tools/{name}.html"] if _TOOL_NAME.fullmatch(name) else []
         return [*own, "chat/tools/_card.html"]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether what the card of a call holds is fetched when it is opened."""
+        shown = (
+            f"{self.entry.tool_call}{self.result.content}{self.result.metadata.get('diff', '')}" if self.result else ""
+        )
+        return len(shown) > LONGEST_SHOWN
 
     @property
     def line(self) -> str:

@@ -15,11 +15,11 @@ from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, Wo
 from tasks_app.record import redact_entries
 from tasks_app.transcript import delegated
 from tasks_app.transcript.activity import STEPS, Activity, Group, groups_of, is_step
-from tasks_app.transcript.item import Item
+from tasks_app.transcript.item import LONGEST_SHOWN, Item
 
 PAGE, PAGE_BYTES = 60, 60_000  # the most entries and, about, bytes of HTML; the page around them has 30,000
 MOST_OF_ACTIVITY = 500  # entries that a line is made of when a page joins in the middle
-_AROUND = 1_200  # bytes of HTML beside an entry's words
+_AROUND = 600  # bytes of HTML beside the words of an entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +53,16 @@ def newest_page(session: Session, before: int | None = None) -> Page:
 
 def _fitting(newest: Sequence[ContextEntry]) -> int:
     """How many of them fit into a page, at least one."""
-    sizes = (_AROUND + len(escape(f"{one.content}{one.thinking}{one.tool_call}").encode()) for one in newest[:PAGE])
+    sizes = (_AROUND + len(escape(_shown(one)).encode()) for one in newest[:PAGE])
     return max(1, sum(1 for _ in takewhile(lambda total: total <= PAGE_BYTES, accumulate(sizes))))
+
+
+def _shown(entry: ContextEntry) -> str:
+    """Of arguments and results as much as a page has before a card is opened."""
+    if entry.context_type == ContextType.TOOL_RESULT:
+        return entry.content[:LONGEST_SHOWN]
+    folded = LONGEST_SHOWN if entry.context_type == ContextType.TOOL_CALL else None
+    return f"{entry.content}{entry.thinking}{entry.tool_call[:folded]}"
 
 
 def items_of(session: Session, entries: Iterable[ContextEntry]) -> list[Item]:
@@ -92,6 +100,11 @@ def item_of(entry: ContextEntry) -> Item:
         if call is not None and call.call is not None and call.call["id"] == entry.tool_call_id:
             return items_of(entry.session, [call, entry])[0]
     return items_of(entry.session, [entry])[0]
+
+
+def item_at(session: Session, seq: int) -> Item | None:
+    found = ContextEntry.objects.in_session(session).filter(seq=seq).first()
+    return item_of(found) if found and not found.call else _call_item(found)
 
 
 def activity_at(session: Session, seq: int) -> Activity | None:

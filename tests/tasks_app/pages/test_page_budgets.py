@@ -1,0 +1,96 @@
+"""How large a session's page is as the session grows: what nobody has opened is not sent."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.staticfiles import finders
+
+from llm_app.types import ToolCall
+from tasks_app.interaction.inbox import tasks_waiting_for
+from tasks_app.models import ContextType, Session, Task
+from tasks_app.record import Draft
+from tasks_app.record.draft import result
+from tests import factories
+from tests.tasks_app.pages.conftest import Browser
+
+CALLS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("shell", {"command": "pytest -q tests/reports | tail -40"}),
+    ("file", {"action": "write", "path": "src/totals.py", "content": "def total(rows):\n    return sum(rows)\n" * 12}),
+    ("search", {"query": "rounding of halves in reports"}),
+)
+WORDS = "## What was wrong\n\n" + "The **totals** were rounded twice; `part.py` rounds once now.\n\n" * 5
+
+
+def work() -> Iterator[Draft]:
+    """Messages with files, calls with long results and some words beside them, answers."""
+    number = 0
+    while True:
+        metadata = {"author": "alice", "attachments": ["week.csv"]}
+        yield Draft(context_type=ContextType.USER_MESSAGE, content="Please mend the report.", metadata=metadata)
+        for kind in range(7):
+            number += 1
+            name, arguments = CALLS[kind % 3]
+            call = ToolCall(id=f"call_{number}", name=name, arguments=json.dumps(arguments))
+            words = "I look at the next part first." if kind % 2 else ""
+            yield Draft(context_type=ContextType.TOOL_CALL, tool_call=call, content=words)
+            yield result(call.id, "tests/part.py .......... <passed> in 0.3 s\n" * 40, "succeeded")
+        said = {"type": "result", "text": WORDS, "attachments": ["report.pdf"], "suggestions": ["Print it"]}
+        answer = ToolCall(id=f"answer_{number}", name="message", arguments=json.dumps(said))
+        yield Draft(context_type=ContextType.AI_MESSAGE, tool_call=answer)
+        yield result(answer.id, "Delivered.", "succeeded")
+
+
+@pytest.fixture
+def grow(task: Task, alice: Any) -> Any:
+    """Alice has thirty sessions; this one is at work, with a plan."""
+    for number in range(29):
+        factories.SessionFactory(owner=alice, title=f"The report of week {number}")
+    task.plan = [{"title": f"Step {number} of the plan", "status": "done"} for number in range(8)]
+    task.save()
+    return lambda entries: factories.append(task, *(draft for draft, _ in zip(work(), range(entries), strict=False)))
+
+
+@pytest.mark.parametrize(("entries", "most"), [(40, 40_000), (600, 50_000)])
+def test_a_page_is_small_however_long_the_session_is(
+    entries: int, most: int, grow: Any, alices: Browser, session: Session
+) -> None:
+    grow(entries)
+    page = alices.page(session.get_absolute_url())
+    assert page.count("<article id=") >= 22  # forty entries
+    assert len(page.encode()) <= most
+    files = set(re.findall(r'(?:href|src)="/static/([^"#]+)', page)) - {"icon.svg"}  # which a browser shows in its tab
+    assert len(files) + 1 <= 9
+    assert sum(Path(str(finders.find(name))).stat().st_size for name in files) <= 117_500
+
+
+def test_what_a_card_holds_comes_when_it_is_opened(grow: Any, alices: Browser, session: Session) -> None:
+    grow(5)
+    page = alices.page(session.get_absolute_url())
+    (first, *_) = re.findall(r'<a href="([^"]+/steps/\d+/)">Arguments and result</a>', page)
+    assert "passed" not in page
+    assert "&lt;passed&gt; in 0.3 s" in alices.page(first)
+    piece = alices.get(first, headers={"HX-Request": "true"}).content.decode()
+    assert "&lt;passed&gt; in 0.3 s" in piece
+    assert "<html" not in piece
+
+
+def test_a_long_session_is_opened_with_few_queries(
+    grow: Any, alices: Browser, session: Session, django_assert_max_num_queries: Any
+) -> None:
+    """What it takes to open one with 2,000 entries does not depend on them: this one has as many as a page shows."""
+    grow(200)
+    with django_assert_max_num_queries(26):
+        alices.page(session.get_absolute_url())
+
+
+@pytest.mark.sqlite
+def test_what_waits_is_counted_by_an_index(alice: Any) -> None:
+    """Each page shows it: no session and no call is read for it while nothing waits."""
+    plan = tasks_waiting_for(alice).order_by().explain()
+    assert "USING INDEX waiting_tasks" in plan.splitlines()[0]
+    assert "SCAN sessions" not in plan
+    assert "SCAN tool_call_logs" not in plan
