@@ -36,8 +36,7 @@ def take_probe(seen: CircuitBreaker) -> bool:
 
 def give_probe_back(seen: CircuitBreaker) -> bool:
     """The next call may probe at once."""
-    reason = "The probe was interrupted."
-    return _change(seen, BreakerState.OPEN, reason, probe_at=Now(), key_refused=seen.key_refused)
+    return _change(seen, BreakerState.OPEN, "The probe was interrupted.", probe_at=Now(), key_refused=seen.key_refused)
 
 
 def close(seen: CircuitBreaker, reason: str) -> bool:

@@ -138,7 +138,7 @@ class ToolContext:
     started: Callable[[Started], None]
 
 
-# A handler that waits for nothing, and touches nothing, is a plain function: it needs no way to the event loop and back.
+# A handler that waits for nothing and touches nothing is a plain function: it needs no way to the event loop and back.
 Handler = Callable[[Any, ToolContext], ToolResult | Coroutine[Any, Any, ToolResult]]
 
 
