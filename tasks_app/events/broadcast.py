@@ -36,10 +36,11 @@ def entry_appended(session: Session, seq: int) -> None:
 
 
 def state_changed(task: Task) -> None:
-    """On the page of whoever delegated it, it is shown too."""
+    """On the page of whoever delegated it, it is shown too; and above all, if it waits for a person."""
     _send(task.session, {"type": "state", **state_of(task)})
     if task.parent_call is not None:
-        _send(Session(id=task.parent_call.session_id), {"type": "child"})
+        for above in {task.parent_call.session_id, task.session.root_id}:
+            _send(Session(id=above), {"type": "child"})
 
 
 def inbox_changed(session: Session) -> None:

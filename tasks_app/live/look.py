@@ -176,7 +176,7 @@ class Look:
         task = self.task
         position = admission.position_of(task) if task else None
         common = {"session": session, "task": task, "queue_position": position, "oob": True}
-        stands = (*_stands(task), position, *map(_stands, delegated.awaited(task))) if task else None
+        stands = (*_stands(task), position, *_stand(delegated.awaited(task))) if task else None
         has_moved = "state" not in self._pieces or self._pieces["state"][0] != stands
         for name in _WITH_STATE:
             self._draw(name, stands, **common)
@@ -241,6 +241,10 @@ def _stands(task: Task) -> tuple[object, ...]:
 def _looks(item: Item) -> tuple[object, ...]:
     """What a call's item shows beside what was appended; an answer gets its steps when its task ends."""
     decision = item.approval and (item.approval.decision, item.approval.note)
-    steps = len(item.entry.metadata.get("steps", ()))
-    children = tuple(map(_stands, item.children))
-    return item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision, steps, children
+    about = item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision
+    return *about, len(item.entry.metadata.get("steps", ())), *_stand(item.children)
+
+
+def _stand(children: Sequence[Task]) -> tuple[object, ...]:
+    """With those below them that wait for a person."""
+    return (*map(_stands, children), *(task.pk for task in delegated.asking(children)))

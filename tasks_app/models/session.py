@@ -7,13 +7,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, Subquery
 
 from llm_app.models import LogicalModel
 from tasks_app.models.agent import Agent
 from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.session_text import has_words, is_behind
 from tasks_app.models.sharing import SessionMember
+from tasks_app.models.task_state import PERSON
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
@@ -50,10 +51,14 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return self.filter(is_behind())
 
     def with_newest_task(self) -> "SessionQuerySet":
-        """Annotates `task_id`, `task_state`, `task_waiting_for` and `task_stopped`; None where there is no task."""
+        """Annotates `task_id`, `task_state`, `task_waiting_for` and `task_stopped`; None where there is no task. And
+        whether a delegated one below waits for a person (`child_asks`).
+        """
         newest = _related("tasks").order_by("-created_at")
+        asking = newest.model.objects.filter(session__root=OuterRef("pk"), waiting_for__in=PERSON)
         fields = {"task_id": "pk", "task_state": "state", "task_waiting_for": "waiting_for", "task_stopped": "stopped"}
-        return self.annotate(**{name: Subquery(newest.values(field)[:1]) for name, field in fields.items()})
+        found = {name: Subquery(newest.values(field)[:1]) for name, field in fields.items()}
+        return self.annotate(**found, child_asks=Exists(asking))
 
 
 class Session(models.Model):

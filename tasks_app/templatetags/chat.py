@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 
 from tasks_app.interaction import approver
 from tasks_app.interaction.inbox import tasks_waiting_for
-from tasks_app.models import ENDED, PERSON, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
+from tasks_app.models import ENDED, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
 from tasks_app.pages import choices, markdown
 from tasks_app.pages.context import Gauge, gauge_of
 from tasks_app.pages.sessions import beside, projects_beside
@@ -74,6 +74,7 @@ _KEYS = (
 )
 _QUEUED = Badge("Queued", "clock", "calm")
 _STOPPED = Badge("Stopped", "stop", "calm")
+_ASKS = Badge("Waits for you", "question", "asks")
 
 
 @register.simple_tag
@@ -165,8 +166,8 @@ def task_badge(task: Task, queue_position: int | None = None) -> Badge:
 
 
 def _of_awaited(children: Sequence[Task]) -> Badge | None:
-    """A child that waits for a person is what its parent waits for."""
-    if asking := sum(child.waiting_for in PERSON for child in children):
+    """Where one below waits for a person, so does its parent."""
+    if asking := len(delegated.asking(children)):
         return Badge(f"{_counted(asking)} need{'s' if asking == 1 else ''} you", "question", "asks")
     active = sum(child.is_active for child in children)
     return Badge(f"Waits for {_counted(active)}", "running", "busy") if active else None
@@ -181,8 +182,8 @@ def child_badge(child: Task, has_ended: bool = False) -> Badge:
     """Of a delegated task, in a word; with its call `has_ended`, it is stopped if it has not ended itself."""
     if child.stopped or (has_ended and child.is_active):
         return _STOPPED
-    if child.waiting_for in PERSON:
-        return Badge("Waits for you", "question", "asks")
+    if delegated.asking([child]):
+        return _ASKS
     if child.waiting_for == WaitingFor.SIBLINGS or child.state == TaskState.INITIALIZING:
         return _QUEUED
     return Badge("Works", "running", "busy") if child.is_active else of_task(child.state, None, stopped=False)
@@ -193,7 +194,8 @@ def session_badge(session: Any) -> Badge | None:
     """Of a session with its newest task's state."""
     if not session.task_state:
         return None
-    return of_task(session.task_state, session.task_waiting_for, stopped=session.task_stopped)
+    is_asked = session.task_waiting_for == WaitingFor.CHILDREN and session.child_asks
+    return _ASKS if is_asked else of_task(session.task_state, session.task_waiting_for, stopped=session.task_stopped)
 
 
 @register.simple_tag

@@ -4,7 +4,7 @@ An entry gives the same events whenever it is read, so whoever gets one twice kn
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -32,7 +32,7 @@ class Facts:
 
     beginnings: dict[UUID, int]
     calls: dict[tuple[UUID, str], ToolCallLog]
-    requests: dict[UUID, Sequence[LLMLog]]
+    requests: Mapping[UUID, Sequence[LLMLog]]
 
     @classmethod
     def about(cls, entries: Sequence[ContextEntry]) -> "Facts":
@@ -62,7 +62,7 @@ class Facts:
         return []
 
 
-def _requests(entries: Sequence[ContextEntry]) -> dict[UUID, Sequence[LLMLog]]:
+def _requests(entries: Sequence[ContextEntry]) -> Mapping[UUID, Sequence[LLMLog]]:
     """Of their tasks, in the order in which they ended; older ones than those of the first reply are left out."""
     replies = {UUID(str(name)) for entry in entries if (name := entry.metadata.get("llm_call"))}
     ended = [entry.task.iteration for entry in entries]

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tasks_app.models import CallStatus, Session, Task, ToolCallLog, WaitingFor
+from tasks_app.models import PERSON, CallStatus, Session, Task, ToolCallLog, WaitingFor
 
 NAME, _AGENT_AS_TOOL = "delegate", "ask_"
 
@@ -24,6 +24,14 @@ def awaited(task: Task) -> list[Task]:
     if task.waiting_for != WaitingFor.CHILDREN:
         return []
     return list(Task.objects.filter(parent_call__task=task, parent_call__status=CallStatus.WAITING).order_by("number"))
+
+
+def asking(tasks: Sequence[Task]) -> list[Task]:
+    """Those of the tasks, and of what is delegated below them, that wait for a person."""
+    found = [task for task in tasks if task.waiting_for in PERSON]
+    if waiting := [task for task in tasks if task.waiting_for == WaitingFor.CHILDREN]:
+        found += asking(list(Task.objects.active().filter(parent_call__task__in=waiting)))
+    return found
 
 
 def origin(session: Session, viewer: Any) -> Session | None:

@@ -45,6 +45,13 @@ def test_a_tool_without_words_of_its_own_is_named():
     assert line(("maps__route", {"to": "Ulm"}), ("maps__route", {"to": "Ulm"})) == "Used maps: route twice"
 
 
+def test_what_was_delegated_is_said_in_words():
+    three, one = ("delegate", {"tasks": [{}] * 3}), ("delegate", {"tasks": [{"instruction": "Look."}]})
+    assert line(three) == "Delegated 3 tasks"
+    assert line(one, ("ask_price_clerk", {"instruction": "How much?"})) == "Delegated 1 task, asked price clerk"
+    assert line(three, one) == "Delegated tasks 2 times"
+
+
 @pytest.mark.parametrize("arguments", [{}, {"path": None}, {"arguments": "{not json"}, {"action": ["read"]}])
 def test_arguments_that_are_none_still_make_words(arguments):
     assert line(("file", arguments))

@@ -16,7 +16,7 @@ Phrase = tuple[str, str]  # the template of an activity, and it filled in for on
 _tools: dict[str, ToolDefinition] = {}
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9_-]{1,64}")  # server__tool is a name of an MCP server's tool
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
-_FIELD = re.compile(r"\{(\w+)\}")
+_FIELD = re.compile(r"\{(#?\w+)\}")
 
 
 def tool(
@@ -123,6 +123,8 @@ def _activity_of(name: str, arguments: Mapping[str, Any]) -> str:
     phrases = _tools[name].activity if name in _tools else NO_ACTIVITY
     kinds = (str(arguments.get(key, "")) for key in ("action", "kind", "type"))
     found = next((phrases[kind] for kind in kinds if kind in phrases), phrases.get(""))
+    if not found and name.startswith("ask_"):  # an agent that is offered as a tool
+        return f"asked {name.removeprefix('ask_').replace('_', ' ')}"
     return found or f"used {name.replace('__', ': ')}"
 
 
@@ -144,7 +146,15 @@ def _optional(part: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _filled(template: str, arguments: Mapping[str, Any]) -> str:
-    return _FIELD.sub(lambda field: _said(arguments.get(field[1], "")), template)
+    return _FIELD.sub(lambda field: _value(field[1], arguments), template)
+
+
+def _value(field: str, arguments: Mapping[str, Any]) -> str:
+    """`#tasks` is how many tasks there are."""
+    value, name = arguments.get(field.lstrip("#"), ""), field.lstrip("#")
+    if name == field or not isinstance(value, list):
+        return _said(value)
+    return f"{len(value)} {name}" if len(value) != 1 else f"1 {name.removesuffix('s')}"
 
 
 def _said(value: Any) -> str:

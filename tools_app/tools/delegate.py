@@ -52,6 +52,7 @@ def _with_agents(parameters: dict[str, Any], visibility: ToolVisibility) -> dict
     danger=Danger.SAFE,
     target=Target.ENGINE,
     compact_template="delegate {tasks}",
+    activity={"": "delegated {#tasks}|delegated tasks # times"},
     visible=lambda visibility: visibility.may_delegate,
     listed=lambda visibility: visibility.shows_delegate,
     extended=_with_agents,

@@ -12,7 +12,11 @@ from tasks_app.record.turns import TurnKind
 LONGEST_STEP = 160  # characters of what a step did, and again of what came of it
 LONGEST_SKILL = 12_000  # characters of a skill's text that stays whole as long as it fits
 LONGEST_WORDS = 600  # characters that stay of a person's words when nothing else helps: head and tail
-_OURS = re.compile(r"</(?=(about|user|agent|asked|handoff|step|turns|omitted|note|compacted_history|conversation)>)")
+_OURS = re.compile(
+    r"<(\s*)/(?=\s*(?:about|user|agent|asked|handoff|step|turns|omitted|note|compacted_history|conversation)\b)",
+    re.IGNORECASE,
+)
+_SENDER = re.compile(r"“([^”]+)” has handed this conversation on")  # in the entry itself: its metadata is in no chain
 Template = Callable[[str, Mapping[str, Any]], str]
 
 
@@ -57,7 +61,8 @@ def _call(turn: Turn[ContextEntry], call: ContextEntry, template: Template) -> L
         question = f"<asked>{safe(str(arguments.get('text', '')))}</asked>"
         return _words(turn, "user", result.content, before=question)
     if handoff := next((e for e in turn.entries if e.context_type == ContextType.HANDOFF), None):
-        said = "“{from}” handed the conversation on to “{to}”: {note}".format_map(handoff.metadata)
+        sender = found[1] if (found := _SENDER.search(handoff.content)) else "another agent"
+        said = f"“{sender}” handed the conversation on to “{arguments.get('agent')}”: {arguments.get('note')}"
         return _words(turn, "handoff", said)
     name = (call.call or {})["name"]
     did = _cut(template(name, arguments))
@@ -105,7 +110,7 @@ def _cut(text: str) -> str:
 
 def safe(text: str) -> str:
     """Our own closing tags cannot be closed from inside."""
-    return _OURS.sub("<\\/", text)
+    return _OURS.sub(r"<\1\\/", text)
 
 
 def _last(turn: Turn[ContextEntry]) -> int:

@@ -65,6 +65,28 @@ def test_the_state_says_for_how_many_it_waits(alices, parent, child, states, wor
     assert words in html.partition('<div id="state"')[2].partition("</div>")[0]
 
 
+@pytest.mark.parametrize("waiting_for", ["reply", "approval"])
+def test_where_one_below_waits_for_a_person_so_does_the_session_at_the_top(alices, parent, child, waiting_for):
+    above = child(state="executing_tool", waiting_for="children")
+    call = ToolCallLog.objects.create(
+        task=above, session_id=above.session_id, call_id="d2", name="delegate", fingerprint="x", status="waiting"
+    )
+    deepest = factories.SessionFactory(owner=above.session.owner, root=parent.session, folder="children/1/children/1")
+    Task.objects.filter(pk=parent.pk).update(waiting_for="children")
+    assert "Delegated" in row_of(alices.page("/sessions/"), parent)
+    about = {"state": "executing_tool", "waiting_for": waiting_for, "number": 1}
+    factories.TaskFactory(session=deepest, parent_call=call, **about)
+    html = alices.page(parent.session.get_absolute_url())
+    assert "1 delegated task needs you" in html.partition('<div id="state"')[2].partition("</div>")[0]
+    assert "Waits for you" in card_of(html)
+    assert "Waits for you" in row_of(alices.page("/sessions/"), parent)
+
+
+def row_of(html, task):
+    """Of its session, in a list."""
+    return html.rpartition(f'<a href="{task.session.get_absolute_url()}"')[2].partition("</li>")[0]
+
+
 def test_a_message_can_wait_for_the_children_or_stop_them(alices, parent, child):
     child()
     html = alices.page(parent.session.get_absolute_url())
