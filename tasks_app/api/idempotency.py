@@ -94,7 +94,7 @@ def _fingerprint(request: Request) -> str:
 
 def _body(request: Request) -> Iterator[bytes]:
     """A raw body is a file, which may be larger than what is held in memory."""
-    if not any(isinstance(parser, RawBody) for parser in request.parsers):
+    if not any(isinstance(parser, RawBody) for parser in request.parsers or ()):
         yield request.body
         return
     for file in request.FILES.values():

@@ -154,7 +154,8 @@ class SessionList(ListCreateAPIView[Session]):
         query.is_valid(raise_exception=True)
         visible = Session.objects.visible_to(self.request.user).filter(root=query.validated_data.get("root"))
         search = SessionSearch.parse(query.validated_data.get("q", ""))
-        return search.among(visible, self.request.user)
+        found: QuerySet[Session] = search.among(visible, self.request.user)
+        return found
 
     def whole(self) -> QuerySet[Session]:
         return _with_tasks(filed(Session.objects.all(), self.request.user))

@@ -116,7 +116,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
         """Those of all tasks of a page are asked for with its first one."""
         known = self.context.setdefault("children", {})
         if task.pk not in known:
-            page = self.parent.instance if isinstance(self.parent, serializers.ListSerializer) else [task]
+            page: Any = self.parent.instance if isinstance(self.parent, serializers.ListSerializer) else [task]
             known.update(_children([one.pk for one in page]))
         return list(map(str, known[task.pk]))
 

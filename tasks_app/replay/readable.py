@@ -86,11 +86,12 @@ def compared(earlier: bytes | None, later: bytes) -> Compared:
     """Without an earlier one, what is said is new: not the tools and the system prompt."""
     pieces = pieces_of(later)
     if earlier is None:
-        new = [piece for piece in pieces if piece.name in _SAID]
-        return Compared(new=new, kept=[piece for piece in pieces if piece not in new], gone=0)
+        said = [piece for piece in pieces if piece.name in _SAID]
+        return Compared(new=said, kept=[piece for piece in pieces if piece not in said], gone=0)
     before = Counter(piece.sign for piece in pieces_of(earlier))
     left = before.copy()
-    new, kept = [], []
+    new: list[Piece] = []
+    kept: list[Piece] = []
     for piece in pieces:
         (kept if left[piece.sign] > 0 else new).append(piece)
         left[piece.sign] -= 1

@@ -85,7 +85,7 @@ def write(task: Task, **fields: Any) -> None:
 
 def is_certain(asked: float) -> bool:
     """Whether a lease that held at that moment (of the monotonic clock) holds now: it is renewed three times in it."""
-    return time.monotonic() - asked < settings.LEASE_SECONDS * 2 / 3
+    return bool(time.monotonic() - asked < settings.LEASE_SECONDS * 2 / 3)
 
 
 async def unless_over(work: Coroutine[Any, Any, T], asked: float) -> T:

@@ -68,11 +68,11 @@ def _requests(entries: Sequence[ContextEntry]) -> Mapping[UUID, Sequence[LLMLog]
     ended = [entry.task.iteration for entry in entries]
     oldest = min([*LLMLog.objects.filter(pk__in=replies).values_list("iteration", flat=True), *ended], default=0)
     logs = LLMLog.objects.filter(task_id__in={entry.task_id for entry in entries}, iteration__gte=oldest - 1)
-    found: dict[UUID, list[LLMLog]] = defaultdict(list)
+    found: defaultdict[UUID, list[LLMLog]] = defaultdict(list)
     for log in logs.order_by("created_at"):
         if log.task_id:
             found[log.task_id].append(log)
-    return found
+    return {**found}
 
 
 def _iteration(log: LLMLog) -> int:
