@@ -18,6 +18,7 @@ def test_a_person_answers_a_delegated_task_and_its_parent_goes_on(chat: Chat):
     expect(rows.nth(0)).to_contain_text("Waits for you")
     expect(rows.nth(1)).to_contain_text("Done")
     expect(chat.state).to_contain_text("1 delegated task needs you")
+    expect(chat.page.locator(".activity > summary")).to_contain_text("Ran true, delegated 2 tasks")
     rows.nth(0).get_by_role("link").click()
     chat.page.get_by_role("button", name="EUR").click()
     expect(chat.result("In EUR.")).to_be_visible()
