@@ -7,7 +7,9 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
+from django.utils.formats import date_format
 from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
 from unfold.admin import TabularInline
 from unfold.decorators import action, display
 
@@ -106,7 +108,7 @@ class SessionAdmin(LargeTable):
 
 @admin.register(Task)
 class TaskAdmin(ReadOnlyAdmin):
-    list_display = ["short_id", "in_session", "started_by", "shown_state", "work", "created_at"]
+    list_display = ["begun", "in_session", "started_by", "shown_state", "work"]
     list_filter = ["state", "waiting_for", "failure_code"]
     list_select_related = ["session", "started_by"]
     search_fields = ["id", "session__title", "started_by__username"]
@@ -139,9 +141,9 @@ class TaskAdmin(ReadOnlyAdmin):
     actions = ["stop"]
     change_form_outer_before_template = "admin/tasks_app/stop_task.html"
 
-    @display(description="task")
-    def short_id(self, task: Task) -> str:
-        return str(task.id)[:8]
+    @display(description="task", ordering="created_at")
+    def begun(self, task: Task) -> str:
+        return f"{date_format(localtime(task.created_at), 'j M Y, H:i')}, {str(task.id)[:8]}"
 
     @display(description="session", ordering="session__title")
     def in_session(self, task: Task) -> SafeString:
