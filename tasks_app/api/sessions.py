@@ -1,6 +1,5 @@
-"""Sessions, and their forks."""
+"""Sessions: what they are, and their list."""
 
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -14,13 +13,12 @@ from rest_framework.response import Response
 
 from llm_app.models import LogicalModel
 from tasks_app import services
-from tasks_app.access import owned_session, visible_session, visible_task, writable_session
-from tasks_app.api.formats import MOST_ROWS, Text
-from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
-from tasks_app.models import Agent, Session, SessionSearch, Task, as_tags, file_session, filed
+from tasks_app.access import owned_session, visible_session, writable_session
+from tasks_app.api.formats import Text
+from tasks_app.api.idempotency import idempotent
+from tasks_app.models import Agent, Project, Session, SessionSearch, Task, as_tags, file_session, filed
 from tasks_app.models.filing import MOST_TAGS
 from tasks_app.models.session import SessionQuerySet
-from tasks_app.services import forks
 
 
 class TaskBriefSerializer(serializers.ModelSerializer[Task]):
@@ -48,6 +46,13 @@ class AgentName(serializers.SlugRelatedField[Agent]):
         return Agent.objects.usable_by(self.context["request"].user.pk)
 
 
+class ProjectId(serializers.PrimaryKeyRelatedField[Project]):
+    default_error_messages = {"does_not_exist": "There is no project {pk_value} in which you may write."}
+
+    def get_queryset(self) -> QuerySet[Project]:
+        return Project.objects.writable_by(self.context["request"].user)
+
+
 class Tags(serializers.ListField):
     child = serializers.RegexField(r"^[^\s\0]{1,40}\Z", error_messages={"invalid": "A tag has no spaces."})
 
@@ -71,6 +76,7 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
     model: Any = ModelName(slug_field="name", queryset=LogicalModel.objects.all(), required=False, allow_null=True)
     agent: Any = AgentName(slug_field="name", queryset=Agent.objects.all(), required=False, allow_null=True)
     active_agent: Any = serializers.SlugRelatedField(slug_field="name", read_only=True, allow_null=True)
+    project: Any = ProjectId(required=False, allow_null=True, help_text="One that the user may write in, or null.")
     denied_tools = serializers.ListField(
         child=serializers.RegexField(r"^[A-Za-z0-9_-]{1,100}\Z", error_messages={"invalid": "This is no tool's name."}),
         required=False,
@@ -92,6 +98,7 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
             "model",
             "agent",
             "active_agent",
+            "project",
             "summary",
             "next_steps",
             "owner",
@@ -115,6 +122,14 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
             raise serializers.ValidationError("This is set when a session is created. Create another session.")
         return value
 
+    def validate_project(self, value: Project | None) -> Project | None:
+        session, user = self.instance, self.context["request"].user
+        current = session.project if session else None
+        may_take_out = value is None and current is not None and current.owner_id == user.pk
+        if session is not None and value != current and session.owner_id != user.pk and not may_take_out:
+            raise serializers.ValidationError("Only the owner of a session moves it.")
+        return value
+
     @extend_schema_field(TaskBriefSerializer(allow_null=True))
     def get_task(self, session: Session) -> dict[str, Any] | None:
         newest: Any = session  # annotated by `_rows`
@@ -128,18 +143,13 @@ class SessionQuery(serializers.Serializer[Any]):
         required=False,
         help_text="Those of the tasks that were delegated below a session, which are left out otherwise.",
     )
+    project: Any = serializers.UUIDField(required=False, help_text="Those of a project.")
     q = serializers.CharField(
         required=False,
         allow_blank=True,
         max_length=500,
         help_text="Words in titles and entries; `tag:work`, `model:name`, `before:2027-01-31`, `after:2026-12-01`, "
         "`is:pinned` and `is:archived` narrow it down.",
-    )
-
-
-class ForkSerializer(serializers.Serializer[Any]):
-    seq = serializers.IntegerField(
-        min_value=1, max_value=MOST_ROWS, help_text="The last entry of the task's session to be copied."
     )
 
 
@@ -153,6 +163,8 @@ class SessionList(ListCreateAPIView[Session]):
         query = SessionQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
         visible = Session.objects.visible_to(self.request.user).filter(root=query.validated_data.get("root"))
+        if project := query.validated_data.get("project"):
+            visible = visible.filter(project=project)
         search = SessionSearch.parse(query.validated_data.get("q", ""))
         found: QuerySet[Session] = search.among(visible, self.request.user)
         return found
@@ -173,7 +185,7 @@ class SessionList(ListCreateAPIView[Session]):
         created = services.create_session(user, **serializer.validated_data)
         if filing:
             file_session(created, user, **filing)
-        serializer.instance = _row(created, user)
+        serializer.instance = row_of(created, user)
 
 
 class SessionDetail(GenericAPIView[Session]):
@@ -195,10 +207,14 @@ class SessionDetail(GenericAPIView[Session]):
         session = visible_session(request.user, session_id)
         serializer = self.get_serializer(session, data=request.data, partial=True)
         serializer.is_valid(raise_exception=True)
-        filing = _filing(serializer.validated_data)
-        if serializer.validated_data or not filing:
+        given = serializer.validated_data
+        filing, moves = _filing(given), {"project": given.pop("project")} if "project" in given else {}
+        if given or moves or not filing:
             writable_session(request.user, session_id)
-            services.change_session(session, **serializer.validated_data)
+        if moves:
+            services.move_session(session, **moves)
+        if given or not (filing or moves):
+            services.change_session(session, **given)
         if filing:
             file_session(session, request.user, **filing)
         return self._answer(session)
@@ -208,30 +224,7 @@ class SessionDetail(GenericAPIView[Session]):
         return Response(status=204)
 
     def _answer(self, session: Session) -> Response:
-        return Response(self.get_serializer(_row(session, self.request.user)).data)
-
-
-class Fork(GenericAPIView[Task]):
-    """A new session of the user's own with the record up to an entry, and the files as they are now.
-
-    Nothing of the origin changes. Of a turn that is cut off, the open call gets the result "Not run: forked here."
-    """
-
-    serializer_class = ForkSerializer
-
-    @extend_schema(operation_id="tasks_fork", parameters=[KEY], responses={201: SessionSerializer})
-    def post(self, request: Request, task_id: UUID) -> Response:
-        task = visible_task(request.user, task_id)
-        if (earlier := earlier_answer(request)) is not None:
-            return earlier
-        serializer = ForkSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        with forks.prepared(task.session, serializer.validated_data["seq"], request.user) as store:
-            return self._stored(request, store)
-
-    @idempotent
-    def _stored(self, request: Request, store: Callable[[], Session]) -> Response:
-        return Response(SessionSerializer(_row(store(), request.user), context={"request": request}).data, 201)
+        return Response(self.get_serializer(row_of(session, self.request.user)).data)
 
 
 def _filing(given: dict[str, Any]) -> dict[str, Any]:
@@ -245,6 +238,6 @@ def _with_tasks(sessions: SessionQuerySet) -> SessionQuerySet:
     return sessions.select_related("owner", "model", "agent", "active_agent").with_newest_task()
 
 
-def _row(session: Session, user: Any) -> Session:
+def row_of(session: Session, user: Any) -> Session:
     """One session as the list has it."""
     return _with_tasks(filed(Session.objects.all(), user)).get(pk=session.pk)

@@ -1,5 +1,6 @@
-"""Sessions as files, out and in."""
+"""Sessions as files, out and in; and their forks."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -11,13 +12,14 @@ from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from tasks_app.access import visible_session
-from tasks_app.api.formats import AsItIs, RawBody
-from tasks_app.api.idempotency import idempotent
+from tasks_app.access import visible_session, visible_task
+from tasks_app.api.formats import MOST_ROWS, AsItIs, RawBody
+from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.api.problems import TooLarge
+from tasks_app.api.sessions import SessionSerializer, row_of
 from tasks_app.downloads import text_download
-from tasks_app.models import Session
-from tasks_app.services import transfer
+from tasks_app.models import Session, Task
+from tasks_app.services import forks, transfer
 from tasks_app.text.foreign_chats import MOST_BYTES
 
 
@@ -59,3 +61,32 @@ class Import(GenericAPIView[Session]):
         files = list(request.FILES.values())
         imported = transfer.import_sessions(request.user, files[0].read() if files else b"")
         return Response({"sessions": [one.pk for one in imported.sessions], "left_out": imported.left_out}, 201)
+
+
+class ForkSerializer(serializers.Serializer[Any]):
+    seq = serializers.IntegerField(
+        min_value=1, max_value=MOST_ROWS, help_text="The last entry of the task's session to be copied."
+    )
+
+
+class Fork(GenericAPIView[Task]):
+    """A new session of the user's own with the record up to an entry, and the files as they are now.
+
+    Nothing of the origin changes. Of a turn that is cut off, the open call gets the result "Not run: forked here."
+    """
+
+    serializer_class = ForkSerializer
+
+    @extend_schema(operation_id="tasks_fork", parameters=[KEY], responses={201: SessionSerializer})
+    def post(self, request: Request, task_id: UUID) -> Response:
+        task = visible_task(request.user, task_id)
+        if (earlier := earlier_answer(request)) is not None:
+            return earlier
+        serializer = ForkSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        with forks.prepared(task.session, serializer.validated_data["seq"], request.user) as store:
+            return self._stored(request, store)
+
+    @idempotent
+    def _stored(self, request: Request, store: Callable[[], Session]) -> Response:
+        return Response(SessionSerializer(row_of(store(), request.user), context={"request": request}).data, 201)

@@ -16,13 +16,16 @@ from tasks_app.api import (
     files,
     messages,
     personal,
+    projects,
     sessions,
+    sharing,
     tasks,
     transfer,
     usage,
 )
 
 SESSION = "sessions/<uuid:session_id>"
+PROJECT = "projects/<uuid:project_id>"
 TASK = "tasks/<uuid:task_id>"
 
 urlpatterns = [
@@ -30,6 +33,16 @@ urlpatterns = [
     path("sessions/import/", transfer.Import.as_view(), name="api-import"),
     path(f"{SESSION}/export/", transfer.Export.as_view(), name="api-export"),
     path(f"{SESSION}/", sessions.SessionDetail.as_view(), name="api-session"),
+    path(f"{SESSION}/members/", sharing.SessionMemberList.as_view(), name="api-session-members"),
+    path(f"{SESSION}/members/<int:member_id>/", sharing.SessionMemberDetail.as_view(), name="api-session-member"),
+    path(f"{SESSION}/links/", sharing.LinkList.as_view(), name="api-links"),
+    path(f"{SESSION}/links/<int:link_id>/", sharing.LinkDetail.as_view(), name="api-link"),
+    path("projects/", projects.ProjectList.as_view(), name="api-projects"),
+    path(f"{PROJECT}/", projects.ProjectDetail.as_view(), name="api-project"),
+    path(f"{PROJECT}/members/", sharing.ProjectMemberList.as_view(), name="api-project-members"),
+    path(f"{PROJECT}/members/<int:member_id>/", sharing.ProjectMemberDetail.as_view(), name="api-project-member"),
+    path(f"{PROJECT}/library/", projects.Library.as_view(), name="api-library"),
+    path(f"{PROJECT}/library/<int:file_id>/", projects.LibraryDetail.as_view(), name="api-library-file"),
     path(f"{SESSION}/messages/", messages.MessageList.as_view(), name="api-messages"),
     path(f"{SESSION}/messages/<int:message_id>/", messages.WaitingMessage.as_view(), name="api-message"),
     path(f"{SESSION}/entries/", entries.EntryList.as_view(), name="api-entries"),
@@ -46,7 +59,7 @@ urlpatterns = [
     path(f"{TASK}/stop/", decisions.Stop.as_view(), name="api-stop"),
     path(f"{TASK}/reply/", decisions.Reply.as_view(), name="api-reply"),
     path(f"{TASK}/approval/", decisions.Approve.as_view(), name="api-approval"),
-    path(f"{TASK}/fork/", sessions.Fork.as_view(), name="api-fork"),
+    path(f"{TASK}/fork/", transfer.Fork.as_view(), name="api-fork"),
     path(f"{TASK}/llm-calls/", usage.LLMCallList.as_view(), name="api-llm-calls"),
     path("llm-calls/<uuid:call_id>/request/", usage.LLMCallRequest.as_view(), name="api-llm-call-request"),
     path("agents/", catalogue.AgentList.as_view(), name="api-agents"),

@@ -60,7 +60,7 @@ def _add(project: Project, person: Any, file: UploadedFile) -> LibraryFile:
 def shown_name(given: str) -> str:
     """What people and models are shown: the last part of what was given, in one line, without what marks up text."""
     name = " ".join(visible(PurePosixPath(given.replace("\\", "/")).name).split())
-    name = "".join("_" if sign in '<>[]()"`|' else sign for sign in name)
+    name = "".join("_" if sign in '<>[]"`|' else sign for sign in name)
     return name[-120:] or "file"
 
 

@@ -6,7 +6,16 @@ import pytest
 
 from tasks_app import file_history
 from tasks_app.api.urls import urlpatterns
-from tasks_app.models import Approval, FileChange, InboxMessage, MemoryNote, ToolCallLog
+from tasks_app.models import (
+    Approval,
+    FileChange,
+    InboxMessage,
+    LibraryFile,
+    MemoryNote,
+    Project,
+    ShareLink,
+    ToolCallLog,
+)
 from tests import factories
 
 READS = [
@@ -39,12 +48,34 @@ WRITES = [
 FOR_READERS_TOO = [("POST", "tasks/{task}/fork/", {"seq": 1})]
 DECISIONS = [("GET", "approvals/{approval}/", None), ("POST", "approvals/{approval}/", {"decision": "approve"})]
 OWNERS_ALONE = [("DELETE", "sessions/{session}/")]
+SHARING = [
+    ("GET", "sessions/{session}/members/", None),
+    ("POST", "sessions/{session}/members/", {"user": "charlie"}),
+    ("PATCH", "sessions/{session}/members/{member}/", {"may_write": True}),
+    ("DELETE", "sessions/{session}/members/{member}/", None),
+    ("GET", "sessions/{session}/links/", None),
+    ("POST", "sessions/{session}/links/", {"days": 7}),
+    ("DELETE", "sessions/{session}/links/{link}/", None),
+    ("DELETE", "projects/{project}/", None),
+    ("GET", "projects/{project}/members/", None),
+    ("POST", "projects/{project}/members/", {"user": "charlie"}),
+    ("PATCH", "projects/{project}/members/{person}/", {"may_write": True}),
+    ("DELETE", "projects/{project}/members/{person}/", None),
+]
+PROJECTS = [
+    ("GET", "projects/{project}/", None),
+    ("PATCH", "projects/{project}/", {"name": "Mine"}),
+    ("GET", "projects/{project}/library/", None),
+    ("POST", "projects/{project}/library/", None),
+    ("GET", "projects/{project}/library/{file}/", None),
+    ("DELETE", "projects/{project}/library/{file}/", None),
+]
 NOTES = [("PATCH", "memory/{note}/", {"text": "Mine"}), ("DELETE", "memory/{note}/", None)]
 ONES_OWN = ["sessions/", "tasks/", "approvals/", "agents/", "workflows/", "models/", "tools/", "usage/"]
-ONES_OWN += ["secrets/", "memory/"]
+ONES_OWN += ["secrets/", "memory/", "projects/"]
 
 WITH_ID = [*((method, path, None) for method, path in READS), *WRITES, *FOR_READERS_TOO, *DECISIONS]
-WITH_ID += [*((method, path, None) for method, path in OWNERS_ALONE), *NOTES]
+WITH_ID += [*((method, path, None) for method, path in OWNERS_ALONE), *NOTES, *SHARING, *PROJECTS]
 ALL = [*WITH_ID, *(("GET", path, None) for path in ONES_OWN), ("DELETE", "secrets/KEY/", None)]
 ALL += [("POST", "sessions/import/", None)]
 
@@ -67,9 +98,20 @@ def address(session, task):
         "call": call.pk,
         "approval": approval(task).pk,
         "message": InboxMessage.objects.create(session=session, author=session.owner, mode="queue", content="x").pk,
+        "member": session.memberships.first().pk,
+        "link": ShareLink.objects.make(session, 7) and session.links.get().pk,
+        **of_project(session),
         "note": MemoryNote.objects.create(owner=session.owner, text="Tea.").pk,
     }
     return lambda path: path.format(**ids)
+
+
+def of_project(session):
+    """Bob reads in it, as in the session."""
+    project = Project.objects.create(owner=session.owner, name="Apollo")
+    member = project.memberships.create(user=session.members.get(username="bob"))
+    file = LibraryFile.objects.create(project=project, name="a.txt", size=1)
+    return {"project": project.pk, "person": member.pk, "file": file.pk}
 
 
 def approval(task):
@@ -87,6 +129,11 @@ def test_the_tables_here_name_every_route():
         "approval": "<int:approval_id>",
         "message": "<int:message_id>",
         "note": "<int:note_id>",
+        "member": "<int:member_id>",
+        "person": "<int:member_id>",
+        "link": "<int:link_id>",
+        "project": "<uuid:project_id>",
+        "file": "<int:file_id>",
     }
     known = {
         path.format(**names).replace("notes.txt", "<path:path>").replace("KEY", "<str:name>") for _, path, _ in ALL
@@ -109,7 +156,19 @@ def test_what_is_not_shared_does_not_exist(method, path, body, address, program,
 @pytest.mark.parametrize(("method", "path", "body"), WITH_ID)
 def test_an_id_of_nothing_is_answered_as_one_that_is_not_shared(method, path, body, address, program, charlie):
     nothing = path.format(
-        session=uuid.uuid4(), task=uuid.uuid4(), version=0, call=uuid.uuid4(), approval=0, note=0, change=0, message=0
+        session=uuid.uuid4(),
+        task=uuid.uuid4(),
+        version=0,
+        call=uuid.uuid4(),
+        approval=0,
+        note=0,
+        change=0,
+        message=0,
+        project=uuid.uuid4(),
+        member=0,
+        person=0,
+        link=0,
+        file=0,
     )
     of_alice, of_nobody = (program(charlie).call(method, p, body).json() for p in (address(path), nothing))
     assert of_alice == of_nobody
@@ -127,7 +186,10 @@ def test_who_may_only_read_reads(method, path, address, program, bob):
     assert program(bob).call(method, address(path)).status_code == 200
 
 
-@pytest.mark.parametrize(("method", "path", "body"), [*WRITES, *((m, p, None) for m, p in OWNERS_ALONE)])
+NOT_FOR_READERS = [*WRITES, *SHARING, *(row for row in PROJECTS if row[0] != "GET")]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [*NOT_FOR_READERS, *((m, p, None) for m, p in OWNERS_ALONE)])
 def test_who_may_only_read_changes_nothing(method, path, body, address, program, bob):
     answer = program(bob).call(method, address(path), body)
     assert answer.status_code == 403
