@@ -8,11 +8,11 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Note:
-    """A stored note, of the person or of the whole team."""
+    """A stored note, of the person, of the session's project or of the whole team."""
 
     number: int
     text: str
-    of: Literal["person", "team"]
+    of: Literal["person", "project", "team"]
     written: date
 
     def __str__(self) -> str:

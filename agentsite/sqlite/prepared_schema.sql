@@ -79,6 +79,7 @@
 -- tasks_app 0028_library a02bb03276584a162de739e04d55823e55fe46ea39cd70abf262a9be32b7a86a
 -- tasks_app 0029_agents_of_roles 707e70de4244d6932c01812fa2b1617748afd34be6aa6da8328327bfffebeebb
 -- tasks_app 0030_lists_by_time 9640b6d38d31c6e4a36e6b6f1d2d77e8ba0f122124d8c7f88c7c57ad79202864
+-- tasks_app 0031_project_notes 50e1410e128bdd1ce48ed6b0bf883d2c3c1a05c672a8dbfb05796663fb7666fa
 -- tools_app 0001_initial eb7cf5435b9109b07242c7f714e565d488dd691e9fe451134f6d1c70a717b7ce
 -- tools_app 0002_skill_files_executable 7f161331144c189295234e42a347f4b2bb27000380117b18dc4575a706230ab4
 -- tools_app 0003_help_texts 0b122abdd005409ea854d361a40ae4a65a9affa29c13cf90f023b4cdfd19a9d9
@@ -168,7 +169,7 @@ CREATE TABLE "mfa_authenticator" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMEN
 CREATE INDEX "mfa_authenticator_user_id_0c3a50c0" ON "mfa_authenticator" ("user_id");
 CREATE UNIQUE INDEX "unique_authenticator_type" ON "mfa_authenticator" ("user_id", "type") WHERE "type" IN ('totp', 'recovery_codes');
 CREATE TABLE "workflows" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "description" text NOT NULL);
-CREATE TABLE "memory_notes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "text" text NOT NULL, "terms" text NOT NULL, "auto" bool NOT NULL, "call_id" varchar(100) NOT NULL, "created_at" datetime NOT NULL, "changed_at" datetime NOT NULL, "owner_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "task_id" char(32) NULL REFERENCES "tasks" ("id") DEFERRABLE INITIALLY DEFERRED);
+CREATE TABLE "memory_notes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "text" text NOT NULL, "terms" text NOT NULL, "auto" bool NOT NULL, "call_id" varchar(100) NOT NULL, "created_at" datetime NOT NULL, "changed_at" datetime NOT NULL, "owner_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "task_id" char(32) NULL REFERENCES "tasks" ("id") DEFERRABLE INITIALLY DEFERRED, "project_id" char(32) NULL REFERENCES "projects" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "prompt_sections" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "section" varchar(20) NOT NULL, "text" text NOT NULL, "created_at" datetime NOT NULL, "agent_id" bigint NOT NULL REFERENCES "agents" ("id") DEFERRABLE INITIALLY DEFERRED, "author_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE INDEX "memory_notes_owner_id_61b188c1" ON "memory_notes" ("owner_id");
 CREATE INDEX "prompt_sections_agent_id_ac433490" ON "prompt_sections" ("agent_id");
@@ -281,6 +282,7 @@ CREATE UNIQUE INDEX "one_default_agent" ON "agents" ("is_default") WHERE "is_def
 CREATE INDEX "agents_model_id_b52b8d09" ON "agents" ("model_id");
 CREATE INDEX "agents_review_model_id_119168e9" ON "agents" ("review_model_id");
 CREATE INDEX "newest_sessions" ON "sessions" ("created_at" DESC, "owner_id", "root_id", "project_id", "id");
+CREATE INDEX "memory_notes_project_id_ecb91208" ON "memory_notes" ("project_id");
 CREATE TABLE "allowed_addresses" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "address" varchar(255) NOT NULL UNIQUE);
 CREATE TABLE "mcp_servers_roles" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "mcpserver_id" bigint NOT NULL REFERENCES "mcp_servers" ("id") DEFERRABLE INITIALLY DEFERRED, "group_id" integer NOT NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "search_engines" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "kind" varchar(10) NOT NULL, "base_url" varchar(200) NOT NULL, "priority" smallint unsigned NOT NULL CHECK ("priority" >= 0), "enabled" bool NOT NULL, CONSTRAINT "search_engine_kind_known" CHECK ("kind" IN ('tavily', 'brave', 'exa', 'serper', 'bocha', 'searxng', 'ddgs')));

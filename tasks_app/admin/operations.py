@@ -71,13 +71,13 @@ class MemoryNoteAdmin(ReadOnlyAdmin):
 
     list_display = ["__str__", "belongs_to", "auto", "changed_at"]
     list_filter = ["auto", ("owner", admin.EmptyFieldListFilter)]
-    list_select_related = ["owner"]
+    list_select_related = ["owner", "project"]
     search_fields = ["text", "owner__username"]
     date_hierarchy = "created_at"
 
     @display(description="belongs to", ordering="owner__username")
     def belongs_to(self, note: MemoryNote) -> str:
-        return str(note.owner or "the whole team")
+        return str(note.owner or note.project or "the whole team")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return bool(ModelAdmin.has_delete_permission(self, request, obj))

@@ -6,7 +6,7 @@ from typing import Any
 from llm_app import active_secrets
 from llm_app.redaction import Redactor
 from tasks_app.errors import Refusal
-from tasks_app.models import MemoryNote
+from tasks_app.models import MemoryNote, Project
 
 
 class EmptyNote(Refusal):
@@ -31,15 +31,18 @@ class NotesOfTheTeam(Refusal):
     status = 403
 
 
-def add(author: Any, text: str, *, for_team: bool = False) -> MemoryNote:
-    """Raises EmptyNote, NoteTooLong, MemoryFull or NotesOfTheTeam."""
+def add(author: Any, text: str, *, for_team: bool = False, project: Project | None = None) -> MemoryNote:
+    """Of a project in which the author may write, of the team, or their own.
+
+    Raises EmptyNote, NoteTooLong, MemoryFull or NotesOfTheTeam.
+    """
     if for_team and not author.is_staff:
         raise NotesOfTheTeam()
-    owner = None if for_team else author
+    owner = None if for_team or project else author
     text = checked(author, text)
-    if MemoryNote.objects.filter(owner=owner).count() >= MemoryNote.MOST:
+    if MemoryNote.objects.filter(owner=owner, project=project).count() >= MemoryNote.MOST:
         raise MemoryFull()
-    return MemoryNote.objects.create(owner=owner, text=text)
+    return MemoryNote.objects.create(owner=owner, project=project, text=text)
 
 
 def change(note: MemoryNote, author: Any, text: str) -> MemoryNote:
@@ -68,7 +71,9 @@ def redacted_notes(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]
 
 def redact(owner: Any, redactor: Redactor) -> None:
     """What a new secret of `owner`, or of the team without one, leaves of the notes that hold it already."""
-    notes = MemoryNote.objects.all() if owner is None else MemoryNote.objects.of_user(owner)
+    notes = MemoryNote.objects.all()
+    if owner is not None:
+        notes = notes.of_user(owner) | notes.of_projects(Project.objects.writable_by(owner))
     for note in notes:
         if (redacted := redactor.redacted(note.text)) != note.text:
             note.text = redacted

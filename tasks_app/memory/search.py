@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
+
+from django.db.models import QuerySet
 
 from llm_app.call import Runner
 from llm_app.redaction import Redactor
 from tasks_app.memory import vectors
-from tasks_app.models import ContextEntry, ContextType, MemoryNote, MemoryNoteQuerySet, Session, Task
+from tasks_app.models import ContextEntry, ContextType, MemoryNote, MemoryNoteQuerySet, Project, Session, Task
 from tasks_app.run import UnitOfWork
 from tasks_app.text.languages import STOP_WORDS
 from tasks_app.text.retrieval import bm25, reciprocal_rank_fusion, terms_of
@@ -29,13 +32,17 @@ def is_shared(task: Task) -> bool:
     return Session.objects.get(pk=task.session_id).is_open_to_others(task.started_by)
 
 
+def projects_of(task: Task) -> QuerySet[Project]:
+    """The one that its session is in now, if its person sees that."""
+    return Project.objects.visible_to(task.started_by).filter(sessions=task.session_id)
+
+
 def _readable(task: Task) -> MemoryNoteQuerySet:
-    """The notes that may be said in a task's session: where others read along, only the team's."""
+    """The notes that may be said in a task's session: where others read along, only the team's and the project's."""
     if task.session.off_record:
         return MemoryNote.objects.none()
-    if is_shared(task):
-        return MemoryNote.objects.of_team()
-    return MemoryNote.objects.visible_to(task.started_by)
+    notes = MemoryNote.objects.of_team() if is_shared(task) else MemoryNote.objects.visible_to(task.started_by)
+    return notes | MemoryNote.objects.of_projects(projects_of(task))
 
 
 def nearest_by_words(notes: MemoryNoteQuerySet, question: str, most: int) -> list[Note]:
@@ -100,7 +107,8 @@ def asked(question: str) -> list[str]:
 
 
 def as_read(row: MemoryNote) -> Note:
-    return Note(number=row.pk, text=row.text, of="person" if row.owner_id else "team", written=row.changed_at.date())
+    of: Any = "person" if row.owner_id else "team" if row.team else "project"
+    return Note(number=row.pk, text=row.text, of=of, written=row.changed_at.date())
 
 
 def _candidates(notes: MemoryNoteQuerySet, terms: Sequence[str]) -> list[Note]:

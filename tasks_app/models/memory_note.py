@@ -1,4 +1,4 @@
-"""A note that lasts over sessions: of one user, or of the whole team."""
+"""A note that lasts over sessions: of one user, of a project, or of the whole team."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from tasks_app.models.project import Project
 from tasks_app.models.task import Task
 from tasks_app.text import full_text
 from tasks_app.text.retrieval import terms_of
@@ -15,17 +16,21 @@ from tasks_app.text.retrieval import terms_of
 
 class MemoryNoteQuerySet(models.QuerySet["MemoryNote"]):
     def of_team(self) -> "MemoryNoteQuerySet":
-        return self.filter(owner=None)
+        return self.filter(owner=None, project=None)
+
+    def of_projects(self, projects: models.QuerySet[Project]) -> "MemoryNoteQuerySet":
+        return self.filter(project__in=projects.order_by().values("pk"))
 
     def of_user(self, user: Any) -> "MemoryNoteQuerySet":
         return self.filter(owner=user)
 
     def visible_to(self, user: Any) -> "MemoryNoteQuerySet":
-        """One's own and the team's: where every query for notes starts."""
-        return self.filter(Q(owner=user) | Q(owner=None))
+        """One's own and the team's: where every query for notes starts; a project's are asked for by the project."""
+        return self.filter(Q(owner=user) | Q(owner=None, project=None))
 
     def editable_by(self, user: Any) -> "MemoryNoteQuerySet":
-        return self.visible_to(user) if user.is_staff else self.filter(owner=user)
+        own = self.visible_to(user) if user.is_staff else self.filter(owner=user)
+        return own | self.of_projects(Project.objects.writable_by(user))
 
     def with_any_term(self, terms: Sequence[str]) -> "MemoryNoteQuerySet":
         """Those that have any of these terms."""
@@ -44,7 +49,10 @@ class MemoryNote(models.Model):
         null=True,
         blank=True,
         related_name="memory_notes",
-        help_text="Empty: for the whole team.",
+        help_text="Empty: for the whole team, or a project.",
+    )
+    project = models.ForeignKey(
+        Project, models.CASCADE, null=True, blank=True, related_name="notes", help_text="Only of a note without owner."
     )
     text = models.TextField(max_length=LONGEST)
     terms = models.TextField(blank=True, editable=False)
@@ -74,7 +82,7 @@ class MemoryNote(models.Model):
     @property
     def team(self) -> bool:
         """Whether it is the whole team's."""
-        return self.owner_id is None
+        return self.owner_id is None and self.project_id is None
 
 
 class NoteVector(models.Model):

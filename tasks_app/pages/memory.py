@@ -6,10 +6,10 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
-from tasks_app.access import Request, posted, signed_in, visible_session
+from tasks_app.access import Request, posted, signed_in, visible_session, writable_project
 from tasks_app.errors import Refusal
 from tasks_app.memory import edit
-from tasks_app.models import MemoryNote
+from tasks_app.models import MemoryNote, Project
 from tasks_app.pages.responses import done, refused
 
 
@@ -27,28 +27,39 @@ def show(request: Request) -> HttpResponse:
 @signed_in
 @require_POST
 def add(request: Request) -> HttpResponse:
+    project = _project(request)
     try:
-        edit.add(request.user, posted(request, "text"), for_team=bool(posted(request, "team")))
+        edit.add(request.user, posted(request, "text"), for_team=bool(posted(request, "team")), project=project)
     except Refusal as error:
-        return refused(request, "memory", error)
-    return done(request, "memory", "Saved. New tasks get this note when it matches their message.")
+        return refused(request, project or "memory", error)
+    return done(request, project or "memory", "Saved. New tasks get this note when it matches their message.")
+
+
+def _project(request: Request) -> Project | None:
+    """The one on whose page it is written. Raises Http404 and PermissionDenied."""
+    try:
+        return writable_project(request.user, UUID(wanted)) if (wanted := posted(request, "project")) else None
+    except ValueError as error:
+        raise Http404() from error
 
 
 @signed_in
 @require_POST
 def change(request: Request, note_id: int) -> HttpResponse:
+    note = _editable(request, note_id)
     try:
-        edit.change(_editable(request, note_id), request.user, posted(request, "text"))
+        edit.change(note, request.user, posted(request, "text"))
     except Refusal as error:
-        return refused(request, "memory", error)
-    return done(request, "memory", "Saved.")
+        return refused(request, note.project or "memory", error)
+    return done(request, note.project or "memory", "Saved.")
 
 
 @signed_in
 @require_POST
 def delete(request: Request, note_id: int) -> HttpResponse:
-    _editable(request, note_id).delete()
-    return done(request, "memory", "The note is deleted.")
+    note = _editable(request, note_id)
+    note.delete()
+    return done(request, note.project or "memory", "The note is deleted.")
 
 
 @signed_in
@@ -56,8 +67,9 @@ def delete(request: Request, note_id: int) -> HttpResponse:
 def undo(request: Request, session_id: UUID) -> HttpResponse:
     """Deletes what a call in the chat has remembered for me."""
     session = visible_session(request.user, session_id)
-    notes = MemoryNote.objects.of_user(request.user).filter(task__session=session, call_id=posted(request, "call"))
-    deleted, _ = notes.delete()
+    own = MemoryNote.objects.of_user(request.user)
+    notes = own | MemoryNote.objects.of_projects(Project.objects.writable_by(request.user))
+    deleted, _ = notes.filter(task__session=session, call_id=posted(request, "call")).delete()
     return done(request, session, "The note is deleted." if deleted else "This note no longer exists.")
 
 

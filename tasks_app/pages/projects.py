@@ -22,6 +22,7 @@ from tasks_app.access import (
     writable_project,
 )
 from tasks_app.errors import Refusal
+from tasks_app.memory import edit
 from tasks_app.models import Project, Session, filed
 from tasks_app.pages import choices, library
 from tasks_app.pages.responses import done, refused
@@ -57,6 +58,7 @@ def show(request: Request, project_id: UUID) -> HttpResponse:
         "page": page,
         "next": page + 1 if len(found) > ON_PAGE else None,
         "longest": Project.LONGEST,
+        "notes": edit.redacted_notes(request.user, project.notes.select_related("task__session")),
         "key": uuid4().hex,
     }
     return render(request, "projects/project.html", context | choices.offered(request.user, agent=project.agent))

@@ -42,6 +42,6 @@ async def memory(arguments: MemoryArguments, context: ToolContext) -> ToolResult
         note = await context.memory.own(arguments.text)
         return ToolResult(content=f"Forgotten: {note.text}", effects=[ForgetNote(number=note.number)])
     if await context.memory.takes(arguments.text):
-        said = "Remembered. The person sees it in their memory and may delete it."
+        said = "Remembered. The person sees it and may delete it."
         return ToolResult(content=said, effects=[KeepNote(text=arguments.text)], metadata={"remembered": True})
     return ToolResult(content="This is already remembered.")

@@ -197,6 +197,9 @@ class StoredMemory:
         return not notes.filter(text=self._unit.secrets.redactor.redacted(text).strip()).exists()
 
     def _notes(self) -> MemoryNoteQuerySet:
+        """Those that the task writes: in a project, the project's."""
+        if (projects := search.projects_of(self._unit.task)).exists():
+            return MemoryNote.objects.of_projects(projects)
         if search.is_shared(self._unit.task):
             raise ToolError(_SHARED)
         return MemoryNote.objects.of_user(self._unit.task.started_by)

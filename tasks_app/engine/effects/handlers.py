@@ -9,6 +9,7 @@ from typing import Any
 from tasks_app import reminders
 from tasks_app.engine import delegation, workflow
 from tasks_app.engine.effects.registry import Changes, handles
+from tasks_app.memory import search
 from tasks_app.models import (
     Agent,
     CallStatus,
@@ -18,6 +19,7 @@ from tasks_app.models import (
     LoadedKind,
     MemoryNote,
     Session,
+    Task,
     TaskState,
 )
 from tasks_app.record.append import storable_json
@@ -158,14 +160,19 @@ def _load(changes: Changes, kind: LoadedKind, name: str) -> None:
 def keep_note(effect: KeepNote, changes: Changes) -> None:
     task, text = changes.task, changes.redactor.redacted(effect.text).strip()
     if text:
-        changes.rows.append(MemoryNote(owner_id=task.started_by_id, task=task, call_id=changes.call.call.id, text=text))
+        project = search.projects_of(task).first()
+        note = MemoryNote(project=project, task=task, call_id=changes.call.call.id, text=text)
+        note.owner_id = None if project else task.started_by_id
+        changes.rows.append(note)
 
 
 @handles(ForgetNote)
 def forget_note(effect: ForgetNote, changes: Changes) -> None:
-    """Only what is the person's own."""
-    changes.also.append(partial(_delete_note, changes.task.started_by_id, effect.number))
+    """Only what is the person's own; in a project, the project's."""
+    changes.also.append(partial(_delete_note, changes.task, effect.number))
 
 
-def _delete_note(owner_id: int, number: int) -> None:
-    MemoryNote.objects.filter(owner=owner_id, pk=number).delete()
+def _delete_note(task: Task, number: int) -> None:
+    projects = search.projects_of(task)
+    notes = MemoryNote.objects.of_projects(projects) if projects else MemoryNote.objects.of_user(task.started_by)
+    notes.filter(pk=number).delete()

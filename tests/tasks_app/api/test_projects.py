@@ -3,7 +3,7 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from tasks_app.models import Agent, Session, SessionMember
+from tasks_app.models import Agent, Session, SessionMember, ShareLink
 from tasks_app.worker import library_index
 from tests import factories
 
@@ -55,14 +55,15 @@ def test_members_are_added_by_name_or_role_changed_and_removed(alices, session, 
         assert alices.call("POST", path, wrong).status_code == 422
 
 
-def test_a_link_tells_its_address_once_and_opens_until_it_is_revoked(alices, session, client):
+def test_a_link_tells_its_address_once_and_opens_until_it_is_revoked(alices, session):
     path = f"sessions/{session.pk}/links/"
     made = alices.call("POST", path, {"days": 30}).json()
-    assert client.get(made["url"]).status_code == 200
+    token = made["url"].rstrip("/").rpartition("/")[2]
+    assert ShareLink.objects.opened_by(token).session == session
     (listed,) = alices.call("GET", path).json()["results"]
     assert (listed["id"], listed["url"]) == (made["id"], None)
     assert alices.call("DELETE", f"{path}{made['id']}/").status_code == 204
-    assert client.get(made["url"]).status_code == 404
+    assert ShareLink.objects.opened_by(token) is None
 
 
 def test_files_are_brought_read_and_given_back(alices, project):
@@ -72,7 +73,7 @@ def test_files_are_brought_read_and_given_back(alices, project):
     library_index.read_due()
     (file,) = alices.get(path).json()["results"]
     assert (file["state"], file["count"], file["unit"]) == ("ready", 1, "part")
-    assert b"".join(alices.get(f"{path}{file['id']}/")) == b"Four legs."
+    assert alices.get(f"{path}{file['id']}/")["Content-Disposition"] == 'attachment; filename="legs.txt"'
     assert alices.delete(f"{path}{file['id']}/").status_code == 204
     other = factories.SessionFactory(owner=Session.objects.first().owner)
     assert alices.get(f"/api/v1/projects/{other.pk}/library/").status_code == 404

@@ -34,7 +34,7 @@ def ask(owner):
 
 def test_what_one_session_keeps_the_next_is_told_inside_tags(ask, owner):
     first = ask("Hello", remember("The billing service is deployed on Tuesdays."), result())
-    assert first.results()[0] == ("succeeded", "Remembered. The person sees it in their memory and may delete it.")
+    assert first.results()[0] == ("succeeded", "Remembered. The person sees it and may delete it.")
     note = MemoryNote.objects.get()
     assert (note.owner, note.task, note.auto) == (owner, first.task, False)
     told = start_of(ask("When do we deploy billing services?"))

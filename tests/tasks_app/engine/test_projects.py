@@ -82,3 +82,27 @@ def test_personal_notes_stay_out_where_the_project_has_others(ask, owner, projec
 
 def _other(run, owner):
     return factories.SessionFactory(owner=owner, project=run.task.session.project, model=run.task.session.model)
+
+
+def test_what_is_remembered_in_a_project_is_its_own_and_told_to_its_people_alone(ask, owner, project, carol, charlie):
+    project.memberships.create(user=carol, may_write=True)
+    run = ask(call("memory", action="remember", text="The launch code word is marigold."), result())
+    run.advance()
+    note = MemoryNote.objects.get()
+    assert (note.owner, note.project, note.team) == (None, project, False)
+    model = run.task.session.model
+    for person, place, is_told in ((carol, project, True), (carol, None, False), (charlie, None, False)):
+        session = factories.SessionFactory(owner=person, project=place, model=model)
+        other = Run(services.post_message(session, person, f"What is the launch code word?\n{script(result())}").task)
+        other.advance()
+        assert (
+            any(f'of="project" date="{note.changed_at:%Y-%m-%d}">The launch' in e.content for e in other.entries)
+            == is_told
+        )
+    forget = Run(
+        services.post_message(
+            run.task.session, carol, script(call("memory", action="forget", text=f"#{note.pk}"), result())
+        ).task
+    )
+    forget.advance()
+    assert not MemoryNote.objects.exists()

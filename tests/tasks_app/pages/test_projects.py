@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from llm_app.models import Secret
 from tasks_app import services
 from tasks_app.live.watch import Watch
-from tasks_app.models import Agent, LibraryFile, Project, Session
+from tasks_app.models import Agent, LibraryFile, MemoryNote, Project, Session
 from tasks_app.record import redactor_of
 from tasks_app.services import library
 from tasks_app.worker import library_index
@@ -200,3 +200,16 @@ def test_what_an_answer_cites_leads_to_the_page(alices):
     assert 'href="/library/7/?page=3"' in markdown("[Manual.pdf, page 3](library:7/3)")
     for address in ("library:7/3/../../admin", "library:x/3", "/library/7/delete/", "library://a.b/3"):
         assert "href" not in markdown(f"[x]({address})")
+
+
+def test_notes_of_a_project_are_written_by_its_writers_and_seen_by_its_people_alone(
+    project, browser, alice, bob, carol
+):
+    assert browser(bob).post("/memory/add/", {"text": "Tea.", "project": project.pk}).status_code == 403
+    browser(carol).post("/memory/add/", {"text": "The probe is blue.", "project": project.pk})
+    note = MemoryNote.objects.get(project=project, owner=None)
+    assert "The probe is blue." in browser(bob).page(project.get_absolute_url())
+    assert "The probe is blue." not in browser(carol).page("/memory/")
+    assert browser(bob).post(f"/memory/{note.pk}/delete/").status_code == 404
+    assert browser(alice).post(f"/memory/{note.pk}/delete/")["Location"] == project.get_absolute_url()
+    assert not MemoryNote.objects.exists()
