@@ -220,6 +220,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "tasks_app.api.problems.with_problems"],
     "ENUM_NAME_OVERRIDES": {
         "WaitingForEnum": "tasks_app.models.task_state.WaitingFor",
+        "StateEnum": "tasks_app.models.task_state.TaskState",
         "LibraryFileStateEnum": "tasks_app.models.library.LibraryFile.State",
     },
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -15,7 +15,7 @@ from tasks_app.engine.check_call import ClearedCall
 from tasks_app.engine.delegation import delegation_of
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.memory import library, search
-from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Session, Task
+from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Project, Session, Task
 from tasks_app.record import SessionSecrets, tokens
 from tasks_app.run import TaskContext, UnitOfWork
 from tasks_app.runtime import process, threads
@@ -199,6 +199,8 @@ class StoredMemory:
     def _notes(self) -> MemoryNoteQuerySet:
         """Those that the task writes: in a project, the project's."""
         if (projects := search.projects_of(self._unit.task)).exists():
+            if not (projects & Project.objects.writable_by(self._unit.task.started_by)).exists():
+                raise ToolError("The person may only read in this project: its notes are left as they are.")
             return MemoryNote.objects.of_projects(projects)
         if search.is_shared(self._unit.task):
             raise ToolError(_SHARED)
