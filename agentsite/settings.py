@@ -218,11 +218,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "tasks_app.api.problems.with_problems"],
-    "ENUM_NAME_OVERRIDES": {
-        "WaitingForEnum": "tasks_app.models.task_state.WaitingFor",
-        "StateEnum": "tasks_app.models.task_state.TaskState",
-        "LibraryFileStateEnum": "tasks_app.models.library.LibraryFile.State",
-    },
+    "ENUM_NAME_OVERRIDES": {"WaitingForEnum": "tasks_app.models.task_state.WaitingFor"},
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"deepLinking": False},  # its links would be inside of buttons
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

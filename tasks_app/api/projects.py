@@ -80,6 +80,8 @@ class ProjectDetail(GenericAPIView[Project]):
 class LibraryFileSerializer(serializers.ModelSerializer[LibraryFile]):
     """`state`: waiting, reading (`pages_read` of `count` so far), ready, or failed for the reason `problem`."""
 
+    state = serializers.CharField(read_only=True)
+
     class Meta:
         model = LibraryFile
         fields = ["id", "name", "size", "state", "problem", "unit", "count", "pages_read", "created_at"]

@@ -47,11 +47,7 @@ class Watch:
         found = list(Session.objects.filter(pk__in=sessions).order_by().with_newest_task().values_list(*fields))
         rights = rights_by(found)
         return {
-            pk: Standing(
-                rights=rights[pk],
-                last_seq=last_seq,
-                task=(str(task) if task else None, state, waiting_for),
-            )
+            pk: Standing(rights=rights[pk], last_seq=last_seq, task=(str(task) if task else None, state, waiting_for))
             for pk, _, _, _, last_seq, task, state, waiting_for in found
         }
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, F, Q
+from django.db.models import F, Q
+from django.db.models.functions import Now
 
 from tasks_app.models.agent import Agent
 from tasks_app.models.sharing import Member
@@ -23,10 +24,6 @@ class ProjectQuerySet(models.QuerySet["Project"]):
 
     def _of(self, user: Any, members: models.QuerySet[Any]) -> "ProjectQuerySet":
         return self.filter(Q(owner=user) | Q(pk__in=members.values("project")))
-
-    def with_counts(self) -> "ProjectQuerySet":
-        """Annotates `session_count`."""
-        return self.annotate(session_count=Count("sessions"))
 
     def rights(self, projects: Collection[uuid.UUID]) -> dict[uuid.UUID, dict[int, bool]]:
         """For each of these, whether each of its people may write in it."""
@@ -71,7 +68,7 @@ class Project(models.Model):
 
     def tell_tasks(self, **fields: Any) -> None:
         """Sets these; what runs in its sessions knows it from its next step on."""
-        Project.objects.filter(pk=self.pk).update(version=F("version") + 1, **fields)
+        Project.objects.filter(pk=self.pk).update(version=F("version") + 1, changed_at=Now(), **fields)
 
 
 class ProjectMember(Member):

@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -39,7 +40,9 @@ def show_all(request: Request) -> HttpResponse:
         except Refusal as error:
             return refused(request, "projects", error)
         return redirect(project)
-    projects = Project.objects.visible_to(request.user).select_related("owner").with_counts()
+    projects = (
+        Project.objects.visible_to(request.user).select_related("owner").annotate(session_count=Count("sessions"))
+    )
     return render(request, "projects/projects.html", {"projects": projects})
 
 
