@@ -22,6 +22,8 @@ from tasks_app.services import forks
 from tasks_app.transcript import transcript
 from tools_app.errors import ToolError
 
+MOST_FORKS = 20  # listed beside a session
+
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionForm:
@@ -53,6 +55,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
     context |= {
         "tree": file_tree.tree_of(session),
         "parent": Session.objects.visible_to(request.user).filter(pk__in=[session.parent_id]).first(),
+        "forks": Session.objects.visible_to(request.user).filter(parent=session).order_by("-created_at")[:MOST_FORKS],
         "key": uuid4().hex,
     }
     return render(request, "chat/chat.html", context)

@@ -36,6 +36,38 @@ def test_a_stream_that_a_crash_cut_off_ends_as_one_answer(open_page, mortal_serv
     assert chat.page.locator(".entry.result").count() == 1
 
 
+def test_three_tabs_of_two_browsers_show_the_same_after_one_was_offline_and_the_server_was_killed_in_mid_stream(
+    open_page, mortal_server, speaker
+):
+    chat = Chat(open_page(mortal_server, may_complain=True), mortal_server)
+    speaker.says(WORDS)
+    speaker.says(WORDS, pauses=0)
+    speaker.says("Meanwhile.", pauses=0)
+    chat.start("Speak.", model="speaker")
+    expect(chat.live).to_contain_text("word20 ")
+    second = Chat(chat.page.context.new_page(), mortal_server)
+    away = Chat(open_page(mortal_server, may_complain=True), mortal_server)
+    for tab in (second, away):
+        tab.page.goto(chat.page.url)
+        expect(tab.live).to_contain_text("word20 ")
+    away.page.context.set_offline(True)
+    mortal_server.kill()
+    mortal_server.start()
+    expect(chat.result("word99")).to_be_visible()
+    chat.say("Go on.")
+    expect(chat.result("Meanwhile.")).to_be_visible()
+    away.page.context.set_offline(False)
+    for tab in (second, away):
+        until(lambda tab=tab: tab.seqs == chat.seqs)
+        expect(tab.live).to_have_count(0)
+        assert (
+            tab.page.locator("#entries .prose").all_inner_texts()
+            == chat.page.locator("#entries .prose").all_inner_texts()
+        )
+    assert len(chat.seqs) == len(set(chat.seqs))
+    assert chat.result("word99").count() == 1
+
+
 def test_what_happened_while_a_page_was_offline_is_there_when_it_is_back(chat: Chat, server):
     chat.start(script(result("First.")))
     expect(chat.result("First.")).to_be_visible()

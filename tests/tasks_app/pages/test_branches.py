@@ -95,6 +95,7 @@ def test_a_fork_is_a_page_of_its_own_that_names_its_origin(ran: Task, alices: An
     (fork,) = Session.objects.filter(parent=session)
     assert response["Location"] == f"{fork.get_absolute_url()}#end"
     assert f"{session.get_absolute_url()}#e4" in alices.page(fork.get_absolute_url())
+    assert f"{fork.get_absolute_url()}#e4" in alices.page(session.get_absolute_url())
 
 
 def test_htmx_is_led_to_the_fork(ran: Task, alices: Any, session: Any) -> None:

@@ -1,0 +1,107 @@
+"""A file of the workspace, looked at: text, code and Markdown, pictures, pages of documents, HTML in its sandbox."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from tasks_app.access import Request, signed_in, visible_session
+from tasks_app.downloads import HEADERS
+from tasks_app.events import event_loop
+from tasks_app.models import Session
+from tasks_app.pages.markdown import PICTURES, markdown
+from tasks_app.record import redactor_of
+from tasks_app.workspaces import workspace_of
+from tools_app.documents.formats import is_document, is_pdf
+from tools_app.documents.reader import page_picture, read_document
+from tools_app.errors import ToolError
+
+SHOWN = 200_000  # bytes of a text
+LARGEST = 30 * 1000**2  # bytes of a document
+_HEAD = 2048
+
+
+@signed_in
+@require_GET
+def show(request: Request, session_id: UUID, path: str) -> HttpResponse:
+    """Of a document, the part that `?page=` says, from 1."""
+    session, name = visible_session(request.user, session_id), path.rpartition("/")[2]
+    head = _read(session, path, SHOWN + 1)
+    context = {"session": session, "path": path, "name": redactor_of(session).redacted(name)}
+    if name.lower().endswith(PICTURES):
+        return render(request, "file.html", context | {"kind": "picture"})
+    if name.lower().endswith((".html", ".htm")):
+        return render(request, "file.html", context | {"kind": "page"})
+    if is_document(head[:_HEAD], name):
+        return render(request, "file.html", context | _document(session, path, _number(request)))
+    return render(request, "file.html", context | _text(session, name, head))
+
+
+@signed_in
+@require_GET
+def page(request: Request, session_id: UUID, number: int, path: str) -> HttpResponse:
+    """A page of a PDF as it looks, drawn in a child process."""
+    session = visible_session(request.user, session_id)
+    try:
+        data = workspace_of(session).read_bytes(path, LARGEST)
+        drawn = event_loop.submit(page_picture(data, path, number)).result()
+    except ToolError as error:
+        raise Http404(str(error)) from error
+    return HttpResponse(drawn, content_type="image/png", headers=HEADERS)
+
+
+def _read(session: Session, path: str, most: int) -> bytes:
+    try:
+        with workspace_of(session).open_for_read(path) as file:
+            return file.read(most)
+    except ToolError as error:
+        raise Http404(str(error)) from error
+
+
+def _number(request: Request) -> int:
+    number = request.GET.get("page", "1")
+    return max(1, int(number)) if number.isdecimal() and len(number) < 7 else 1
+
+
+def _document(session: Session, path: str, number: int) -> dict[str, Any]:
+    try:
+        data = workspace_of(session).read_bytes(path, LARGEST)
+        document = event_loop.submit(read_document(data, path, part=number, line=1, room=SHOWN)).result()
+    except ToolError as error:
+        return {"kind": "", "problem": str(error)}
+    lines = document.parts[0].lines if document.parts else ()
+    return {
+        "kind": "document",
+        "about": document.kind,
+        "unit": document.unit,
+        "count": document.count,
+        "page": number,
+        "before": number - 1,
+        "after": number + 1 if number < document.count else 0,
+        "is_pdf": is_pdf(data[:_HEAD]),
+        "text": redactor_of(session).redacted("\n".join(lines)),
+    }
+
+
+def _decoded(head: bytes) -> str | None:
+    """None for what is no text. The cut may be within a character."""
+    try:
+        return None if b"\0" in head else head[:SHOWN].decode()
+    except UnicodeDecodeError as error:
+        is_cut = len(head) > SHOWN and error.start > SHOWN - 4
+        return head[: error.start].decode() if is_cut else None
+
+
+def _text(session: Session, name: str, head: bytes) -> dict[str, Any]:
+    """Markdown as it is meant, all else as code, in colours where its language is known."""
+    if (text := _decoded(head)) is None:
+        return {"kind": ""}
+    text, ending = redactor_of(session).redacted(text), name.rpartition(".")[2].lower()
+    if ending not in ("md", "markdown"):
+        fence = "`" * (3 + max(map(len, re.findall("`+", text)), default=0))
+        text = f"{fence}{ending if ending.isalnum() else ''}\n{text}\n{fence}"
+    files = f"{session.get_absolute_url()}files/"
+    return {"kind": "text", "html": markdown(text, files), "is_cut": len(head) > SHOWN}

@@ -1,0 +1,45 @@
+"""Files of the workspace, looked at on a page of ours: nothing that is in them runs, and nobody else sees them."""
+
+from io import BytesIO
+
+import pytest
+from docx import Document
+from PIL import Image
+
+from tasks_app.workspaces import workspace_of
+from tests.tools_app.documents import pdf
+
+
+@pytest.fixture
+def view(alices, session):
+    def show(path, data, query=""):
+        workspace_of(session).write_bytes(path, data)
+        return alices.page(f"{session.get_absolute_url()}view/{path}{query}")
+
+    return show
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_kind_is_shown_in_its_own_way(view, session, alices):
+    Image.new("RGB", (3, 3)).save(png := BytesIO(), "PNG")
+    assert f'<img src="{session.get_absolute_url()}files/a.png"' in view("a.png", png.getvalue())
+    assert "<h1" in view("notes.md", b"# Title\n<script>alert(1)</script>")
+    code = view("a.py", b'print("```")  # <b>')
+    assert "&lt;b&gt;" in code
+    assert 'class="k' in code or "<span" in code
+    assert f'sandbox src="{session.get_absolute_url()}preview/a.html"' in view("a.html", b"<script>alert(1)</script>")
+    (word := Document()).add_paragraph("Quarterly <b>figures</b>")
+    word.save(docx := BytesIO())
+    assert "Quarterly &lt;b&gt;figures&lt;/b&gt;" in view("report.docx", docx.getvalue())
+    report = view("a.pdf", pdf("One", "Two"), "?page=2")
+    assert "Two" in report
+    assert "2 / 2" in report
+    picture = alices.get(f"{session.get_absolute_url()}page/2/a.pdf")
+    assert picture.content.startswith(b"\x89PNG")
+    assert "cannot be shown here" in view("a.bin", b"\x00\xff")
+
+
+def test_others_do_not_see_them(view, session, browser, charlie):
+    view("notes.md", b"Mine.")
+    assert browser(charlie).get(f"{session.get_absolute_url()}view/notes.md").status_code == 404
+    assert browser(charlie).get(f"{session.get_absolute_url()}page/1/notes.md").status_code == 404
