@@ -27,7 +27,7 @@ from benchmarks.token_server import SLOW_PACE, running
 COUNTS = 1000, 100, 50, 0  # pages, of them at tasks, tasks, workers
 TOKENS, UNTIL_CUT = 600, 6.0  # tokens of an answer; seconds after which all are cut off
 MEANWHILE = 10  # pages in whose sessions something happens while they are cut off
-AT_ONCE, PATIENCE = 16, 60.0
+AT_ONCE, PATIENCE = 16, 90.0
 _WORD = re.compile(r"@\d+\.\d+")
 _CONFIG = """
 providers: [{{name: slow, protocol: openai_native, base_url: "{address}/v1", api_key: x}}]
@@ -81,7 +81,6 @@ def report(pages: int = COUNTS[0], watching: int = COUNTS[1], tasks: int = COUNT
         config = _CONFIG.format(address=f"{tokens}/stamped/{TOKENS}")
         start = Server.team(Path(folder), config, workers, **_NO_LIMITS) if workers else None
         with start or Server.running(Path(folder), config, **_NO_LIMITS) as server:
-            print(f"{pages} pages, {watching} of them at {tasks} tasks, {workers or 'embedded'} workers", flush=True)
             asyncio.run(_measure(server, pages, watching, tasks))
         print((Path(folder) / "output.txt").read_text()[-3000:])
 
@@ -90,6 +89,7 @@ async def _measure(server: Server, pages: int, watching: int, tasks: int) -> Non
     with ThreadPoolExecutor(AT_ONCE) as threads:
         sessions = list(threads.map(server.session, ["words"] * (tasks + pages - watching)))
         busy, idle = sessions[:tasks], sessions[tasks:]
+        print(f"{pages} pages, {watching} of them at {tasks} tasks", flush=True)
         open_ = [Page(session) for session in [*(busy * watching)[:watching], *idle]]
         headers = {"Cookie": server.cookie(), "Origin": server.base_url}
         connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
@@ -143,7 +143,7 @@ async def _until(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def _said(pages: Sequence[Page]) -> str:
-    took = [page.took[-1] for page in pages if page.took]
+    took = [page.took[-1] for page in pages if page.took] or [float("nan")] * 2
     faults = [fault for page in pages for fault in page.faults]
     missing = sum(not page.is_there.is_set() for page in pages)
     waits = f"one waits {quantiles(took, n=100)[49]:.2f} s at p50, {max(took):.2f} s at most"

@@ -113,11 +113,13 @@ class Team(Deployment):
         self.workers: list[subprocess.Popen[bytes]] = []
         self._started = 0
 
-    def start_worker(self) -> subprocess.Popen[bytes]:
-        """Returns when it has begun to take tasks."""
+    def start_worker(self, host: str = "") -> subprocess.Popen[bytes]:
+        """Returns when it has begun to take tasks. `host` is what its machine is called, if not as this one is."""
         self._started += 1
         command = [sys.executable, "-m", "celery", "-A", "agentsite", "worker", "-P", "threads", "-c", "64"]
         command += ["--without-gossip", "--without-mingle", "-n", f"w{self._started}@%h", "--loglevel", "WARNING"]
+        if host:
+            command = ["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', host, *command]
         before = self._processes()
         with self.server.output.open("a") as output:
             worker = subprocess.Popen(

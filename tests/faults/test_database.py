@@ -15,6 +15,7 @@ from tests.tasks_app.engine.conftest import script
 from tests.waiting import check_bound, until
 
 pytestmark = pytest.mark.team
+BETWEEN = 10.0  # seconds
 RECOVERED = 30.0  # seconds after the database is back, without a person
 
 
@@ -36,6 +37,28 @@ def test_restarts_in_mid_transaction(team: Start, postgres: Postgres, request: p
     figures.report(request)
     check(deployment, jobs)
     check_bound(max(figures.seconds["all ended after the restart"]), RECOVERED)
+
+
+def test_restarts_every_ten_seconds(team: Start, postgres: Postgres, request: pytest.FixtureRequest) -> None:
+    """Whatever is under way then, for minutes. People go on writing; what got no answer is not held against it."""
+    deployment, figures = team(), Figures(f"PostgreSQL restarts every {BETWEEN:g} s")
+    jobs: list[load.Job] = []
+    end = time.monotonic() + times(20, 300)
+    while time.monotonic() < end:
+        begun = load.start(deployment, 8)
+        jobs += begun
+        with load.approving(deployment, jobs):
+            time.sleep(BETWEEN)  # between two faults, as it is asked for
+        rows = load.states(deployment, jobs)
+        figures.hit([row["state"] for row in rows.values() if row["lease_owner"]])
+        postgres.crash()
+        postgres.start()
+    with load.approving(deployment, jobs):
+        figures.took("all ended after the last one", load.until_ended(deployment, jobs, RECOVERED * 2))
+    figures.tasks = len(jobs)
+    figures.report(request)
+    check(deployment, jobs)
+    check_bound(figures.seconds["all ended after the last one"][0], RECOVERED)
 
 
 def test_the_answers_to_commits_are_lost(

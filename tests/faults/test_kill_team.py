@@ -1,5 +1,6 @@
 """A team's processes are killed, stopped and ended, at 20 ms steps over tasks under way."""
 
+import os
 import random
 import signal
 import time
@@ -94,6 +95,32 @@ def test_a_worker_that_was_stopped_past_its_lease_writes_nothing_when_it_wakes_u
     check(deployment, jobs)
     assert figures.hits
     assert "the database failed" not in deployment.server.output.read_text()  # it was overtaken, and knows it
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a process another host's name")
+def test_the_tasks_of_a_dead_host_go_on_when_their_leases_run_out(team: Start, request: pytest.FixtureRequest) -> None:
+    """Nobody here can tell that its workers are dead: neither by their process ids nor by their files."""
+    deployment, figures = team(workers=1, AGENTSITE_LEASE_SECONDS=str(LEASE)), Figures("a host dies")
+    jobs: list[load.Job] = []
+    for number in range(times(2, 10)):
+        elsewhere = deployment.start_worker(host="elsewhere")
+        begun = load.start(deployment, TASKS)
+        time.sleep(number * 2 * load.STEP)
+        deployment.end_worker(elsewhere)
+        began, held = time.monotonic(), load.states(deployment, begun)
+        lost = {token: row for token, row in held.items() if row["lease_owner"].startswith("elsewhere:")}
+        figures.hit([row["state"] for row in lost.values()])
+        windows.until_claimed(deployment, begun, lost, 60, partial(figures.took, "claimed again after the kill"))
+        if lost:
+            assert time.monotonic() - began > LEASE / 2  # leases are renewed three times in them
+        with load.approving(deployment, begun):
+            load.until_ended(deployment, begun)
+        figures.tasks += len(begun)
+        jobs += begun
+    figures.report(request)
+    check(deployment, jobs)
+    assert figures.hits
+    check_bound(max(figures.seconds["claimed again after the kill"]), RECOVERED)
 
 
 def test_rolling_restarts_fail_no_step(team: Start, request: pytest.FixtureRequest) -> None:
