@@ -1,6 +1,7 @@
 """Many at once, through the real server: a burst of messages, a hundred conversations, and stops while text streams.
 
-python -m benchmarks.crowd [POSTS CONVERSATIONS]
+python -m benchmarks.crowd [POSTS CONVERSATIONS WORKERS]   with WORKERS, a team on PostgreSQL and Redis
+python -m benchmarks.crowd starts [RATE SECONDS WORKERS]   so many tasks a second are started, for so long
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any
 from benchmarks.server import Server
 
 COUNTS = 200, 100  # posts, conversations
-STEPS, STOPS, AT_ONCE = 10, 20, 16
+STEPS, STOPS, AT_ONCE, STREAMS = 10, 20, 16, 10
 THINKING = 0.7  # seconds that the provider takes; one turn more than STEPS, so the ideal is 7.7 s
 _CONFIG = """
 limits: {{max_iterations: 100}}
@@ -93,61 +94,96 @@ def _event(delta: object, finish: str | None) -> bytes:
     return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
-def report(posts: int = COUNTS[0], conversations: int = COUNTS[1]) -> None:
-    """Bars: 12 s for the conversations, 200 MiB; 100 ms from a stop to the closed socket on a machine that rests."""
+@contextmanager
+def _running(workers: int) -> Iterator[tuple[Server, _Provider]]:
     provider = _Provider()
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="agentsite-crowd-"))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="agentsite-crowd-")))
         config = _CONFIG.format(address=stack.enter_context(provider.running()))
-        server = stack.enter_context(Server.running(Path(folder), config, **_NO_LIMITS))
+        start = Server.team(folder, config, workers, **_NO_LIMITS) if workers else None
+        server = stack.enter_context(start or Server.running(folder, config, **_NO_LIMITS))
         _converse(server, "quick", 1)
+        yield server, provider
+
+
+def report(posts: int = COUNTS[0], conversations: int = COUNTS[1], workers: int = 0) -> None:
+    """Bars: 12 s for the conversations, 200 MiB; 100 ms from a stop to the closed socket on a machine that rests."""
+    with _running(workers) as (server, provider):
         took, waits = _converse(server, "quick", posts)
         print(
             f"{posts} posts at once: {took:.1f} s until all are done, a post waits {_p95(waits):.0f} ms at p95",
             flush=True,
         )
         before = server.cpu()
-        took, waits = _converse(server, "steps", conversations)
+        took, waits = _converse(server, "steps", conversations, STREAMS)
         cpu = (server.cpu() - before) / conversations / (STEPS + 1)
         ideal = THINKING * (STEPS + 1)
         said = f"{took:.1f} s, {took / ideal:.2f} of the ideal, a post waits {_p95(waits):.0f} ms at p95"
-        most = max(server.peak_memory().values())
-        print(f"{conversations} conversations of {STEPS} iterations: {said}, {most:.0f} MiB at most")
+        most = ", ".join(f"{name} {size:.0f} MiB" for name, size in sorted(server.peak_memory().items()))
+        print(f"{conversations} conversations of {STEPS} iterations, {STREAMS} followed: {said}; at most {most}")
         print(f"  CPU of the server, with posts and questions for states: {cpu:.2f} ms an iteration", flush=True)
         print(f"stop to closed socket, {STOPS} streams: {_p95(_stopped(server, provider)):.0f} ms at p95", flush=True)
 
 
-def _converse(server: Server, model: str, count: int) -> tuple[float, list[float]]:
-    """Seconds until all are done, and how long each post waited for its answer, in ms."""
+def report_starts(rate: int = 50, seconds: int = 30, workers: int = 0) -> None:
+    """Bar: no error at 50 a second."""
+    with _running(workers) as (server, _), ThreadPoolExecutor(AT_ONCE) as threads:
+        sessions = list(threads.map(server.session, ["quick"] * rate * seconds))
+        began = time.monotonic()
+
+        def post(number: int) -> tuple[str, float]:
+            time.sleep(max(0.0, began + number / rate - time.monotonic()))
+            asked = time.monotonic()
+            return _post(server, sessions[number]), 1000 * (time.monotonic() - asked)
+
+        posted = list(threads.map(post, range(len(sessions))))
+        took = time.monotonic() - began
+        _until_done(server, [task for task, _ in posted])
+        said = f"a post waits {_p95([wait for _, wait in posted]):.0f} ms at p95, no error"
+        print(f"{len(posted)} tasks started in {took:.1f} s ({len(posted) / took:.0f}/s): {said}")
+        print(f"  all are done {time.monotonic() - began - took:.1f} s after the last was started", flush=True)
+
+
+def _post(server: Server, session: str) -> str:
+    return str(server.call("POST", f"sessions/{session}/messages/", {"content": "go"})["task"])
+
+
+def _converse(server: Server, model: str, count: int, streams: int = 0) -> tuple[float, list[float]]:
+    """Seconds until all are done, and how long each post waited for its answer, in ms. Some are followed meanwhile."""
     sessions = [server.session(model) for _ in range(count)]
 
     def post(session: str) -> tuple[str, float]:
         began = time.monotonic()
-        task = server.call("POST", f"sessions/{session}/messages/", {"content": "go"})["task"]
-        return str(task), 1000 * (time.monotonic() - began)
+        return _post(server, session), 1000 * (time.monotonic() - began)
 
     began = time.monotonic()
-    with ThreadPoolExecutor(AT_ONCE) as threads:
+    with ThreadPoolExecutor(AT_ONCE + streams) as threads:
+        following = [threads.submit(server.entries_heard, session) for session in sessions[:streams]]
         posted = list(threads.map(post, sessions))
-    for task, _ in posted:
+        _until_done(server, [task for task, _ in posted])
+        took = time.monotonic() - began
+        if any(one.result() < 2 * STEPS for one in following):
+            raise AssertionError("a stream has missed entries")
+    return took, [wait for _, wait in posted]
+
+
+def _until_done(server: Server, tasks: Sequence[str]) -> None:
+    for task in tasks:
         while (state := server.call("GET", f"tasks/{task}/")["state"]) != "done":
             if state == "failed":
                 raise AssertionError("a task has failed")
             time.sleep(0.1)
-    return time.monotonic() - began, [wait for _, wait in posted]
 
 
 def _stopped(server: Server, provider: _Provider) -> list[float]:
     """Milliseconds of each, one after the other, while the others stream."""
-    posts = [
-        server.call("POST", f"sessions/{server.session('endless')}/messages/", {"content": "go"}) for _ in range(STOPS)
-    ]
+    tasks = [_post(server, server.session("endless")) for _ in range(STOPS)]
     while provider.open < STOPS:
         time.sleep(0.05)
     delays = []
-    for number, post in enumerate(posts):
+    for number, task in enumerate(tasks):
         began = time.monotonic()
-        server.call("POST", f"tasks/{post['task']}/stop/")
+        server.call("POST", f"tasks/{task}/stop/")
         while len(provider.closed) <= number:
             time.sleep(0.005)
         delays.append(1000 * (provider.closed[number] - began))
@@ -159,4 +195,7 @@ def _p95(values: list[float]) -> float:
 
 
 if __name__ == "__main__":
-    report(*map(int, sys.argv[1:]))
+    if sys.argv[1:2] == ["starts"]:
+        report_starts(*map(int, sys.argv[2:]))
+    else:
+        report(*map(int, sys.argv[1:]))

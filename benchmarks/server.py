@@ -143,6 +143,18 @@ class Server:
         if found["state"] != "done":
             raise RuntimeError(found["failure"]["detail"])
 
+    def entries_heard(self, session: str) -> int:
+        """How many an event stream tells until a task has ended."""
+        address = f"{self.base_url}/api/v1/sessions/{session}/events/"
+        request = urllib.request.Request(address, headers={"Authorization": f"Bearer {_TOKEN}"})
+        heard = 0
+        with urllib.request.urlopen(request) as stream:
+            for line in stream:
+                heard += line == b"event: entry\n"
+                if line.startswith(b"data: ") and b'"state":"done"' in line:
+                    break
+        return heard
+
     @contextmanager
     def clients(self, kind: str, session: str, count: int) -> Iterator[Any]:
         """Yields a function that ends them, and returns what they heard since all of them had begun."""
