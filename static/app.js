@@ -110,12 +110,6 @@ const opened = new Set();
 
 document.addEventListener("toggle", ({ target }) => opened[target.open ? "add" : "delete"](target.id), true);
 
-// What is folded away is fetched when it is opened: until then it is a link.
-document.addEventListener("toggle", ({ target }) => {
-  const link = target.open && one(":scope > .later > a:only-child", target);
-  if (link) htmx.ajax("GET", link.href, { source: link, target: link.parentElement, swap: "innerHTML", select: ".inside > *" });
-}, true);
-
 function dress(root) {
   for (const note of all("#toasts > .toast:not(.bad)")) setTimeout(() => note.remove(), one("form", note) ? 15000 : 6000);
   for (const details of all("details[id]", root)) if (opened.has(details.id)) details.open = true;
@@ -134,15 +128,6 @@ function textButton(text, className) {
   return Object.assign(document.createElement("button"), { type: "button", className, textContent: text });
 }
 
-function sinceWhen() {
-  for (const since of all("[data-since]")) {
-    const seconds = Math.round((Date.now() - new Date(since.dataset.since)) / 1000);
-    since.title = new Date(since.dataset.since).toLocaleTimeString();
-    since.textContent = seconds < 60 ? `${Math.max(0, seconds)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  }
-}
-
-setInterval(sinceWhen, 1000);
 on("htmx:load", ({ detail }) => dress(detail.elt));
 on("click", async ({ target }) => {
   if (!target.matches(".copy:not(.source)")) return;

@@ -193,6 +193,21 @@ let below;
 on("htmx:beforeSwap", ({ detail }) => (below = detail.target.matches(".earlier") ? page.scrollHeight - window.scrollY : 0));
 on("htmx:afterSwap", () => below && window.scrollTo(0, page.scrollHeight - below));
 
+// What is folded away is fetched when it is opened: until then it is a link.
+document.addEventListener("toggle", ({ target }) => {
+  const link = target.open && one(":scope > .later > a:only-child", target);
+  if (link) htmx.ajax("GET", link.href, { source: link, target: link.parentElement, swap: "innerHTML", select: ".inside > *" });
+}, true);
+
+function sinceWhen() {
+  for (const since of all("[data-since]")) {
+    const seconds = Math.round((Date.now() - new Date(since.dataset.since)) / 1000);
+    since.title = new Date(since.dataset.since).toLocaleTimeString();
+    since.textContent = seconds < 60 ? `${Math.max(0, seconds)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  }
+}
+
+setInterval(sinceWhen, 1000);
 // A link to an entry that is not on the page: earlier ones are fetched until it is.
 function reach() {
   if (!/^#e\d/.test(location.hash) || one(location.hash)) return;

@@ -79,7 +79,7 @@ _ASKS = Badge("Waits for you", "question", "asks")
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"></use></svg>', static("icons.svg"), name)
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
 
 
 @register.simple_tag
