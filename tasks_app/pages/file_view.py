@@ -1,6 +1,7 @@
 """A file of the workspace, looked at: text, code and Markdown, pictures, pages of documents, HTML in its sandbox."""
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -72,7 +73,8 @@ def _document(session: Session, path: str, number: int) -> dict[str, Any]:
         document = event_loop.submit(read_document(data, path, part=number, line=1, room=SHOWN)).result()
     except ToolError as error:
         return {"kind": "", "problem": str(error)}
-    lines = document.parts[0].lines if document.parts else ()
+    lines, has_pages = document.parts[0].lines if document.parts else (), is_pdf(data[:_HEAD])
+    text = redactor_of(session).redacted("\n".join(lines if has_pages else _with_tables(lines)))
     return {
         "kind": "document",
         "about": document.kind,
@@ -81,9 +83,21 @@ def _document(session: Session, path: str, number: int) -> dict[str, Any]:
         "page": number,
         "before": number - 1,
         "after": number + 1 if number < document.count else 0,
-        "is_pdf": is_pdf(data[:_HEAD]),
-        "text": redactor_of(session).redacted("\n".join(lines)),
+        "is_pdf": has_pages,
+        "text": text,
+        "html": "" if has_pages else markdown(text),
     }
+
+
+def _with_tables(lines: Iterable[str]) -> Iterator[str]:
+    """The reader writes rows of a table as Markdown does, but without the line that makes them one."""
+    before = ""
+    for line in lines:
+        is_row = line.startswith("| ")
+        yield line if is_row else f"{line}  "  # ends where it ends
+        if is_row and not before.startswith("| "):
+            yield "|" + " --- |" * (line.count(" |"))
+        before = line
 
 
 def _decoded(head: bytes) -> str | None:

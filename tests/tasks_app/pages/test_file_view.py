@@ -29,8 +29,10 @@ def test_each_kind_is_shown_in_its_own_way(view, session, alices):
     assert 'class="k' in code or "<span" in code
     assert f'sandbox src="{session.get_absolute_url()}preview/a.html"' in view("a.html", b"<script>alert(1)</script>")
     (word := Document()).add_paragraph("Quarterly <b>figures</b>")
+    word.add_table(rows=2, cols=2)
     word.save(docx := BytesIO())
-    assert "Quarterly &lt;b&gt;figures&lt;/b&gt;" in view("report.docx", docx.getvalue())
+    assert "Quarterly &lt;b&gt;figures&lt;/b&gt;" in (shown := view("report.docx", docx.getvalue()))
+    assert "<table" in shown
     report = view("a.pdf", pdf("One", "Two"), "?page=2")
     assert "Two" in report
     assert "2 / 2" in report
