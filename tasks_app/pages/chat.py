@@ -14,7 +14,7 @@ from tasks_app import diagnosis, services
 from tasks_app.access import Request, owned_session, posted, signed_in, visible_session, writable_session
 from tasks_app.errors import NothingToAnswer, Refusal
 from tasks_app.interaction import uploads
-from tasks_app.models import Approval, Decision, Mode, Scope, Session, Task
+from tasks_app.models import Approval, Decision, Mode, Project, Scope, Session, Task
 from tasks_app.pages import choices, file_tree, fragments
 from tasks_app.pages.responses import done, refused, sent_before
 from tasks_app.runtime import admission
@@ -54,6 +54,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
     context |= choices.offered(request.user, session)
     context |= {
         "tree": file_tree.tree_of(session),
+        "project": Project.objects.visible_to(request.user).filter(pk__in=[session.project_id]).first(),
         "parent": Session.objects.visible_to(request.user).filter(pk__in=[session.parent_id]).first(),
         "forks": Session.objects.visible_to(request.user).filter(parent=session).order_by("-created_at")[:MOST_FORKS],
         "key": uuid4().hex,

@@ -106,6 +106,7 @@ def show(request: Request) -> HttpResponse:
         "query": query,
         "page": page,
         "next": page + 1 if len(sessions) > ON_PAGE else None,
+        "my_projects": set(Project.objects.visible_to(request.user).values_list("pk", flat=True)),
     }
     if request.htmx:
         return render(request, "sessions/_list.html", context)

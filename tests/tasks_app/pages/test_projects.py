@@ -150,7 +150,14 @@ def test_a_list_beside_has_only_ones_own_sessions_of_a_project(project, inside, 
     assert "Apollo" in page
     assert "Landing" not in page
     assert "Landing" in browser(alice).page("/inbox/")
-    assert "Landing" in browser(bob).page("/sessions/")
+    assert "Apollo · " in browser(bob).page("/sessions/")
+    assert f'<a href="{project.get_absolute_url()}">' in browser(bob).page(inside.get_absolute_url())
+
+
+def test_who_sees_a_session_alone_is_not_told_of_its_project(project, inside, charlie, browser):
+    factories.MemberFactory(session=inside, user=charlie)
+    for address in (inside.get_absolute_url(), "/sessions/", "/"):
+        assert "Apollo" not in browser(charlie).page(address)
 
 
 @pytest.fixture
