@@ -69,8 +69,10 @@ def _writers(sessions: QuerySet[Session]) -> set[int]:
     projects = Project.objects.filter(sessions__in=sessions).order_by()
     in_projects = ProjectMember.objects.filter(project__in=projects.values("pk"), may_write=True)
     no_role = Value(None, output_field=BigIntegerField())
-    owners = sessions.order_by().values_list("owner", no_role).union(projects.values_list("owner", no_role))
-    rows = set(owners.union(*(who.values_list("user", "role") for who in (members, in_projects))))
+    owners = projects.values_list("owner", no_role)
+    # In this order: of two branches without a role, PostgreSQL would take the empty column for a text.
+    by_row = [*(who.values_list("user", "role") for who in (members, in_projects)), owners]
+    rows = set(sessions.order_by().values_list("owner", no_role).union(*by_row))
     people = {user for user, _ in rows if user is not None}
     roles = {role for _, role in rows if role is not None}
     return people.union(*(get_user_model().members_of(role).values_list("pk", flat=True) for role in roles))
