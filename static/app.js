@@ -79,19 +79,14 @@ on("submit", ({ target }) => { // what waits for another server says so
 // --- commands and keys ----------------------------------------------------------------------------------------------
 
 const isOpen = () => one("dialog[open]");
-const showKeys = () => isOpen() || one("#keys")?.showModal();
 
 on("keydown", async (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
     event.preventDefault();
     const palette = await import(document.body.dataset.palette);
     if (!isOpen()) palette.open();
-  } else if (event.key === "?" && !event.target.closest("input, textarea, select")) showKeys();
+  } else if (event.key === "?" && !event.target.closest("input, textarea, select") && !isOpen()) one("#keys")?.click();
 });
-for (const button of all("[data-keys]")) {
-  button.hidden = false;
-  on("click", showKeys, button);
-}
 
 // --- notifications, where somebody has agreed to them ---------------------------------------------------------------
 

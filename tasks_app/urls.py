@@ -24,6 +24,7 @@ from tasks_app.pages import (
 
 urlpatterns = [
     path("", home.home, name="home"),
+    path("keys/", home.keys, name="keys"),
     path("provider/key/", provider.enter_key, name="enter_key"),
     path("provider/model/", provider.choose_model, name="choose_model"),
     path("s/<uuid:session_id>/", chat.show, name="session"),

@@ -63,15 +63,6 @@ _WAITING = {
     WaitingFor.CHILDREN: Badge("Delegated", "running", "busy"),
     WaitingFor.SIBLINGS: Badge("Waits its turn", "clock", "calm"),
 }
-_KEYS = (
-    ("Enter", "Send; during a task: read after this step"),
-    ("Ctrl Enter", "Interrupt: stops the running command"),
-    ("Alt Enter", "Queue: for the next task"),
-    ("Shift Enter", "New line"),
-    ("Esc", "To the message; from there: stop the task"),
-    ("Ctrl K", "All commands"),
-    ("?", "These keys"),
-)
 _QUEUED = Badge("Queued", "clock", "calm")
 _STOPPED = Badge("Stopped", "stop", "calm")
 _ASKS = Badge("Waits for you", "question", "asks")
@@ -222,12 +213,6 @@ def session_list(context: template.Context) -> dict[str, Any]:
     found, user = known.get("session"), known["request"].user
     session = found if isinstance(found, Session) else None
     return {**known, "session": session, "groups": beside(user, session), "projects": projects_beside(user)}
-
-
-@register.simple_tag
-def keys() -> Sequence[tuple[str, str]]:
-    """What keys do, for the page that says it."""
-    return _KEYS
 
 
 @register.simple_tag
