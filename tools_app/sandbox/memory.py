@@ -58,11 +58,10 @@ def _in_unnamed_files(family: Iterable[int]) -> int:
 
 def _mapped(pid: int) -> int:
     """Bytes of memory files that the process has mapped."""
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("RssShmem:"):
-                return int(line.split()[1]) * 1024
-    return 0
+    try:
+        return _said(pid, "status", "RssShmem:")
+    except OSError:
+        return 0
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -84,9 +83,11 @@ def _resident(pid: int) -> int:
 def _proportional(pid: int) -> int:
     """Its share: a page that two processes share counts half for each (PSS)."""
     try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
+        return _said(pid, "smaps_rollup", "Pss:")
     except OSError:  # a process may forbid to look into it; then it counts in full
         return _resident(pid)
-    return 0
+
+
+def _said(pid: int, file: str, name: str) -> int:
+    lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
