@@ -24,15 +24,6 @@ EXAMPLES = (
     "Summarize the file I attach, and list what is unclear in it",
     "Write a small program that renames my photos by date, and test it",
 )
-KEYS = (
-    ("Enter", "Send; during a task: read after this step"),
-    ("Ctrl Enter", "Interrupt: stops the running command"),
-    ("Alt Enter", "Queue: for the next task"),
-    ("Shift Enter", "New line"),
-    ("Esc", "To the message; from there: stop the task"),
-    ("Ctrl K", "All commands"),
-    ("?", "These keys"),
-)
 
 
 @signed_in
@@ -54,8 +45,7 @@ def home(request: Request) -> HttpResponse:
 @signed_in
 def keys(request: Request) -> HttpResponse:
     """What keys do: a page of its own, or for htmx what stands in the sheet."""
-    base = "sessions/_sheet.html" if request.htmx else "base.html"
-    return render(request, "home/keys.html", {"keys": KEYS, "base": base})
+    return render(request, "home/keys.html", {"base": "sessions/_sheet.html" if request.htmx else "base.html"})
 
 
 def _start(request: Request) -> HttpResponse:

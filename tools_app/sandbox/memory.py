@@ -58,10 +58,7 @@ def _in_unnamed_files(family: Iterable[int]) -> int:
 
 def _mapped(pid: int) -> int:
     """Bytes of memory files that the process has mapped."""
-    try:
-        return _said(pid, "status", "RssShmem:")
-    except OSError:
-        return 0
+    return _said(pid, "status", "RssShmem:") or 0
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -82,12 +79,14 @@ def _resident(pid: int) -> int:
 
 def _proportional(pid: int) -> int:
     """Its share: a page that two processes share counts half for each (PSS)."""
+    share = _said(pid, "smaps_rollup", "Pss:")
+    return _resident(pid) if share is None else share
+
+
+def _said(pid: int, file: str, name: str) -> int | None:
+    """Bytes that the process's file names; None where it may not be read."""
     try:
-        return _said(pid, "smaps_rollup", "Pss:")
-    except OSError:  # a process may forbid to look into it; then it counts in full
-        return _resident(pid)
-
-
-def _said(pid: int, file: str, name: str) -> int:
-    lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
+    except OSError:
+        return None
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
