@@ -71,6 +71,7 @@ class Lobby:
 
     def _compare(self, room: Room, standing: Standing | None) -> None:
         if standing is None or standing.rights != room.look.rights:
+            room.look.rights_may_differ = True
             room.look_again()
         else:
             room.look_at(standing.last_seq)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from llm_app.statements import Select
 from tasks_app.events import broadcast
 from tasks_app.live import pushes
 from tasks_app.live.messages import Appended, Event, News
@@ -21,6 +22,9 @@ PAGE = 500  # entries of a backlog that are read at once
 PAGE_CHARS = 128 * 1024  # in them: whoever reads slowly holds one page in memory
 SELDOM_SECONDS = 1.0  # between two looks at what changes with each step and is dear: budgets, files
 _WITH_STATE = ("state", "here", "said", "actions", "queue")  # with the state alone
+_session = Select(lambda pk: Session.objects.filter(pk=pk))
+_newest_task = Select(lambda session: Task.objects.filter(session=session)[:1])
+_entries_after = Select(lambda session, seq: ContextEntry.objects.in_session(session).after(seq)[:PAGE])
 
 
 class SessionGone(Exception):
@@ -62,13 +66,14 @@ class Look:
     """Looks again and again, in threads, one at a time, and remembers what it has shown.
 
     `seq` is the newest entry that it has read, `rights` who may see the session and write in it, `task` the newest.
-    `files_may_differ` is also set from outside, between two looks or during one.
+    `files_may_differ` and `rights_may_differ` are also set from outside, between two looks or during one.
     """
 
     def __init__(self, session_id: UUID) -> None:
         self._session_id = session_id
         self.seq: int | None = None
         self.rights: dict[int, bool] = {}
+        self.rights_may_differ = True
         self.task: Task | None = None
         self.is_behind = False  # what is looked at seldom may have changed since
         self._call: ContextEntry | None = None  # the newest one
@@ -86,11 +91,14 @@ class Look:
 
         Raises SessionGone.
         """
-        session = Session.objects.filter(pk=self._session_id).first()
-        if session is None:
+        found = _session.rows(self._session_id)
+        if not found:
             raise SessionGone()
-        self.rights = _rights(session)
-        self.task = session.tasks.first()  # before the entries: nobody is told of an end before its last entry
+        (session,) = found
+        if newcomers or self.rights_may_differ:
+            self.rights_may_differ = False  # before it looks
+            self.rights = _rights(session)
+        self.task = self._newest_task(session)  # before the entries: nobody hears of an end before its last entry
         entries = self._new_entries(session)
         state = Event({"type": "state", **broadcast.state_of(self.task)}) if self.task else None
         viewers = {user.pk: self._viewer(user) for user in users if user.pk in self.rights}
@@ -100,6 +108,12 @@ class Look:
         else:
             self._forget_pages()
         return News(**news)
+
+    def _newest_task(self, session: Session) -> Task | None:
+        task = next(iter(_newest_task.rows(session.pk)), None)
+        if task is not None:
+            task.session = session
+        return task
 
     def _viewer(self, user: Any) -> Viewer:
         is_starter = self.task is not None and self.task.started_by_id == user.pk
@@ -117,9 +131,11 @@ class Look:
         if self.seq is None:
             self.seq = session.last_seq
         writers = [user for user, may_write in self.rights.items() if may_write]
-        entries = list(ContextEntry.objects.in_session(session).after(self.seq)[:PAGE])
+        entries = _entries_after.rows(session.pk, self.seq)
         if not entries:
             return []
+        for entry in entries:
+            entry.session = session
         self.seq = entries[-1].seq
         # Shown again, without what has become a secret since.
         call, steps = [self._call] if self._call else [], self._activity.entries if self._activity else []

@@ -10,6 +10,7 @@ from django.db.models import Count
 
 from llm_app import active_secrets
 from llm_app.models import LLMLog
+from llm_app.statements import Select
 from llm_app.transport.error_body import own_words
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
 from tasks_app.record import redact_entries
@@ -20,6 +21,11 @@ from tasks_app.transcript.item import LONGEST_SHOWN, Item
 PAGE, PAGE_BYTES = 60, 60_000  # the most entries and, about, bytes of HTML; the page around them has 30,000
 MOST_OF_ACTIVITY = 500  # entries that a line is made of when a page joins in the middle
 _AROUND = 600  # bytes of HTML beside the words of an entry
+_changes_of = Select(
+    lambda session, *calls: WorkspaceChange.objects.filter(session=session, call_id__in=calls).annotate(
+        count=Count("files")
+    )
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,8 +155,7 @@ def _changes(session: Session, call_ids: Collection[str]) -> dict[str, Workspace
     """What calls did to files, with the `count` of these."""
     if not call_ids:
         return {}
-    rows = WorkspaceChange.objects.filter(session=session, call_id__in=list(call_ids)).annotate(count=Count("files"))
-    return {row.call_id: row for row in rows}
+    return {row.call_id: row for row in _changes_of.rows(session.pk, *call_ids)}
 
 
 def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:

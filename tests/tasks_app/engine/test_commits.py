@@ -7,7 +7,7 @@ import pytest
 from django.forms.models import model_to_dict
 
 from llm_app.models import LLMLog, Secret
-from llm_app.statements import Insert, execute, save
+from llm_app.statements import Insert, Select, execute, save
 from tasks_app.models import CallStatus, ContextEntry, ContextType, Limits, Task, ToolCallLog
 from tasks_app.record import Draft, notice
 from tasks_app.replay import verification
@@ -110,3 +110,16 @@ def test_a_statement_stores_what_the_orm_would_store(context: TaskContext) -> No
     execute([Insert([log_of(context, "c4"), log_of(context, "c5")])])
     assert ToolCallLog.objects.count() == 4
     assert LLMLog.objects.count() == 2
+
+
+@pytest.mark.parametrize("kinds", [["user_message"], ["user_message", "status_notice"]])
+def test_a_query_that_is_composed_once_finds_what_the_orm_finds(context: TaskContext, kinds: list[str]) -> None:
+    factories.append(context.task, notice("Something."))
+
+    def of_kinds(session: Any, *kinds: Any) -> Any:
+        return ContextEntry.objects.in_session(session).filter(context_type__in=kinds)
+
+    kept, expected = Select(of_kinds), list(of_kinds(context.session, *kinds))
+    for _ in range(2):
+        assert list(map(model_to_dict, kept.rows(context.session.pk, *kinds))) == list(map(model_to_dict, expected))
+    assert len(expected) == len(kinds)
