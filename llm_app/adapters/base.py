@@ -119,14 +119,10 @@ class Adapter:
     def encoded(self, prompt: Prompt, parameters: RouteParameters) -> list[bytes]:
         """The messages' bytes; each message is serialized once in its life."""
         key = f"{self.name}.{self.version}.{parameters.message_key}"
-        parts = []
         for message in prompt.messages:
-            part = message.encoded.get(key)
-            if part is None:
-                part = message.encoded[key] = self.encode(_as_seen(message, parameters), parameters)
-            if part:
-                parts.append(part)
-        return parts
+            if key not in message.encoded:
+                message.encoded[key] = self.encode(_as_seen(message, parameters), parameters)
+        return [part for message in prompt.messages if (part := message.encoded[key])]
 
 
 def _as_seen(message: Message, parameters: RouteParameters) -> Message:

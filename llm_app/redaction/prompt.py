@@ -25,14 +25,10 @@ class RedactedPrompt:
 
 def redacted_prompt(prompt: Prompt, redactor: Redactor) -> RedactedPrompt:
     """With each message redacted. What was redacted with these secrets, or scanned for them, is not scanned again."""
-    messages: list[Message] = []
-    spans: list[Noted] = []
-    for message in prompt.messages:
-        if message.masked_with == redactor.version:
-            messages.append(message)
-        else:
-            redacted, noted = _redacted_once(message, redactor)
-            messages.append(redacted)
+    messages, spans, version = list(prompt.messages), list[Noted](), redactor.version
+    for place, message in enumerate(messages):
+        if message.masked_with != version:
+            messages[place], noted = _redacted_once(message, redactor)
             spans += noted
     return RedactedPrompt(prompt=replace(prompt, messages=messages), spans=spans)
 

@@ -173,8 +173,8 @@ def installed_skills(*places: Path) -> Mapping[str, SkillFolder]:
 
 
 def state_of(*places: Path) -> tuple[object, ...]:
-    """Another value whenever a SKILL.md has come, gone or changed: a tenth of what it takes to list them."""
-    return tuple(state for place in (SHIPPED, *places) for state in _states_in(str(place)))
+    """Another value whenever a SKILL.md of people has come, gone or changed: a tenth of what it takes to list them."""
+    return tuple(state for place in places for state in _states_in(str(place)))
 
 
 def _states_in(place: str) -> Iterator[tuple[str, int, int]]:
