@@ -91,8 +91,7 @@ class Look:
 
         Raises SessionGone.
         """
-        found = _session.rows(self._session_id)
-        if not found:
+        if not (found := _session.rows(self._session_id)):
             raise SessionGone()
         (session,) = found
         if newcomers or self.rights_may_differ:
@@ -192,7 +191,7 @@ class Look:
         task = self.task
         position = admission.position_of(task) if task else None
         common = {"session": session, "task": task, "queue_position": position, "oob": True}
-        stands = (*_stands(task), position, *_stand(delegated.awaited(task))) if task else None
+        stands = (*pushes.stands(task), position, *pushes.children_stand(delegated.awaited(task))) if task else None
         has_moved = "state" not in self._pieces or self._pieces["state"][0] != stands
         for name in _WITH_STATE:
             self._draw(name, stands, **common)
@@ -216,14 +215,14 @@ class Look:
     def _draw_newest_call(self, session: Session, items: Sequence[Item], *, is_asked: bool) -> None:
         """The last item that is a call: its looks follow the task's state and a person's decision."""
         if newest := next((item for item in reversed(items) if item.entry.tool_call), None):
-            self._call, self._call_looks = newest.entry, _looks(newest)
+            self._call, self._call_looks = newest.entry, pushes.looks(newest)
             self._pieces.pop("entry", None)  # it is among the items
         has_ended = self.task is not None and not self.task.is_active  # what is known of its answer may lack the steps
         if is_asked and (has_ended or not newest):
             item = transcript.newest_call(session)
             is_told = item is not None and self.seq is not None and item.seq <= self.seq
-            if item and is_told and (item.needs_approval or _looks(item) != self._call_looks):
-                self._call, self._call_looks = item.entry, _looks(item)
+            if item and is_told and (item.needs_approval or pushes.looks(item) != self._call_looks):
+                self._call, self._call_looks = item.entry, pushes.looks(item)
                 self._draw("entry", object(), session=session, item=item, task=self.task)
 
     def _draw_seldom(
@@ -248,19 +247,3 @@ class Look:
             return True
         self.is_behind = True
         return False
-
-
-def _stands(task: Task) -> tuple[object, ...]:
-    return task.pk, task.state, task.waiting_for, task.stopped
-
-
-def _looks(item: Item) -> tuple[object, ...]:
-    """What a call's item shows beside what was appended; an answer gets its steps when its task ends."""
-    decision = item.approval and (item.approval.decision, item.approval.note)
-    about = item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision
-    return *about, len(item.entry.metadata.get("steps", ())), *_stand(item.children)
-
-
-def _stand(children: Sequence[Task]) -> tuple[object, ...]:
-    """With those below them that wait for a person."""
-    return (*map(_stands, children), *(task.pk for task in delegated.asking(children)))

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tasks_app.models import ContextEntry, Session
+from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.pages import fragments
 from tasks_app.pages.fragments import Fragment, Place, Viewer
-from tasks_app.transcript import transcript
+from tasks_app.transcript import delegated, transcript
 from tasks_app.transcript.activity import Activity, is_step
 from tasks_app.transcript.item import Item
 
@@ -47,3 +47,19 @@ def pushed(
 
 def html_of(pushes: Sequence[Fragment], viewers: Iterable[Viewer]) -> Mapping[Viewer, str]:
     return {viewer: "".join(fragment.seen_by(viewer) for fragment in pushes) for viewer in viewers}
+
+
+def stands(task: Task) -> tuple[object, ...]:
+    return task.pk, task.state, task.waiting_for, task.stopped
+
+
+def looks(item: Item) -> tuple[object, ...]:
+    """What a call's item shows beside what was appended; an answer gets its steps when its task ends."""
+    decision = item.approval and (item.approval.decision, item.approval.note)
+    about = item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision
+    return *about, len(item.entry.metadata.get("steps", ())), *children_stand(item.children)
+
+
+def children_stand(children: Sequence[Task]) -> tuple[object, ...]:
+    """With those below them that wait for a person."""
+    return (*map(stands, children), *(task.pk for task in delegated.asking(children)))
