@@ -37,7 +37,7 @@ graph LR; A --> B
 [^1]: A note.
 """
 CODE = "\n```py\n" + "def f(x):  # a comment\n    return 'text' + str(1)\n" * 20 + "```\n"
-PAGES = ["/", "/inbox/", "/memory/", "/usage/", "/settings/", "/nowhere/", "/api/docs/"]
+PAGES = ["/", "/inbox/", "/memory/", "/usage/", "/settings/", "/agents/", "/nowhere/", "/api/docs/"]
 OF_SESSION = ["context/", "why/", "versions/", "delete/"]
 
 
