@@ -82,3 +82,26 @@ def test_an_answer_and_the_pages_of_its_session_have_none(chat: Chat, speaker: S
     for address in OF_SESSION:
         chat.page.goto(place.partition("#")[0] + address)
         assert faults(chat.page) == [], address
+
+
+def test_a_projects_pages_have_no_serious_fault(open_page: Callable[..., Page], server: Server) -> None:
+    """Each as it is with a file in the library, also on a phone."""
+    page = open_page(server)
+    page.goto("/projects/")
+    page.get_by_label("Name").fill("Apollo")
+    page.get_by_role("button", name="Create").click()
+    project = page.url
+    page.locator("#library-new").set_input_files({"name": "legs.md", "mimeType": "text/plain", "buffer": b"Four legs."})
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("#library-files")).to_contain_text("1 part")
+    found = faults(page)
+    page.get_by_role("link", name="legs.md", exact=True).click()
+    expect(page.locator(".leaf-text")).to_have_text("Four legs.")
+    found += faults(page)
+    for address in ("/projects/", project, f"{project}share/", f"{project}delete/"):
+        page.goto(address)
+        found += faults(page)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(project)
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert found == []
