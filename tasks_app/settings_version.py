@@ -16,7 +16,7 @@ from tasks_app.models import Agent, Limits, PromptSection
 from tools_app.models import McpServer, McpTool, RolePolicy, Skill, ToolSetting, UserPolicy
 
 WATCHED: tuple[type[models.Model], ...] = (
-    *(Limits, Agent, Agent.handoffs.through, PromptSection),
+    *(Limits, Agent, Agent.handoffs.through, Agent.roles.through, PromptSection),
     *(Group, get_user_model().groups.through),
     *(Budget, Provider, Route, LearnedQuirk, LogicalModel, LogicalModel.roles.through),
     *(ToolSetting, ToolSetting.roles.through, RolePolicy, UserPolicy),

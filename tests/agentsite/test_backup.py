@@ -21,7 +21,7 @@ from tasks_app.models import EngineProcess
 
 @pytest.fixture
 def places(settings: Any, tmp_path: Path) -> Path:
-    for name in ("WORKSPACES_DIR", "HOMES_DIR", "VERSIONS_DIR", "SKILLS_DIR", "RUN_DIR"):
+    for name in ("WORKSPACES_DIR", "HOMES_DIR", "VERSIONS_DIR", "LIBRARY_DIR", "SKILLS_DIR", "RUN_DIR"):
         setattr(settings, name, tmp_path / "var" / name.lower())
     workspaces = Path(settings.WORKSPACES_DIR)
     workspaces.mkdir(parents=True)

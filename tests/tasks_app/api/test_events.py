@@ -159,7 +159,7 @@ async def test_only_entries_have_an_id_and_other_events_have_their_own_data(open
         await stream.until("state")
         await database_sync_to_async(type(task).objects.update)(state="executing_tool", waiting_for="reply")
         for sent in (state, {"type": "inbox"}, {"type": "progress", "done": 3}, {"type": "reset", "stream": "s1"}):
-            await broadcast.send(task.session.group, sent)
+            await broadcast.send(task.session.group, dict(sent))
             name = sent.pop("type")
             assert await stream.until(name) == {"event": name, "data": sent}
 
