@@ -46,7 +46,7 @@ def record_locked(
     history = history_of(workspace)
     last = last_look(session, history)
     before = last.snapshot if last else Snapshot()
-    now = history.taken(workspace.root, before)
+    now = history.taken(workspace.opened(), before)
     if only and last:
         now = replace(before, files=_limited(before, now, only))
     if last is None:
@@ -90,7 +90,7 @@ def record_call(
             stored = history.load() if before else None
             is_newest = before and stored and stored.change == before.change  # nobody has uploaded meanwhile
             last = before if is_newest else last_look(task.session, history)
-            found = differences(last.snapshot, history.taken(workspace.root, last.snapshot)) if last else []
+            found = differences(last.snapshot, history.taken(workspace.opened(), last.snapshot)) if last else []
     except OSError:
         logger.exception("the files of session %s have no history of %s", task.session_id, call.name)
         return []

@@ -119,7 +119,7 @@ def fork_files(origin: Session, seq: int, target: Workspace) -> ForkedFiles:
     if (last := last_look(origin, history)) is None:
         return ForkedFiles(begins_later=seq < first_entry(origin))
     rows = first_changes(origin, from_seq=seq)
-    for found in differences(last.snapshot, history.taken(workspace.root, last.snapshot)):  # by what runs just now
+    for found in differences(last.snapshot, history.taken(workspace.opened(), last.snapshot)):  # by what runs just now
         rows.setdefault(found.path, row_of(None, *found))
     return ForkedFiles(newer=_put_back(rows.values(), target, history, {}), begins_later=seq < last.since)
 

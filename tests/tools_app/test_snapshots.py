@@ -20,7 +20,7 @@ def history(workspace: Workspace, tmp_path: Path) -> FileHistory:
 
 
 def look(workspace: Workspace, history: FileHistory, before: Snapshot | None = None) -> Snapshot:
-    return history.taken(workspace.root, before or Snapshot())
+    return history.taken(workspace.opened(), before or Snapshot())
 
 
 def changed(before: Snapshot, after: Snapshot) -> list[str]:
@@ -46,7 +46,7 @@ def test_only_what_changed_is_read(workspace: Workspace, history: FileHistory, m
     monkeypatch.setattr(snapshot, "_TICK_NS", -time.time_ns())  # as if long ago
     read: list[bytes] = []
     workspace.write_bytes("b.txt", b"b")
-    snapshot.take(workspace.root, first, lambda data: read.append(data) or "x", 1000)  # type: ignore[func-returns-value]
+    snapshot.take(workspace.opened(), first, lambda data: read.append(data) or "x", 1000)  # type: ignore[func-returns-value]
     assert read == [b"b"]
 
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -48,8 +48,8 @@ class FileHistory:
     folder: Path
     bounds: HistoryBounds = HistoryBounds()
 
-    def taken(self, root: Path, before: Snapshot) -> Snapshot:
-        """The workspace as it is now, with the contents that are new stored."""
+    def taken(self, root: AbstractContextManager[int], before: Snapshot) -> Snapshot:
+        """The workspace that is opened, as it is now, with the contents that are new stored."""
         return snapshot.take(root, before, self.keep, self._most_now)
 
     @property
@@ -114,7 +114,7 @@ class FileHistory:
             if len(file.name) == 64 and file.name not in needed:
                 file.unlink(missing_ok=True)
 
-    def unheld(self, root: Path, paths: Sequence[str]) -> list[str]:
+    def unheld(self, root: AbstractContextManager[int], paths: Sequence[str]) -> list[str]:
         """What lies at or below one of `paths` (all: empty) and could not be brought back if it were deleted now.
 
         Caches are left out: programs make them anew. Folders end with a slash. Paths have no `.` or `..` in them.

@@ -64,10 +64,13 @@ def without_links(within: Path, root: Path) -> Path:
 
 @contextmanager
 def folder(
-    root: str | os.PathLike[str], names: Sequence[str], step: Callable[[int, str], int] = open_folder
+    root: str | os.PathLike[str] | int, names: Sequence[str], step: Callable[[int, str], int] = open_folder
 ) -> Iterator[int]:
-    """A descriptor of the folder at `names` below `root`, for as long as the block runs. Raises OSError."""
-    current = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """A descriptor of the folder at `names` below `root`, which may be open, for as long as the block runs. Raises
+    OSError.
+    """
+    path, within = (".", root) if isinstance(root, int) else (root, None)
+    current = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=within)
     try:
         for name in names:
             inner = step(current, name)

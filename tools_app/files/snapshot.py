@@ -4,10 +4,9 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
 from tools_app.files import safe_open
@@ -68,22 +67,22 @@ def differences(before: Snapshot, after: Snapshot) -> list[Difference]:
     return [Difference(*pair) for pair in sorted(pairs) if not (pair[1] and pair[1].is_as(pair[2]))]
 
 
-def take(root: Path, before: Snapshot, keep: Callable[[bytes], str], most: int) -> Snapshot:
-    """The workspace as it is now. `keep` stores the content of a file that has changed and returns its SHA-256.
+def take(root: AbstractContextManager[int], before: Snapshot, keep: Callable[[bytes], str], most: int) -> Snapshot:
+    """The workspace, whose folder `root` opens, as it is now. `keep` stores the content of a file that has changed and
+    returns its SHA-256.
 
     At most so many bytes are held. No link is followed. A file that changes meanwhile is as it was at some moment.
     """
-    taking = _Taking(root, before, keep, most)
-    if root.is_dir():
-        with safe_open.folder(root, ()) as folder:
-            taking.walk(folder, ())
-        taking.read_new()
+    taking = _Taking(before, keep, most)
+    with suppress(FileNotFoundError), root as folder:  # or nobody has made it yet
+        taking.walk(folder, ())
+        taking.read_new(folder)
     return Snapshot(files=taking.files, left_out=tuple(sorted(taking.left_out)), taken_ns=taking.began)
 
 
 class _Taking:
-    def __init__(self, root: Path, before: Snapshot, keep: Callable[[bytes], str], most: int) -> None:
-        self._root, self._before, self._keep, self._most = root, before.files, keep, most
+    def __init__(self, before: Snapshot, keep: Callable[[bytes], str], most: int) -> None:
+        self._before, self._keep, self._most = before.files, keep, most
         self._settled = before.taken_ns - _TICK_NS
         self.began = time.time_ns()
         self.files: dict[str, FileState] = {}
@@ -129,11 +128,11 @@ class _Taking:
         finally:
             os.close(folder)
 
-    def read_new(self) -> None:
+    def read_new(self, root: int) -> None:
         """What has changed, as far as there is room beside what has not."""
         room, places = self._most - sum(state.size for state in self.files.values()), MOST_FILES - len(self.files)
         for names, files in groupby(sorted(self._new), key=lambda new: new[0]):
-            with suppress(OSError), safe_open.folder(self._root, names) as folder:
+            with suppress(OSError), safe_open.folder(root, names) as folder:
                 for _, path, state in files:
                     if state.size > min(MOST_FILE, room) or places <= 0:
                         self.files[path] = state

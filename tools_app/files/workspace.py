@@ -31,7 +31,7 @@ class Workspace:
     of the sandbox run as; what is created belongs to it. `most` bounds the bytes that all files together may hold, with
     those of `home`: the folder beside it that programs have as theirs, which no tool reads. `history` is where earlier
     contents are kept, if they are. A delegated task reads what others have in `views`: the first is at `parent/`, the
-    next at `parent/parent/`. Its root lies in those, where programs can write.
+    next at `parent/parent/`. Its root lies in those, where programs can write; the `outermost` they cannot replace.
     """
 
     def __init__(
@@ -43,30 +43,32 @@ class Workspace:
         history: FileHistory | None = None,
         views: Sequence[Path] = (),
     ) -> None:
-        self._root, self._views, self._whole = root, tuple(views), [root, *views][-1]
-        self.home = home
-        self.owner = owner
-        self.most = most
-        self.history = history
+        self._root, self._views, self.outermost = root, tuple(views), [root, *views][-1]
+        self.owner, self.most, self.home, self.history = owner, most, home, history
 
     @property
     def root(self) -> Path:
         """Raises OutsideWorkspace where a program has put a link in its place, or above it."""
-        return safe_open.without_links(self._whole, self._root)
+        return safe_open.without_links(self.outermost, self._root)
 
     @property
     def views(self) -> tuple[Path, ...]:
         """Raises OutsideWorkspace as well."""
-        return tuple(safe_open.without_links(self._whole, view) for view in self._views)
+        return tuple(safe_open.without_links(self.outermost, view) for view in self._views)
 
     def make_root(self) -> Path:
         """The root, which exists from now on."""
-        if not self.root.is_dir():
-            make_private(self.root, self.owner)
+        if not (root := self.root).is_dir():
+            make_private(self.outermost, self.owner)
         if self._views:
-            with suppress(FileExistsError):
-                (self.root / VIEW).mkdir(mode=0o755)  # where commands find it
-        return self.root
+            made = self._folder(root, (), partial(safe_open.made_folder, owner=self.owner))
+            with safe_open.in_words("The folder of this session"), made as folder, suppress(FileExistsError):
+                os.mkdir(VIEW, 0o755, dir_fd=folder)  # where commands find it
+        return root
+
+    def opened(self) -> AbstractContextManager[int]:
+        """A descriptor of the root, as safe as all below it. Raises OSError and OutsideWorkspace."""
+        return self._folder(self.root, ())
 
     def located(self, path: str) -> tuple[Path, tuple[str, ...]]:
         """The folder that `path` is really below, the root or a view, and the names from there on."""
@@ -213,14 +215,14 @@ class Workspace:
         """What of files, or of folders with all in them, could not be brought back if they were deleted now."""
         if self.history is None:
             return [path for path in paths if self.exists(path)]
-        return self.history.unheld(self.root, ["/".join(parts(path)) for path in paths])
+        return self.history.unheld(self.opened(), ["/".join(parts(path)) for path in paths])
 
     def listing(self, limit: int = 50) -> str:
         """An overview of the first two levels, a line an entry."""
         return overview(self.listed(), self.entries, limit)
 
     def _require_room(self, path: str, size: int) -> None:
-        folders = filter(None, [self._whole, self.home])
+        folders = filter(None, [self.outermost, self.home])
         if self.most is not None and size + sum(quota.bytes_held(each, self.most) for each in folders) > self.most:
             raise ToolError(
                 f"{path} was not written: the workspace would hold more than its {in_units(self.most)}. "
@@ -243,4 +245,4 @@ class Workspace:
         self, root: Path, names: Sequence[str], step: Step = safe_open.open_folder
     ) -> AbstractContextManager[int]:
         """One below the root or a view, open: no link on the way is followed, from where programs can write."""
-        return safe_open.folder(self._whole, [*root.relative_to(self._whole).parts, *names], step)
+        return safe_open.folder(self.outermost, [*root.relative_to(self.outermost).parts, *names], step)

@@ -24,13 +24,10 @@ def copy(
     Raises ToolError if the disk is full.
     """
     copying = _Copying(target, bytes=most_bytes, entries=most_entries)
-    roots = (os.open(space.make_root(), safe_open.FOLDER) for space in (source, target))
-    with ExitStack() as stack, safe_open.in_words("The copy"):
-        descriptors = []
-        for descriptor in roots:
-            stack.callback(os.close, descriptor)
-            descriptors.append(descriptor)
-        copying.folder(*descriptors)
+    for space in (source, target):
+        space.make_root()
+    with safe_open.in_words("The copy"), source.opened() as below, target.opened() as copied:
+        copying.folder(below, copied)
     return copying.left_out
 
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """`root` is the workspace, or a view of another one at `prefix`; `names` lead to the folder (or the file) below it.
-    `owner` is whom to search as.
+    """`place` leads from `root`, which no program can replace, to the workspace, or to a view of another one at
+    `prefix`; `names` lead on to the folder (or the file) below that. `owner` is whom to search as.
 
     The answer begins with the match number `offset` and holds at most `room` bytes, but one match in any case.
     After `seconds` the answer is what was found so far. After more than twice that time the process ends itself: the
@@ -16,6 +16,7 @@ class Query:
     """
 
     root: str
+    place: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     prefix: str = ""
     owner: tuple[int, int] | None = None

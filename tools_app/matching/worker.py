@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from tools_app.errors import ToolError
-from tools_app.files import printable
+from tools_app.files import printable, safe_open
 from tools_app.files.paths import MOUNT
-from tools_app.files.safe_open import in_words
 from tools_app.matching.patterns import path_pattern
 from tools_app.matching.query import Answer, Query
 from tools_app.matching.tree import FoundFile, IsDocument, Unsearchable, Unsearched, files
@@ -29,10 +28,15 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     query = Query(**json.load(sys.stdin))
     signal.setitimer(signal.ITIMER_REAL, 2 * query.seconds + 2)
-    os.chdir(query.root)  # its parents may be closed to the owner
+    _enter(query)
+    json.dump(asdict(_answer(query)), sys.stdout)
+
+
+def _enter(query: Query) -> None:
+    with safe_open.folder(query.root, query.place) as folder:  # its parents may be closed to the owner
+        os.fchdir(folder)
     if query.owner:
         _become(*query.owner)
-    json.dump(asdict(_answer(query)), sys.stdout)
 
 
 def _become(uid: int, gid: int) -> None:
@@ -44,7 +48,7 @@ def _become(uid: int, gid: int) -> None:
 
 def _answer(query: Query) -> Answer:
     try:
-        with in_words("/".join(query.names) or "The workspace"):
+        with safe_open.in_words("/".join(query.names) or "The workspace"):
             return search(query)
     except (re.error, OverflowError, RecursionError) as error:
         return Answer(lines=[], error=f"The pattern is not valid: {error}.")

@@ -68,7 +68,8 @@ async def match(arguments: MatchArguments, context: ToolContext) -> ToolResult:
     root, names = await asyncio.to_thread(context.workspace.located, arguments.path or ".")
     whole = parts(arguments.path or ".")
     query = Query(
-        root=str(root),
+        root=str(context.workspace.outermost),
+        place=root.relative_to(context.workspace.outermost).parts,
         names=names,
         prefix="".join(f"{name}/" for name in whole[: len(whole) - len(names)]),
         owner=context.workspace.owner,
