@@ -45,7 +45,8 @@ class _OnceAndSlowly:
         """Raises ValidationError, and TooManyTries."""
         attempt = CodeTry(self.user.pk)
         code: str = super().clean_code()  # type: ignore[misc]
-        if not caches["tries"].add(f"code:{self.user.pk}:{code.strip()}", True, _REMEMBERED_SECONDS):
+        digits = "".join(filter(str.isdecimal, code))  # spaces and dashes are no other code
+        if not caches["tries"].add(f"code:{self.user.pk}:{digits}", True, _REMEMBERED_SECONDS):
             raise get_adapter().validation_error("incorrect_code")
         attempt.succeeded()
         return code
