@@ -1,0 +1,80 @@
+"""Every text in the templates that a person reads is marked for translation."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.template.base import Lexer, Token, TokenType
+
+TEMPLATES = Path(settings.BASE_DIR) / "templates"
+PLACES = ("chat/**/*", "home/*", "sessions/*", "_*", "base", "inbox", "question")
+NAMES = re.compile(r"agentsite|ChatGPT|Open WebUI|LibreChat|Markdown|JSON|\bms\b")
+SHOWN = {"title", "placeholder", "aria-label", "alt", "hx-confirm", "data-yes"}
+LETTERS = re.compile(r"[^\W\d_]")
+BARE = re.compile(r'''\|pluralize|(?:\|default:|\b(?:words|placeholder|text)=)"''')  # texts within template tags
+
+
+class Texts(HTMLParser):
+    """Collects the lines of a page's own words: in its text and in attributes that are shown."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.lines: list[int] = []
+        self.tag = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tag = tag
+        for name, value in attrs:
+            if name in SHOWN:
+                self._note(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tag = ""
+
+    def handle_data(self, data: str) -> None:
+        if self.tag not in ("code", "kbd"):
+            self._note(data)
+
+    def _note(self, text: str) -> None:
+        if letter := LETTERS.search(NAMES.sub("", text)):
+            self.lines.append(self.getpos()[0] + text.count("\n", 0, letter.start()))
+
+
+def without_tags(tokens: list[Token]) -> Iterator[str]:
+    """The template's HTML; in place of its tags, and of what they translate or leave unseen, stands white space."""
+    until = ""
+    for token in tokens:
+        word = token.contents.split(" ")[0] if token.token_type is TokenType.BLOCK else ""
+        if token.token_type is TokenType.TEXT and not until:
+            yield token.contents
+        else:
+            yield " " + "\n" * token.contents.count("\n")
+        if word == "blocktranslate" or token.contents == "block body_class":
+            until = f"end{word}"
+        elif word == until:
+            until = ""
+
+
+def unmarked(source: str) -> list[int]:
+    tokens = Lexer(source).tokenize()
+    bare = [t.lineno for t in tokens if t.token_type is not TokenType.TEXT and BARE.search(t.contents)]
+    return sorted([*bare, *Texts("".join(without_tags(tokens))).lines])
+
+
+def test_every_text_of_the_templates_is_marked_for_translation() -> None:
+    files = [file for place in PLACES for file in TEMPLATES.glob(f"{place}.html")]
+    found = [f"{f.relative_to(TEMPLATES)}:{n}" for f in files for n in unmarked(f.read_text())]
+    assert files and not found, "outside of translate tags:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["<p>Hello</p>", '<p title="Hi {{ x }}">', "{{ n }} step{{ n|pluralize }}", '{% include "a" with words="Hi" %}'],
+)
+def test_a_text_that_is_not_marked_is_found(source: str) -> None:
+    assert unmarked("\n" + source) and set(unmarked("\n" + source)) == {2}
