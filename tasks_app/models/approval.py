@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from tasks_app.models.session import Session
 from tasks_app.models.task_state import WaitingFor
@@ -15,9 +16,9 @@ from tools_app.models import ToolSetting
 
 
 class Decision(models.TextChoices):
-    PENDING = "pending"
-    APPROVED = "approved"
-    REJECTED = "rejected"
+    PENDING = "pending", _("Pending")
+    APPROVED = "approved", _("Approved")
+    REJECTED = "rejected", _("Rejected")
 
 
 class Scope(models.TextChoices):

@@ -10,8 +10,11 @@ from urllib.parse import quote
 from django import template
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from tasks_app.interaction import approver
 from tasks_app.interaction.inbox import tasks_waiting_for
@@ -33,39 +36,39 @@ Tone = Literal["calm", "busy", "asks", "good", "bad"]
 
 @dataclass(frozen=True)
 class Badge:
-    words: str
+    words: str | Promise
     icon: str
     tone: Tone
 
 
 CALLS = {
-    CallStatus.PENDING: Badge("Waiting", "clock", "calm"),
-    CallStatus.STARTED: Badge("Running", "running", "busy"),
-    CallStatus.WAITING: Badge("Waiting for an answer", "question", "asks"),
-    CallStatus.SUCCEEDED: Badge("Done", "check", "good"),
-    CallStatus.FAILED: Badge("Failed", "cross", "bad"),
-    CallStatus.BLOCKED: Badge("Blocked", "blocked", "bad"),
-    CallStatus.REJECTED: Badge("Rejected", "blocked", "calm"),
-    CallStatus.INTERRUPTED: Badge("Interrupted", "stop", "calm"),
-    CallStatus.UNKNOWN: Badge("Outcome unknown", "alert", "bad"),
+    CallStatus.PENDING: Badge(_("Waiting"), "clock", "calm"),
+    CallStatus.STARTED: Badge(_("Running"), "running", "busy"),
+    CallStatus.WAITING: Badge(_("Waiting for an answer"), "question", "asks"),
+    CallStatus.SUCCEEDED: Badge(_("Done"), "check", "good"),
+    CallStatus.FAILED: Badge(_("Failed"), "cross", "bad"),
+    CallStatus.BLOCKED: Badge(_("Blocked"), "blocked", "bad"),
+    CallStatus.REJECTED: Badge(_("Rejected"), "blocked", "calm"),
+    CallStatus.INTERRUPTED: Badge(_("Interrupted"), "stop", "calm"),
+    CallStatus.UNKNOWN: Badge(_("Outcome unknown"), "alert", "bad"),
 }
 _TASKS = {
-    TaskState.INITIALIZING: Badge("Starting", "running", "busy"),
-    TaskState.THINKING: Badge("Thinking", "running", "busy"),
-    TaskState.EXECUTING_TOOL: Badge("Working", "running", "busy"),
-    TaskState.FINALIZING: Badge("Finishing", "running", "busy"),
-    TaskState.DONE: Badge("Done", "check", "good"),
-    TaskState.FAILED: Badge("Failed", "alert", "bad"),
+    TaskState.INITIALIZING: Badge(_("Starting"), "running", "busy"),
+    TaskState.THINKING: Badge(_("Thinking"), "running", "busy"),
+    TaskState.EXECUTING_TOOL: Badge(_("Working"), "running", "busy"),
+    TaskState.FINALIZING: Badge(_("Finishing"), "running", "busy"),
+    TaskState.DONE: Badge(_("Done"), "check", "good"),
+    TaskState.FAILED: Badge(_("Failed"), "alert", "bad"),
 }
 _WAITING = {
-    WaitingFor.REPLY: Badge("Asks you", "question", "asks"),
-    WaitingFor.APPROVAL: Badge("Needs approval", "shield", "asks"),
-    WaitingFor.CHILDREN: Badge("Delegated", "running", "busy"),
-    WaitingFor.SIBLINGS: Badge("Waits its turn", "clock", "calm"),
+    WaitingFor.REPLY: Badge(_("Asks you"), "question", "asks"),
+    WaitingFor.APPROVAL: Badge(_("Needs approval"), "shield", "asks"),
+    WaitingFor.CHILDREN: Badge(_("Delegated"), "running", "busy"),
+    WaitingFor.SIBLINGS: Badge(_("Waits its turn"), "clock", "calm"),
 }
-_QUEUED = Badge("Queued", "clock", "calm")
-_STOPPED = Badge("Stopped", "stop", "calm")
-_ASKS = Badge("Waits for you", "question", "asks")
+_QUEUED = Badge(_("Queued"), "clock", "calm")
+_STOPPED = Badge(_("Stopped"), "stop", "calm")
+_ASKS = Badge(_("Waits for you"), "question", "asks")
 
 
 @register.simple_tag
@@ -143,9 +146,9 @@ def diff_lines(diff: str) -> list[tuple[str, str]]:
 def badge(status: str) -> Badge:
     """Of a tool call's status, or of a plan step's."""
     if status == "in_progress":
-        return Badge("Now", "running", "busy")
+        return Badge(_("Now"), "running", "busy")
     if status == "done":
-        return Badge("Done", "check", "good")
+        return Badge(_("Done"), "check", "good")
     return CALLS[CallStatus(status)] if status in CallStatus else CALLS[CallStatus.PENDING]
 
 
@@ -159,13 +162,12 @@ def task_badge(task: Task, queue_position: int | None = None) -> Badge:
 def _of_awaited(children: Sequence[Task]) -> Badge | None:
     """Where one below waits for a person, so does its parent."""
     if asking := len(delegated.asking(children)):
-        return Badge(f"{_counted(asking)} need{'s' if asking == 1 else ''} you", "question", "asks")
-    active = sum(child.is_active for child in children)
-    return Badge(f"Waits for {_counted(active)}", "running", "busy") if active else None
-
-
-def _counted(number: int) -> str:
-    return f"{number} delegated task{'' if number == 1 else 's'}"
+        needs = ngettext("{} delegated task needs you", "{} delegated tasks need you", asking)
+        return Badge(needs.format(asking), "question", "asks")
+    if active := sum(child.is_active for child in children):
+        waits = ngettext("Waits for {} delegated task", "Waits for {} delegated tasks", active)
+        return Badge(waits.format(active), "running", "busy")
+    return None
 
 
 @register.filter
@@ -177,7 +179,7 @@ def child_badge(child: Task, has_ended: bool = False) -> Badge:
         return _ASKS
     if child.waiting_for == WaitingFor.SIBLINGS or child.state == TaskState.INITIALIZING:
         return _QUEUED
-    return Badge("Works", "running", "busy") if child.is_active else of_task(child.state, None, stopped=False)
+    return Badge(_("Works"), "running", "busy") if child.is_active else of_task(child.state, None, stopped=False)
 
 
 @register.filter

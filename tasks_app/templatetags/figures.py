@@ -7,6 +7,7 @@ from typing import Any
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import gettext, gettext_lazy
 
 from llm_app.budgets import Limit, Scope, Standing, Unit, counters, limits
 from tasks_app.models import Task
@@ -25,11 +26,11 @@ def duration(milliseconds: int | None) -> str:
     if milliseconds is None:
         return ""
     if milliseconds < 1000:
-        return f"{milliseconds} ms"
+        return gettext("{} ms").format(milliseconds)
     seconds = milliseconds / 1000
     if seconds < 60:
-        return f"{seconds:.1f} s"
-    return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+        return gettext("{:.1f} s").format(seconds)
+    return gettext("{:.0f} min {:.0f} s").format(seconds // 60, seconds % 60)
 
 
 @register.filter
@@ -53,41 +54,55 @@ def usd(value: Any) -> str:
 def left(moment: datetime) -> str:
     """How long it is until then."""
     minutes = max(0, (moment - timezone.now()).total_seconds()) / 60
-    return f"{minutes / 60:.0f} h" if minutes >= 90 else f"{minutes:.0f} min"
+    return gettext("{:.0f} h").format(minutes / 60) if minutes >= 90 else gettext("{:.0f} min").format(minutes)
+
+
+_AGO = (
+    (gettext_lazy("{:.0f} min"), 60, 60),
+    (gettext_lazy("{:.0f} h"), 3600, 24),
+    (gettext_lazy("{:.0f} d"), 86400, 7),
+)
 
 
 @register.filter
 def ago(moment: datetime) -> str:
     """How long ago, for a list."""
     seconds = (timezone.now() - moment).total_seconds()
-    for unit, length, most in (("min", 60, 60), ("h", 3600, 24), ("d", 86400, 7)):
-        if seconds < 60:
-            return "now"
+    if seconds < 60:
+        return gettext("now")
+    for words, length, most in _AGO:
         if seconds < length * most:
-            return f"{seconds // length:.0f} {unit}"
+            return words.format(seconds // length)
     return date_format(moment, "j M Y")
 
 
-_LEFT = {"task": "Left for this task", "day": "Left today", "month": "Left this month"}
+_LEFT = {
+    "task": gettext_lazy("Left for this task"),
+    "day": gettext_lazy("Left today"),
+    "month": gettext_lazy("Left this month"),
+}
 
 
 @register.filter
 def amount(value: Decimal, limit: Limit) -> str:
     """In the limit's unit."""
-    return usd(value) if limit.unit is Unit.USD else f"{count(int(value))} tokens"
+    return usd(value) if limit.unit is Unit.USD else gettext("{} tokens").format(count(int(value)))
 
 
 @register.filter
 def owner(limit: Limit) -> str:
     """Whose budget it is; empty for one's own."""
-    return {Scope.USER: "", Scope.ROLE: f"role {limit.name}", Scope.SYSTEM: "this server", Scope.SHARE: "share"}[
-        limit.scope
-    ]
+    return {
+        Scope.USER: "",
+        Scope.ROLE: gettext("role {}").format(limit.name),
+        Scope.SYSTEM: gettext("this server"),
+        Scope.SHARE: gettext("share"),
+    }[limit.scope]
 
 
 @register.filter
 def left_label(limit: Limit) -> str:
-    return ", ".join(filter(None, [_LEFT[limit.period], owner(limit)]))
+    return ", ".join(filter(None, [str(_LEFT[limit.period]), owner(limit)]))
 
 
 @register.simple_tag
