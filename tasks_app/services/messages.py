@@ -79,12 +79,13 @@ def post_message(
     with transaction.atomic():
         lock(session)
         task = session.tasks.active().first()
+        if not terminal:
+            _require_agent(session, author)
         if task and mode != Mode.QUEUE and not task.stop_requested_at:
             return _tell(task, message)
         if not (task or terminal):
             require_disk(session)
             admission.require_room(author)
-            _require_agent(session, author)
         _put_into_inbox(message)
         if task:
             return Delivered(task=None, delivered_as="queued")

@@ -10,7 +10,8 @@ from PIL import Image
 from tasks_app import agent_templates
 from tasks_app.engine.capabilities.skills import catalogue
 from tasks_app.engine.prompt.build import preview
-from tasks_app.models import Agent, AgentVersion
+from tasks_app.models import Agent, AgentVersion, Session
+from tests import factories
 from tools_app.contract import registry
 
 TEMPLATES = agent_templates.shipped()
@@ -34,6 +35,18 @@ def test_people_see_and_choose_the_agents_of_their_roles_alone(alices, alice, se
     alice.groups.clear()
     answer = alices.htmx(f"{session.get_absolute_url()}messages/", {"content": "File it.", "key": "1"})
     assert "You may not use this session&#x27;s agent." in answer.content.decode()
+
+
+@pytest.mark.parametrize("mode", ["queue", "interject", "steer"])
+def test_a_running_task_of_an_agent_of_others_takes_no_message_either(mode, alices, alice, session):
+    clerk = Agent.objects.create(name="Clerk")
+    clerk.roles.add(Group.objects.create(name="analysts"))
+    Session.objects.update(agent=clerk)
+    factories.TaskFactory(session=session, state="thinking")
+    content = {"content": "File it.", "mode": mode, "key": "1"}
+    answer = alices.htmx(f"{session.get_absolute_url()}messages/", content)
+    assert "You may not use this session&#x27;s agent." in answer.content.decode()
+    assert not session.inbox.exists()
 
 
 @pytest.mark.parametrize("key", sorted(TEMPLATES))
