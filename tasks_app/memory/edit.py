@@ -6,7 +6,7 @@ from typing import Any
 from llm_app import active_secrets
 from llm_app.redaction import Redactor
 from tasks_app.errors import Refusal
-from tasks_app.models import MemoryNote, Project
+from tasks_app.models import MemoryNote, Project, Session
 
 
 class EmptyNote(Refusal):
@@ -62,10 +62,14 @@ def checked(author: Any, text: str) -> str:
 
 
 def redacted_notes(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]:
-    """Without what is secret at this moment; not to be saved."""
+    """Without what is secret at this moment, and without tasks that the reader may not see; not to be saved."""
     redactor, notes = active_secrets.of_people([reader.pk]).redactor, list(notes)
+    origins = {note.task.session_id for note in notes if note.task}
+    seen = set(Session.objects.visible_to(reader).filter(pk__in=origins).values_list("pk", flat=True))
     for note in notes:
         note.text = redactor.redacted(note.text)
+        if note.task and note.task.session_id not in seen:
+            note.task = None
     return notes
 
 

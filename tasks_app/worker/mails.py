@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from tasks_app.models import Task, TaskState
+from tasks_app.models import Session, Task, TaskState
 from tasks_app.models.task_state import PERSON
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,8 @@ _OLDEST = timedelta(days=7)  # of tasks that are looked at
 def send_due() -> None:
     for task in _news():
         moment, kind = _moment(task), _kind(task)
-        if kind not in task.started_by.mails or moment == task.told:
+        seen = Session.objects.visible_to(task.started_by).filter(pk=task.session_id)
+        if kind not in task.started_by.mails or moment == task.told or not seen.exists():
             continue
         if Task.objects.filter(pk=task.pk, told=task.told).update(told=moment) and not _is_sent(task, kind):
             Task.objects.filter(pk=task.pk, told=moment).update(told=task.told)

@@ -41,6 +41,15 @@ def test_a_mail_is_sent_once_for_each_time_that_a_task_waits(task, alice, subjec
     assert subjects() == []
 
 
+def test_who_sees_the_session_no_longer_is_not_written_to(task, bob, subjects):
+    bob.mails, bob.email = ["waiting"], "bob@example.org"
+    bob.save()
+    waits(task, 1)
+    Task.objects.update(started_by=bob)
+    task.session.memberships.filter(user=bob).delete()
+    assert subjects() == []
+
+
 def test_a_mail_that_the_server_does_not_take_is_tried_again(task, alice, subjects, settings):
     alice.mails, alice.email = ["waiting"], "alice@example.org"
     alice.save()

@@ -217,6 +217,10 @@ def test_notes_of_a_project_are_written_by_its_writers_and_seen_by_its_people_al
     note = MemoryNote.objects.get(project=project, owner=None)
     assert "The probe is blue." in browser(bob).page(project.get_absolute_url())
     assert "The probe is blue." not in browser(carol).page("/memory/")
+    private = factories.SessionFactory(owner=alice, title="My salary")  # it was in the project once
+    MemoryNote.objects.update(task=factories.TaskFactory(session=private))
+    assert "My salary" in browser(alice).page(project.get_absolute_url())
+    assert "My salary" not in browser(bob).page(project.get_absolute_url())
     assert browser(bob).post(f"/memory/{note.pk}/delete/").status_code == 404
     assert browser(alice).post(f"/memory/{note.pk}/delete/")["Location"] == project.get_absolute_url()
     assert not MemoryNote.objects.exists()
