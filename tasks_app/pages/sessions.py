@@ -27,7 +27,7 @@ from tasks_app.pages.responses import done, refused
 from tasks_app.services import transfer
 from tasks_app.text.foreign_chats import MOST_BYTES, MOST_CHATS
 
-BESIDE = 15  # sessions in the list beside a page: with more, its first load would be over 100 kB
+BESIDE = 10  # sessions in the list beside a page: with more, its first load would be over 100 kB
 MOST_PINNED = 10
 PROJECTS_BESIDE = 5
 ON_PAGE = 40

@@ -78,6 +78,7 @@ def test_a_next_step_fills_the_composer(chat: Chat):
 def test_the_report_can_be_downloaded(chat: Chat):
     page = chat.start("Show me", model="default").page
     expect(page.locator("#files")).to_contain_text("report.md")
+    page.locator("#files").get_by_role("link", name="report.md").first.click()
     with page.expect_download() as download:
-        page.locator("#files").get_by_role("link", name="report.md").first.click()
+        page.get_by_role("link", name="Download").click()
     assert download.value.path().read_text().startswith("# Report")
