@@ -10,6 +10,7 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from agentsite.accounts.models import User
@@ -46,7 +47,8 @@ def sign_in_with_link(request: HttpRequest, token: str) -> HttpResponseBase:
     """One click, once."""
     user = user_of_token(token)
     if user is None:
-        messages.error(request, "This sign-in link was used already or is too old. Sign in with your password instead.")
+        said = _("This sign-in link was used already or is too old. Sign in with your password instead.")
+        messages.error(request, said)
         return redirect("account_login")
     answer: HttpResponseBase = perform_login(request, user, redirect_url="/")
     return answer

@@ -4,6 +4,8 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
 from tasks_app import file_history
@@ -47,11 +49,11 @@ def undo(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
     count = undone.change.files.count()
-    said = f"{count} file{'' if count == 1 else 's'} put back. The agent is told with its next step."
+    said = ngettext("%(count)d file put back.", "%(count)d files put back.", count) % {"count": count}
+    said = f"{said} {_('The agent is told with its next step.')}"
     if undone.left:
-        said += (
-            f" Not put back, because the history does not keep them: {redactor.redacted(', '.join(undone.left[:3]))}."
-        )
+        left = _("Not put back, because the history does not keep them: %(files)s.")
+        said = f"{said} {left % {'files': redactor.redacted(', '.join(undone.left[:3]))}}"
     return done(request, session, said, also=fragments.files(session, request.user, oob=True))
 
 

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
@@ -77,14 +78,14 @@ def show_reasons(request: Request, session_id: UUID) -> HttpResponse:
 @require_GET
 def show_step(request: Request, session_id: UUID, seq: int) -> HttpResponse:
     """A call's arguments and its result, which a page asks for when its card is opened."""
-    return _shown(request, session_id, seq, "chat/_call.html", "A step")
+    return _shown(request, session_id, seq, "chat/_call.html", _("A step"))
 
 
 @signed_in
 @require_GET
 def show_ways(request: Request, session_id: UUID, seq: int) -> HttpResponse:
     """The ways to go on differently from an entry, and to what the model saw."""
-    return _shown(request, session_id, seq, "chat/_ways.html", "Branch from here")
+    return _shown(request, session_id, seq, "chat/_ways.html", _("Branch from here"))
 
 
 def _shown(request: Request, session_id: UUID, seq: int, part: str, heading: str) -> HttpResponse:
@@ -204,9 +205,8 @@ def delete(request: Request, session_id: UUID) -> HttpResponse:
     """Asks first."""
     session = owned_session(request.user, session_id)
     if request.method != "POST":
-        return render(
-            request, "question.html", {"session": session, "what": f"the session “{session}”", "back": session}
-        )
+        what = _("the session “%(title)s”") % {"title": session}
+        return render(request, "question.html", {"session": session, "what": what, "back": session})
     try:
         services.delete_session(session)
     except Refusal as error:

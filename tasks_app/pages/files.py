@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from tasks_app import downloads, file_history
@@ -50,7 +51,7 @@ def delete(request: Request, session_id: UUID) -> HttpResponse:
         return refused(request, session, error, also=fragments.files(session, request.user, oob=True))
     if request.htmx:
         return HttpResponse(fragments.files(session, request.user))
-    return done(request, session, f"{path} is deleted.")
+    return done(request, session, _("%(file)s is deleted.") % {"file": path})
 
 
 @signed_in
@@ -133,7 +134,8 @@ def restore_version(request: Request, session_id: UUID, version_id: int) -> Http
         file_history.undo(version.change, [version.path])
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
-    return done(request, session, f"{redactor_of(session).redacted(version.path)} has been restored.")
+    said = _("%(file)s has been restored.") % {"file": redactor_of(session).redacted(version.path)}
+    return done(request, session, said)
 
 
 def _version(session: Session, version_id: int) -> FileChange:

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from tasks_app import services
@@ -20,9 +21,9 @@ from tools_app.errors import ToolError
 
 SHOWN = 3  # sessions; all of them are a click away
 EXAMPLES = (
-    "Show me what you can do",
-    "Summarize the file I attach, and list what is unclear in it",
-    "Write a small program that renames my photos by date, and test it",
+    _("Show me what you can do"),
+    _("Summarize the file I attach, and list what is unclear in it"),
+    _("Write a small program that renames my photos by date, and test it"),
 )
 
 

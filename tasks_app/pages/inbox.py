@@ -68,7 +68,7 @@ def decide(request: Request, approval_id: int) -> HttpResponse:
     except Refusal as error:
         return refused(request, "inbox", error)
     was_approved = form.decision == Decision.APPROVED
-    said = "Approved. The call runs now." if was_approved else "Rejected. The agent has been told."
+    said = _("Approved. The call runs now.") if was_approved else _("Rejected. The agent has been told.")
     if request.htmx:
         return render(request, "chat/_foreign_decided.html", {"said": said})
     return done(request, "inbox", said)

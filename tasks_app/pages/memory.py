@@ -4,6 +4,7 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from tasks_app.access import Request, posted, signed_in, visible_session, writable_project
@@ -32,7 +33,7 @@ def add(request: Request) -> HttpResponse:
         edit.add(request.user, posted(request, "text"), for_team=bool(posted(request, "team")), project=project)
     except Refusal as error:
         return refused(request, project or "memory", error)
-    return done(request, project or "memory", "Saved. New tasks get this note when it matches their message.")
+    return done(request, project or "memory", _("Saved. New tasks get this note when it matches their message."))
 
 
 def _project(request: Request) -> Project | None:
@@ -51,7 +52,7 @@ def change(request: Request, note_id: int) -> HttpResponse:
         edit.change(note, request.user, posted(request, "text"))
     except Refusal as error:
         return refused(request, note.project or "memory", error)
-    return done(request, note.project or "memory", "Saved.")
+    return done(request, note.project or "memory", _("Saved."))
 
 
 @signed_in
@@ -59,7 +60,7 @@ def change(request: Request, note_id: int) -> HttpResponse:
 def delete(request: Request, note_id: int) -> HttpResponse:
     note = _editable(request, note_id)
     note.delete()
-    return done(request, note.project or "memory", "The note is deleted.")
+    return done(request, note.project or "memory", _("The note is deleted."))
 
 
 @signed_in
@@ -69,8 +70,8 @@ def undo(request: Request, session_id: UUID) -> HttpResponse:
     session = visible_session(request.user, session_id)
     own = MemoryNote.objects.of_user(request.user)
     notes = own | MemoryNote.objects.of_projects(Project.objects.writable_by(request.user))
-    deleted, _ = notes.filter(task__session=session, call_id=posted(request, "call")).delete()
-    return done(request, session, "The note is deleted." if deleted else "This note no longer exists.")
+    deleted = notes.filter(task__session=session, call_id=posted(request, "call")).delete()[0]
+    return done(request, session, _("The note is deleted.") if deleted else _("This note no longer exists."))
 
 
 def _editable(request: Request, note_id: int) -> MemoryNote:

@@ -26,6 +26,7 @@ from django.http import (
 )
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
@@ -120,7 +121,7 @@ async def proxy(request: HttpRequest, token: str, path: str) -> HttpResponseBase
     try:
         link = await Link.renewed_or_new(token)
     except signing.SignatureExpired:
-        return _said(request, 410, "This preview has expired. Reload it.")
+        return _said(request, 410, _("This preview has expired. Reload it."))
     except (signing.BadSignature, ValueError) as error:
         raise Http404() from error
     if _climbs(path):
@@ -128,7 +129,7 @@ async def proxy(request: HttpRequest, token: str, path: str) -> HttpResponseBase
     if request.headers.get("Sec-Fetch-Dest") == "document":  # only the frame keeps a page from leading elsewhere
         return HttpResponseRedirect(reverse("port", args=[link.session, link.port, *filter(None, [path])]))
     if request.method not in _METHODS:
-        return _said(request, 405, "A preview does not pass this method on.")
+        return _said(request, 405, _("A preview does not pass this method on."))
     await sync_to_async(_authorize)(link, request.method)
     if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
         return _guarded(request, token, HttpResponse(status=204))
@@ -147,7 +148,7 @@ def _authorize(link: Link, method: str) -> None:
     if session is None:
         raise Http404()
     if method not in _READING and not may_write(user, session):
-        raise PermissionDenied("You have read-only access to this session.")
+        raise PermissionDenied(_("You have read-only access to this session."))
 
 
 async def _passed_on(request: HttpRequest, link: Link, token: str, path: str) -> HttpResponseBase:
@@ -161,7 +162,7 @@ async def _passed_on(request: HttpRequest, link: Link, token: str, path: str) ->
         body=request.body,
     )
     if _running[link.session] >= MOST_AT_ONCE:
-        return _said(request, 503, "Too many requests of this preview are open. Try again.")
+        return _said(request, 503, _("Too many requests of this preview are open. Try again."))
     place = _Place(link.session)
     try:
         answer = await Answer(question, *await connect(link.session, link.port)).begin()

@@ -85,7 +85,8 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
     project = owned_project(request.user, project_id)
     if request.method != "POST":
         said = _("Its sessions are kept, each by its owner; the other people of the project no longer see them.")
-        question = {"project": project, "what": f"the project “{project}”", "back": project, "said": said}
+        what = _("the project “%(name)s”") % {"name": project}
+        question = {"project": project, "what": what, "back": project, "said": said}
         return render(request, "question.html", question)
     services.delete_project(project)
     return done(request, "projects", _("“%(name)s” is deleted.") % {"name": project.name})
@@ -97,7 +98,7 @@ def move(request: Request, session_id: UUID) -> HttpResponse:
     session = visible_session(request.user, session_id)
     is_owner = session.owner_id == request.user.pk
     if not (is_owner or (session.project and session.project.owner_id == request.user.pk)):
-        raise PermissionDenied("Only its owner moves a session.")
+        raise PermissionDenied(_("Only its owner moves a session."))
     projects = Project.objects.writable_by(request.user) if is_owner else Project.objects.none()
     context: dict[str, Any] = {
         "session": session,

@@ -8,6 +8,8 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
@@ -19,7 +21,10 @@ from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.pages.responses import done, refused
 
-_KINDS = [("", "Recognized from the key"), *((one.name, one.label) for one in (*known.KNOWN, known.COMPATIBLE))]
+_KINDS = [
+    ("", gettext_lazy("Recognized from the key")),
+    *((one.name, one.label) for one in (*known.KNOWN, known.COMPATIBLE)),
+]
 _RIGHTS = [f"llm_app.{verb}_{model}" for verb in ("add", "change") for model in ("provider", "route", "logicalmodel")]
 
 
@@ -42,7 +47,7 @@ class KeyForm(forms.Form):
     def clean_key(self) -> str:
         key = str(self.cleaned_data["key"])
         if not (key.isascii() and key.isprintable()) or " " in key:
-            raise ValidationError("A key contains no spaces or accented letters. Copy it again.")
+            raise ValidationError(_("A key contains no spaces or accented letters. Copy it again."))
         return key
 
     def clean(self) -> dict[str, Any]:
@@ -50,12 +55,12 @@ class KeyForm(forms.Form):
         found = known.named(kind) or known.recognized(key, address)
         if found is None:
             raise ValidationError(
-                "Choose the provider: it cannot be recognized from this key." if key else "Enter a key."
+                _("Choose the provider: it cannot be recognized from this key.") if key else _("Enter a key.")
             )
         if found is known.COMPATIBLE and not address:
-            raise ValidationError({"address": "Enter the address of the server, such as http://127.0.0.1:9000/v1"})
+            raise ValidationError({"address": _("Enter the address of the server, such as http://127.0.0.1:9000/v1")})
         if found is not known.COMPATIBLE and not key:
-            raise ValidationError({"key": "Enter a key."})
+            raise ValidationError({"key": _("Enter a key.")})
         self.known, self.provider = found, found.provider(key, address)
         self._check_address()
         return self.cleaned_data
@@ -100,7 +105,7 @@ def enter_key(request: Request) -> HttpResponse:
     route = _set_up_route(request)
     if not _needs_key(route):
         return refused(
-            request, "home", Refusal("A model is already set up. Change its provider in the administration.")
+            request, "home", Refusal(_("A model is already set up. Change its provider in the administration."))
         )
     form = KeyForm(request.POST)
     if not form.is_valid():
@@ -112,7 +117,12 @@ def enter_key(request: Request) -> HttpResponse:
         return _again(request, form)
     adopted = connect.adopt(connection, replaced=_replaced(route))
     _log(request, adopted.provider, ADDITION, "Set up on the first page, with its key.")
-    return done(request, "home", f"{adopted.provider_model} answers from now on. {connection.outcome.sentence}")
+    return done(request, "home", _answers(adopted.provider_model, connection))
+
+
+def _answers(model: str, connection: connect.Connection) -> str:
+    said = _("%(model)s answers from now on.") % {"model": model}
+    return f"{said} {connection.outcome.sentence}"
 
 
 def _replaced(route: Route | None) -> Route | None:
@@ -127,24 +137,27 @@ def choose_model(request: Request) -> HttpResponse:
     route = _set_up_route(request)
     if route is None or not is_listable(route.provider):
         return refused(
-            request, "home", Refusal("This provider does not list its models. Enter one in the administration.")
+            request, "home", Refusal(_("This provider does not list its models. Enter one in the administration."))
         )
     model = posted(request, "model").strip()[:200]
     if not model:
         fault = connect.refresh_list(route.provider)
-        return refused(request, "home", Refusal(fault)) if fault else done(request, "home", "The list is up to date.")
+        return (
+            refused(request, "home", Refusal(fault)) if fault else done(request, "home", _("The list is up to date."))
+        )
     connection = connect.change_model(route, model)
     if not connection.outcome.ok:
-        return refused(request, "home", Refusal(f"{route.provider_model} stays. {connection.verdict}"))
+        stays = _("%(model)s stays.") % {"model": route.provider_model}
+        return refused(request, "home", Refusal(f"{stays} {connection.verdict}"))
     adopted = connect.adopt(connection, replaced=route)
     _log(request, adopted, CHANGE, f"{model} answers instead of {route.provider_model}, chosen on the first page.")
-    return done(request, "home", f"{model} answers from now on. {connection.outcome.sentence}")
+    return done(request, "home", _answers(model, connection))
 
 
 def _set_up_route(request: Request) -> Route | None:
     """The route that answers by default. Raises PermissionDenied."""
     if not may_set_up(request.user):
-        raise PermissionDenied("Only an administrator of providers can do this.")
+        raise PermissionDenied(_("Only an administrator of providers can do this."))
     return Route.objects.usable_for("").first()
 
 

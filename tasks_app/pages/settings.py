@@ -78,19 +78,21 @@ class MailForm(forms.Form):
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(max_length=100, label="What is it for?")
+    name = forms.CharField(max_length=100, label=_("What is it for?"))
     may_approve = forms.BooleanField(
         required=False,
-        label="It may approve calls",
-        help_text="Leave this off for a token that an agent, or a program of an agent, will hold.",
+        label=_("It may approve calls"),
+        help_text=_("Leave this off for a token that an agent, or a program of an agent, will hold."),
     )
 
 
 class SecretForm(forms.Form):
     name = forms.CharField(
-        help_text="Tools get the value where the agent writes [secret:NAME], in sessions that only you write in."
+        label=_("Name"),
+        help_text=_("Tools get the value where the agent writes [secret:NAME], in sessions that only you write in."),
     )
-    value = forms.CharField(strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "off"}))
+    widget = forms.PasswordInput(attrs={"autocomplete": "off"})
+    value = forms.CharField(strip=False, label=_("Value"), widget=widget)
 
 
 @signed_in
@@ -134,7 +136,7 @@ def switch_tools(request: Request) -> HttpResponse:
     elsewhere = set(policy.switched_off) - offered
     policy.switched_off = sorted(offered & set(request.POST.getlist("off")) | elsewhere)
     policy.save(update_fields=["switched_off"])
-    return done(request, "settings", "Saved. It applies from the next step of your tasks on.")
+    return done(request, "settings", gettext("Saved. It applies from the next step of your tasks on."))
 
 
 @signed_in
@@ -152,7 +154,7 @@ def make_token(request: Request) -> HttpResponse:
 @require_POST
 def delete_token(request: Request) -> HttpResponse:
     get_token_model().objects.filter(user=request.user, digest=posted(request, "token")).delete()
-    return done(request, "settings", "The token is deleted and no longer valid.")
+    return done(request, "settings", gettext("The token is deleted and no longer valid."))
 
 
 @signed_in
@@ -174,7 +176,7 @@ def save_secret(request: Request) -> HttpResponse:
 @require_POST
 def delete_secret(request: Request) -> HttpResponse:
     Secret.objects.filter(owner=request.user, name=posted(request, "name")).delete()
-    return done(request, "settings", "The secret is deleted.")
+    return done(request, "settings", gettext("The secret is deleted."))
 
 
 def _page(request: Request, **context: Any) -> HttpResponse:
