@@ -54,10 +54,11 @@ def helpers_of(agent: Agent | None) -> list[ToolDefinition]:
     return [delegate.agent_tool(row.name, row.description) for row in rows]
 
 
-def known_agents(agent: Agent | None) -> tuple[tuple[str, str], ...]:
-    """To whom a model is told that it may delegate."""
-    rows = Agent.objects.order_by("name") if agent and agent.delegates else Agent.objects.none()
-    return tuple(rows.values_list("name", "description"))
+def known_agents(agent: Agent | None, user_id: int) -> tuple[tuple[str, str], ...]:
+    """To whom a model is told that it may delegate: of the others, its task's person knows nothing."""
+    if agent is None or not agent.delegates:
+        return ()
+    return tuple(Agent.objects.usable_by(user_id).order_by("name").values_list("name", "description"))
 
 
 def delegation_of(context: TaskContext, definition: ToolDefinition) -> Delegation:

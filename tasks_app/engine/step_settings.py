@@ -74,7 +74,7 @@ def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Se
         hooks=hooks_of(agent, [one.acting_agent for one in above if one.acting_agent], off_record=session.off_record),
         window=window,
         policy=_policy(session, agent, user_id, denied, above, has_small_window=window < SMALL_WINDOW),
-        agents=delegation.known_agents(agent),
+        agents=delegation.known_agents(agent, user_id),
         skills=tuple(skill for skill in skills.catalogue(user_id) if not only or skill[0] in only),
         handoffs=_handoffs(agent, user_id),
         abilities=abilities.of_user(user_id, preferred=model),

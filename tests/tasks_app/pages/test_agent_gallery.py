@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
 from tasks_app import agent_templates
+from tasks_app.engine import delegation
 from tasks_app.engine.capabilities.skills import catalogue
 from tasks_app.engine.prompt.build import preview
 from tasks_app.models import Agent, AgentVersion, Session
@@ -35,6 +36,14 @@ def test_people_see_and_choose_the_agents_of_their_roles_alone(alices, alice, se
     alice.groups.clear()
     answer = alices.htmx(f"{session.get_absolute_url()}messages/", {"content": "File it.", "key": "1"})
     assert "You may not use this session&#x27;s agent." in answer.content.decode()
+
+
+def test_a_model_is_told_of_the_agents_of_its_persons_roles_alone(alice):
+    role, lead = Group.objects.create(name="analysts"), Agent.objects.create(name="Lead", delegates=True)
+    Agent.objects.create(name="Clerk").roles.add(role)
+    assert [name for name, _ in delegation.known_agents(lead, alice.pk)] == ["Lead"]
+    alice.groups.add(role)
+    assert [name for name, _ in delegation.known_agents(lead, alice.pk)] == ["Clerk", "Lead"]
 
 
 @pytest.mark.parametrize("mode", ["queue", "interject", "steer"])
