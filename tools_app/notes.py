@@ -1,9 +1,12 @@
 """Remembered notes as a model reads them: data within tags that the notes cannot close."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
+
+_TAGS = re.compile(r"<(?=\s*/|\s*(?:passage|note)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,4 +57,5 @@ def rendered(remembered: Iterable[Note | Passage]) -> str:
 
 
 def _safe(text: str) -> str:
-    return text.replace("</", "<\\/")
+    """Neither closes a tag nor opens one of ours."""
+    return _TAGS.sub(r"<\\", text)

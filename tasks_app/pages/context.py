@@ -130,7 +130,7 @@ def show_call(request: Request, session_id: UUID, call_id: UUID) -> HttpResponse
         return refused(request, session, error)
     before = sent.before(call)
     request_ = compared(_body_of(before), found.body)
-    if (number := request.GET.get("piece", "")).isdecimal():
+    if (number := request.GET.get("piece", "")).isdecimal() and len(number) < 10:
         return _piece(request, [*request_.new, *request_.kept], int(number))
     page = min(int(number), 999) if (number := request.GET.get("page", "")).isdecimal() and len(number) < 5 else 1
     kept = request_.kept[::-1]

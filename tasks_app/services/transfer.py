@@ -21,6 +21,7 @@ from tasks_app.transcript.item import Item
 from tasks_app.transcript.transcript import items_of
 
 PAGE, PAGE_CHARS = 200, 60_000  # entries and characters of one page of what was said
+MOST_SILENT = 20  # such pages in a row that are skipped at once
 MOST_AT_ONCE = 20_000  # messages of one import
 TAG = "imported"  # in the list of who has imported it
 _NAMES = {"user": "User", "assistant": "Assistant"}
@@ -96,17 +97,22 @@ def redacted_title(session: Session) -> str:
 
 def spoken(session: Session, after: int = 0) -> tuple[list[Said], int | None]:
     """What people and the agent said after an entry, redacted, as much as a page holds; and the entry after which there
-    is more, or None.
+    is more, or None. After many pages of calls without a word it is an empty one.
     """
+    said, later = _page(session, after)
+    for _ in range(MOST_SILENT):
+        if not said and later is not None:
+            said, later = _page(session, later)
+    return said, later
+
+
+def _page(session: Session, after: int) -> tuple[list[Said], int | None]:
     entries = list(ContextEntry.objects.in_session(session).after(after)[: PAGE + 1])
     sizes = accumulate(len(entry.content) + len(entry.tool_call) for entry in entries[:PAGE])
     count = max(1, sum(1 for _ in takewhile(lambda size: size <= PAGE_CHARS, sizes)))
     count += count < len(entries) and bool(entries[count].tool_call_id)  # a call is not cut from its answer
     said = [one for item in items_of(session, entries[:count]) for one in _said(item)]
-    if count >= len(entries):
-        return said, None
-    later = entries[count - 1].seq
-    return (said, later) if said else spoken(session, later)
+    return said, entries[count - 1].seq if count < len(entries) else None
 
 
 def _items(session: Session) -> list[Item]:

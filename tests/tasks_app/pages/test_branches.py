@@ -46,6 +46,7 @@ def test_the_page_shows_what_is_new_since_the_call_before(ran: Task, alices: Any
     number = re.search(r'href="[?]piece=(\d+)"', kept)[1]
     assert "role: " in alices.page(f"{address}{second.id}/?piece={number}")
     assert alices.get(f"{address}{second.id}/?piece=9999").status_code == 404
+    assert alices.get(f"{address}{second.id}/?piece={'9' * 5000}").status_code == 200  # no number: the whole page
 
 
 def test_the_steps_are_listed_with_what_each_was_sent(ran: Task, alices: Any, session: Any) -> None:

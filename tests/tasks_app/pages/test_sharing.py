@@ -100,6 +100,20 @@ def test_a_long_session_is_read_by_pages(link, browser, recorded, monkeypatch):
     assert "Read on" not in browser().page(f"{link}?after={re.search(r'after=([0-9]+)', second)[1]}")
 
 
+def test_many_calls_without_a_word_are_skipped_but_not_all_at_once(link, browser, recorded, monkeypatch):
+    monkeypatch.setattr("tasks_app.services.transfer.PAGE", 1)
+    monkeypatch.setattr("tasks_app.services.transfer.MOST_SILENT", 3)
+    for number in range(12):
+        recorded("system_reminder", f"Reminder {number}.")
+    recorded("user_message", "At last.", metadata={"author": "alice"})
+    pages, after = [], "0"
+    while after:
+        pages.append(browser().page(f"{link}?after={after}"))
+        (after,) = re.findall(r"after=([0-9]+)", pages[-1])[-1:] if "Read on" in pages[-1] else [""]
+    assert 3 < len(pages) < 10
+    assert "At last." in pages[-1]
+
+
 def test_a_link_shows_no_secret(link, browser, alice, recorded):
     recorded("user_message", "It is late-s3cr3t.", metadata={"author": "alice"})
     Secret.objects.create(owner=alice, name="LATE", value="late-s3cr3t")
