@@ -56,6 +56,7 @@ def test_a_task_is_steered_and_stopped(page: Page):
     page.get_by_label("Message", exact=True).fill("And this.")
     page.locator("#send-button").click()
     expect(page.locator("#waiting")).to_contain_text("After this step")
-    page.locator("#stop-button").click()
+    with page.expect_navigation():
+        page.locator("#stop-button").click()
     reload_until(page, page.locator(".failure.calm"))
     expect(page.locator("#state")).to_contain_text("Stopped")
