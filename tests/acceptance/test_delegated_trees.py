@@ -1,5 +1,6 @@
 """A task that delegates to eight others, on a real server: its results, its stop, its time, and what a child asks."""
 
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -78,8 +79,10 @@ def test_an_interjection_reaches_a_parent_whose_children_run(server):
 def test_eight_children_take_little_longer_than_one(server):
     one = _seconds(server, 1)
     eight = min(_seconds(server, CHILDREN), _seconds(server, CHILDREN))  # what runs beside them only adds to it
-    print(f"one child: {one:.2f} s, eight: {eight:.2f} s, {eight / one:.2f} times")
-    check_bound(eight, 1.3 * one)
+    waiting = os.getloadavg()[0] / len(os.sched_getaffinity(0))  # threads for each core: these have to share it
+    print(f"one child: {one:.2f} s, eight: {eight:.2f} s, {eight / one:.2f} times, with {waiting:.1f} threads a core")
+    check_bound(eight, 1.3 * one * max(1.0, waiting))
+    assert eight < one * CHILDREN / 2, "they ran one after the other"
 
 
 def _seconds(server: Server, count: int) -> float:
