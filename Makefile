@@ -13,11 +13,12 @@ UNIT_TESTS := tests/llm_app tests/extending $(wildcard tests/test_*.py tests/age
   --ignore-glob=*storm.py --ignore=tests/llm_app/test_pictures.py
 
 # Slow because of what they are: whole tasks with a fake of each provider; servers that are killed or stormed; and what is
-# seen from outside, by browsers and programs, of servers, sandboxes and upgraded databases.
+# seen from outside, by browsers and programs, of servers, sandboxes and upgraded databases. What measures time runs alone.
 CONTRACTS := tests/contracts
 FAULTS := $(wildcard tests/faults) tests/team tests/acceptance/test_kill_and_restart.py tests/acceptance/test_canary.py \
   tests/e2e/test_reconnect.py $(wildcard tests/llm_app/test_*storm.py)
-OUTSIDE := $(filter-out $(FAULTS),$(wildcard $(addsuffix /test_*.py,tests/e2e tests/acceptance tests/recorded tests/tools_app/sandbox))) \
+ALONE := tests/acceptance/test_time_of_a_tree.py
+OUTSIDE := $(filter-out $(FAULTS) $(ALONE),$(wildcard $(addsuffix /test_*.py,tests/e2e tests/acceptance tests/recorded tests/tools_app/sandbox))) \
   tests/agentsite/test_run_agent_ends.py tests/agentsite/test_run_agent_leaves_nothing.py tests/tools_app/test_browser_tool.py \
   $(addprefix tests/tasks_app/engine/test_,browser.py litellm.py mcp_arguments.py mcp_tools.py) tests/tools_app/test_mcp_tools.py
 LEFT_OUT = $(foreach kind,OUTSIDE CONTRACTS FAULTS,make $(shell echo $(kind) | tr A-Z a-z) ($(call functions,$($(kind)))))
@@ -39,10 +40,11 @@ team: $(VENV)/base.stamp  ## Run a team on this machine: 2 webs, 2 workers (WEBS
 	@exec env AGENTSITE_VAR=$${AGENTSITE_VAR:-var/team} $(PY) -m agentsite.team
 
 test: $(VENV)/dev.stamp  ## Run the tests, but for those of the next three
-	AGENTSITE_TESTS_LEFT_OUT="$(LEFT_OUT)" $(PY) -m pytest -n auto $(addprefix --ignore=,$(OUTSIDE) $(CONTRACTS) $(FAULTS)) $(ARGS)
+	AGENTSITE_TESTS_LEFT_OUT="$(LEFT_OUT)" $(PY) -m pytest -n auto $(addprefix --ignore=,$(OUTSIDE) $(ALONE) $(CONTRACTS) $(FAULTS)) $(ARGS)
 
 outside: $(VENV)/dev.stamp  ## Run what needs browsers, servers or sandboxes of its own, a heavy library, or an older database
 	$(PY) -m pytest -n auto $(OUTSIDE) $(ARGS)
+	$(PY) -m pytest $(ALONE)
 
 contracts: $(VENV)/dev.stamp  ## Run whole tasks with strict fakes of the providers, in each protocol
 	$(PY) -m pytest -n auto $(CONTRACTS) $(ARGS)
@@ -55,6 +57,7 @@ soak: $(VENV)/dev.stamp  ## Run the long form of the faults: over 1,000 faulted 
 
 test-slow: $(VENV)/dev.stamp  ## Run these three at once, which takes less time than one after the other
 	$(PY) -m pytest -n auto $(OUTSIDE) $(CONTRACTS) $(FAULTS) $(ARGS)
+	$(PY) -m pytest $(ALONE)
 
 test-all: test test-slow  ## Run all tests
 

@@ -38,25 +38,25 @@ PREPARE_SECONDS = 2.0  # after the start: the server is ready first
 
 
 class Repeating(threading.Thread):
-    """Calls `work` whenever `bell` rings, and every `seconds`, until `stop()`; whatever the last call raised."""
+    """Calls `work` whenever `wakeup` is set, and every `seconds`, until `stop()`; whatever the last call raised."""
 
-    def __init__(self, name: str, work: Callable[[bool], None], seconds: float, bell: threading.Event) -> None:
+    def __init__(self, name: str, work: Callable[[bool], None], seconds: float, wakeup: threading.Event) -> None:
         super().__init__(name=name, daemon=True)
-        self._work, self._seconds, self._bell = work, seconds, bell
+        self._work, self._seconds, self._wakeup = work, seconds, wakeup
         self._stopped = False
 
     def stop(self) -> None:
         """Waits for a round that runs, for a while."""
         self._stopped = True
-        self._bell.set()
+        self._wakeup.set()
         self.join(END_SECONDS)
 
     def run(self) -> None:
         while not self._stopped:
-            has_rung = self._bell.wait(self._seconds)
-            self._bell.clear()
+            is_woken = self._wakeup.wait(self._seconds)
+            self._wakeup.clear()
             try:
-                self._work(has_rung)
+                self._work(is_woken)
                 connection.close_if_unusable_or_obsolete()
             except Error as error:
                 logger.warning("%s: the database is not reachable: %s", self.name, error)

@@ -58,7 +58,7 @@ def _in_unnamed_files(family: Iterable[int]) -> int:
 
 def _mapped(pid: int) -> int:
     """Bytes of memory files that the process has mapped."""
-    return _said(pid, "status", "RssShmem:") or 0
+    return _bytes_in(pid, "status", "RssShmem:") or 0
 
 
 def descendants(pid: int) -> Iterator[int]:
@@ -79,11 +79,11 @@ def _resident(pid: int) -> int:
 
 def _proportional(pid: int) -> int:
     """Its share: a page that two processes share counts half for each (PSS)."""
-    share = _said(pid, "smaps_rollup", "Pss:")
+    share = _bytes_in(pid, "smaps_rollup", "Pss:")
     return _resident(pid) if share is None else share
 
 
-def _said(pid: int, file: str, name: str) -> int | None:
+def _bytes_in(pid: int, file: str, name: str) -> int | None:
     """Bytes that the process's file names; None where it may not be read."""
     try:
         lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
