@@ -1,6 +1,7 @@
 """This engine process: its name, a lock file that shows whether it is alive, and whether it is about to end.
 
-The file also lists the process groups that its tools started, so that recovery can end what a `kill -9` left behind.
+The file names its host first: hosts may share the folder, and a lock need not reach further than one. Then it lists the
+process groups that its tools started, so that recovery can end what a `kill -9` left behind.
 """
 
 import fcntl
@@ -89,19 +90,23 @@ def is_dead(owner: str) -> bool:
 
 def end() -> None:
     """At the end of this process: ends what its tools still run, and removes its file."""
-    _forget(_own_lock().path)
+    global _own
+    _end_groups(_own_lock().path)
+    forget(name())
+    _own = None
 
 
 def clean_up(owner: str) -> None:
-    """Ends what a dead process's tools left running, and forgets the process."""
+    """Ends what a dead process of this host left running, and forgets the process."""
     path = _folder() / owner.partition(":")[2]
-    if not is_dead(owner) or not path.exists():
-        return
-    _forget(path)
+    if is_dead(owner) and path.exists():
+        _end_groups(path)
+        forget(owner)
 
 
-def _forget(path: Path) -> None:
-    _end_groups(path)
+def forget(owner: str) -> None:
+    """Removes its files. If it lives all the same, it makes them anew."""
+    path = _folder() / owner.partition(":")[2]
     _drain_file(path).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
@@ -109,26 +114,57 @@ def _forget(path: Path) -> None:
 def _end_groups(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
     for line in lines:
-        if line.endswith("\n"):  # a crash may have cut the last one short
-            process_groups.end_group(Started(**json.loads(line)))
+        if line.endswith("\n") and "pid" in (noted := json.loads(line)):  # a crash may have cut the last one short
+            process_groups.end_group(Started(**noted))
 
 
 def clean_up_the_dead() -> None:
-    """The same for every dead process of this host. The folder also holds the server's lock, which is no process's."""
-    for path in _folder().glob("[0-9a-f]" * 32):
-        clean_up(f"{socket.gethostname()}:{path.name}")
+    """The same for every dead process of this host."""
+    for owner in _owners():
+        clean_up(owner)
+
+
+def of_other_hosts() -> list[str]:
+    """The names of processes whose files lie here, and whose locks tell nothing."""
+    return [owner for owner in _owners() if other_host(owner)]
+
+
+def _owners() -> list[str]:
+    """Whose files lie in the folder. It also holds the server's lock, which is no process's."""
+    return [f"{_host_of(path)}:{path.name}" for path in _folder().glob("[0-9a-f]" * 32)]
+
+
+def _host_of(path: Path) -> str:
+    """Ours for a file of a version that noted none, and for one that is gone again."""
+    try:
+        with path.open() as file:
+            first = file.readline()
+    except FileNotFoundError:
+        first = ""
+    noted = json.loads(first) if first.endswith("\n") else {}
+    return str(noted.get("host", socket.gethostname()))
 
 
 def _own_lock() -> LockFile:
+    """Made anew, with what it notes, where somebody has removed it: leases carry its name."""
     global _own
     with _creating:
-        if _own is None or not _own.path.exists():
-            path = _folder() / uuid.uuid4().hex
-            draft = path.with_suffix(".new")  # it gets its name when it is locked: others may look at once
-            file = open(draft, "x", opener=_private)
-            fcntl.flock(file, fcntl.LOCK_EX)
-            _own = LockFile(draft.rename(path), file)
+        if _own is None:
+            _own = _locked(uuid.uuid4().hex, json.dumps({"host": socket.gethostname()}) + "\n")
+        elif not _own.path.exists():
+            _own.file.seek(0)
+            _own = _locked(_own.path.name, _own.file.read())
         return _own
+
+
+def _locked(file_name: str, notes: str) -> LockFile:
+    path = _folder() / file_name
+    draft = path.with_suffix(".new")  # it gets its name when it is locked: others may look at once
+    file = open(draft, "w+", opener=_private)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    file.write(notes)
+    file.flush()
+    return LockFile(draft.rename(path), file)
 
 
 def _private(path: str, flags: int) -> int:

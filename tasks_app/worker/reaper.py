@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from tasks_app.errors import NothingToAnswer
 from tasks_app.interaction import children, open_call
 from tasks_app.interaction.decide import settle
-from tasks_app.models import Approval, Decision, Task, WaitingFor
+from tasks_app.models import Approval, Decision, EngineProcess, Task, WaitingFor
 from tasks_app.record import lock
 from tasks_app.runtime import admission, lease, process
 from tasks_app.runtime.wakeup import enqueue
@@ -31,6 +31,7 @@ _AT_ONCE = 100
 def start() -> None:
     """At the start of an engine process: the leases of the dead end now, and all that is runnable is woken."""
     process.clean_up_the_dead()
+    forget_dead_hosts()
     _end_leases_of_the_dead()
     stop_abandoned()
     look_after_children()
@@ -42,6 +43,7 @@ def start() -> None:
 def sweep() -> None:
     """Wakes tasks that are runnable and unclaimed: their lease ran out, their wake-up was lost, their terminal died."""
     lease.shorten_impossible()
+    forget_dead_hosts()
     for task_id in _end_leases_of_the_dead():
         enqueue(task_id)
     stop_abandoned()
@@ -73,6 +75,15 @@ def stop_abandoned() -> None:
             of_terminals.filter(terminal=terminal).update(stop_requested_at=Now(), waiting_for=None)
             for task in abandoned:
                 enqueue(task.pk)
+
+
+def forget_dead_hosts() -> None:
+    """Removes the lock files of other hosts' workers that are silent and hold no lease: only the database can tell."""
+    if others := process.of_other_hosts():
+        silent = EngineProcess.objects.filter(pk__in=others).exclude(pk__in=EngineProcess.objects.alive().values("pk"))
+        leases = Task.objects.active().filter(lease_expires_at__gt=Now()).values("lease_owner")
+        for owner in silent.exclude(pk__in=leases).values_list("pk", flat=True):
+            process.forget(owner)
 
 
 def _end_leases_of_the_dead() -> list[UUID]:

@@ -1,5 +1,7 @@
 """A worker that dies: nothing lost, nothing doubled, nothing stuck, and an unknown outcome is said to be unknown."""
 
+import json
+import subprocess
 from datetime import timedelta
 
 import pytest
@@ -7,10 +9,11 @@ from django.utils import timezone
 
 from tasks_app import services
 from tasks_app.engine import run_tool
-from tasks_app.models import Task, ToolCallLog
+from tasks_app.models import EngineProcess, Task, ToolCallLog
 from tasks_app.runtime import admission, lease, process
 from tasks_app.worker import jobs, reaper
 from tests.tasks_app.engine.conftest import call, result
+from tools_app.sandbox import Started, process_groups
 
 
 class Killed(BaseException):
@@ -66,6 +69,68 @@ def test_what_a_crash_left_in_the_folder_of_locks_stops_no_start(play, settings)
     reaper.start()
     assert not (settings.RUN_DIR / ("a" * 32)).exists()
     assert run.advance().state == "done"
+
+
+ELSEWHERE = f"elsewhere:{'b' * 32}"
+
+
+@pytest.fixture
+def of_another_host(settings):
+    """The lock file of its worker, in a folder that both share; its lock reaches no further than its host."""
+    path = settings.RUN_DIR / ("b" * 32)
+    path.write_text('{"host": "elsewhere"}\n')
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def seen(name, seconds_ago):
+    EngineProcess.objects.beat(name)
+    EngineProcess.objects.filter(pk=name).update(seen_at=timezone.now() - timedelta(seconds=seconds_ago))
+
+
+@pytest.mark.parametrize("look", [reaper.start, reaper.sweep])
+@pytest.mark.parametrize("silent_for", [None, 1, 60])  # None: it has not said yet that it lives
+def test_a_worker_of_another_host_is_not_dead_because_its_file_can_be_locked(play, of_another_host, look, silent_for):
+    run = play(result())
+    lease.claim(run.task.pk)
+    Task.objects.filter(pk=run.task.pk).update(lease_owner=ELSEWHERE)  # renewed a moment ago
+    if silent_for is not None:
+        seen(ELSEWHERE, silent_for)
+    look()
+    assert of_another_host.exists()
+    assert lease.claim(run.task.pk) is None
+
+
+@pytest.mark.parametrize("look", [reaper.start, reaper.sweep])
+def test_the_file_of_a_dead_host_goes_when_its_leases_have_run_out_and_no_program_here_is_ended(
+    play, of_another_host, look
+):
+    run = play(result())
+    lease.claim(run.task.pk)
+    seen(ELSEWHERE, 60)
+    Task.objects.filter(pk=run.task.pk).update(
+        lease_owner=ELSEWHERE, lease_expires_at=timezone.now() - timedelta(seconds=1)
+    )
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as same_pid_here:
+        group = process_groups.group_of(same_pid_here.pid)
+        with of_another_host.open("a") as file:
+            file.write(json.dumps({"pid": group.pid, "start_time": group.start_time}) + "\n")
+        look()
+        assert not of_another_host.exists()
+        assert same_pid_here.poll() is None
+        same_pid_here.kill()
+    assert lease.claim(run.task.pk) is not None
+
+
+def test_a_process_whose_file_was_removed_keeps_its_name_and_what_it_has_started(settings):
+    name = process.name()
+    path = settings.RUN_DIR / name.partition(":")[2]
+    process.remember(Started(pid=1, start_time=2))
+    before = path.read_text()
+    path.unlink()
+    assert process.name() == name
+    assert path.read_text() == before
+    assert not process.is_dead(name)
 
 
 def test_a_question_waits_on_over_a_restart(play, owner):
