@@ -15,7 +15,8 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from servestatic.middleware import ServeStaticMiddleware
 
@@ -79,14 +80,36 @@ class SecureCookies(MiddlewareMixin):
         return response
 
 
-class LocalTime(MiddlewareMixin):
-    """Pages have times and days in the zone of the browser, which the page's script names in a cookie."""
+class TimeAndLanguage(MiddlewareMixin):
+    """Pages have times and days in the zone of the browser, which the page's script names in a cookie; and the language
+    of the person's settings, or the browser's. Programs and the administration have English.
+    """
 
     def process_request(self, request: HttpRequest) -> None:
         try:
             timezone.activate(zoneinfo.ZoneInfo(request.COOKIES["timezone"]))
         except (KeyError, ValueError, OSError):  # none was named, or none of that name is known
             timezone.deactivate()
+        if not request.path_info.startswith(_IN_ENGLISH):
+            translation.activate(_chosen_language(request) or translation.get_language_from_request(request))
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if not request.path_info.startswith(_IN_ENGLISH):
+            patch_vary_headers(response, ("Accept-Language",))
+            response.headers.setdefault("Content-Language", translation.get_language())
+            translation.deactivate()
+        return response
+
+
+_IN_ENGLISH = ("/api/", "/admin/", "/healthz", "/readyz", "/metrics")
+
+
+def _chosen_language(request: HttpRequest) -> str:
+    """Every page asks who is signed in anyway. Where the database is busy, it is the page that says so."""
+    try:
+        return str(getattr(request.user, "language", ""))
+    except (OperationalError, InterfaceError):
+        return ""
 
 
 class TryAgainLater(MiddlewareMixin):

@@ -51,7 +51,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "agentsite.middleware.LocalTime",
+    "agentsite.middleware.TimeAndLanguage",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -225,9 +225,10 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- the rest ---------------------------------------------------------------------------------------------------
-LANGUAGE_CODE = "en"
+LANGUAGE_CODE = "en"  # of programs, terminals and the administration
+LANGUAGES = [("de", "Deutsch"), ("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
-USE_TZ = True
 SANDBOX = env.str("AGENTSITE_SANDBOX", default="")
 WORKSHOP = env.str("AGENTSITE_WORKSHOP", default="") or "1"  # 0, 1, or the folder of one that is installed
 _READER = env.str("AGENTSITE_READER_URL", default="")  # reads pages that need JavaScript; empty: the browser does

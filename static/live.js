@@ -3,6 +3,7 @@
 "use strict";
 
 const live = one("#live");
+const page = document.documentElement;
 let title = document.title;
 let socket;
 let wasAtEnd = true;
@@ -11,7 +12,7 @@ let wasAtEnd = true;
 
 const lastSeq = () => Math.max(0, ...all("#entries [data-seq]").map((item) => Number(item.dataset.seq)));
 
-htmx.createWebSocket = (url) => new WebSocket(`${url}?after=${lastSeq()}`);
+htmx.createWebSocket = (url) => new WebSocket(`${url}?after=${lastSeq()}&language=${page.lang}`);
 htmx.config.wsReconnectDelay = (retries) => Math.min(10_000, 300 * 2 ** retries) * (0.5 + Math.random() / 2);
 
 const CLOSED = {
@@ -173,7 +174,6 @@ on("htmx:oobBeforeSwap", ({ detail }) => {
 
 // --- staying at the end ---------------------------------------------------------------------------------------------
 
-const page = document.documentElement;
 const isAtEnd = () => page.scrollHeight - window.innerHeight - window.scrollY < 120;
 const toEnd = () => window.scrollTo(0, page.scrollHeight);
 

@@ -28,7 +28,8 @@ class MemberAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg]
     list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "has_two_factor", "last_login"]
     list_filter = ["is_active", "is_staff", "groups"]
     fieldsets = (
-        (None, {"fields": ("username", "password", "first_name", "last_name", "email", "time_zone", "preferences")}),
+        (None, {"fields": ("username", "password", "first_name", "last_name", "email")}),
+        ("Preferences", {"fields": ("time_zone", "language", "preferences")}),
         ("Rights", {"fields": ("is_active", "groups", "is_staff", "is_superuser", "user_permissions")}),
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )

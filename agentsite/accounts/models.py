@@ -4,6 +4,7 @@ import zoneinfo
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, Group
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -19,6 +20,11 @@ _ROLES = """
     UNION ALL SELECT role_id FROM role_policies
     WHERE is_default AND NOT EXISTS (SELECT 1 FROM accounts_user_groups WHERE user_id = %s)
 """
+
+
+def _known_language(code: str) -> None:
+    if code not in dict(settings.LANGUAGES):
+        raise ValidationError(f"There is no translation into {code}.")
 
 
 def _known_zone(name: str) -> None:
@@ -38,6 +44,12 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no
         blank=True,
         validators=[_known_zone],
         help_text="Such as Europe/Berlin. Empty: that of the browser, and UTC for the agent.",
+    )
+    language: "models.CharField[str, str]" = models.CharField(
+        max_length=8,
+        blank=True,
+        validators=[_known_language],
+        help_text="Of pages and mails, such as de. Empty: that of the browser, and English for mails.",
     )
     mails: "models.JSONField[Any, Any]" = models.JSONField(
         default=list, blank=True, help_text="When a mail is sent about this person's tasks: waiting, done, failed."

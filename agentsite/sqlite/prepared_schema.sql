@@ -26,6 +26,7 @@
 -- sessions 0001_initial 2aa438e2393ee5135c4dda94bfde65fd49e8300f1c3f93bed25ae3a09f2f69b9
 -- accounts 0002_help_texts bce6be10cddf1a81fc9171551f387226e738fef91efd58d913edc5eb42d13d26
 -- accounts 0003_profile_and_logins fc8b876f20c15ca5c77c3f1f44f6163d19b647583295bb0b22f2b53a5ee3bef5
+-- accounts 0004_language 513c507a9541e8b1a8eefdcc2937fb735bc24c50c4292eba73764d73baa1c928
 -- admin 0001_initial f4716989d9815b6231f0d7291754835e008c96818447fe57984bbf8985883335
 -- admin 0002_logentry_remove_auto_add 2c127e659a2236edea0ed57eccd38786ae84e365790a80b96b758c617f50be43
 -- admin 0003_logentry_add_action_flag_choices 02700a827190720e5c417495a395071b6baa28a34e74bc8f90824afaafc01841
@@ -119,7 +120,7 @@ CREATE TABLE "usersessions_usersession" ("id" integer NOT NULL PRIMARY KEY AUTOI
 CREATE INDEX "usersessions_usersession_user_id_af5e0a6d" ON "usersessions_usersession" ("user_id");
 CREATE TABLE "django_session" ("session_key" varchar(40) NOT NULL PRIMARY KEY, "session_data" text NOT NULL, "expire_date" datetime NOT NULL);
 CREATE INDEX "django_session_expire_date_a5c62663" ON "django_session" ("expire_date");
-CREATE TABLE "accounts_user" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "password" varchar(128) NOT NULL, "last_login" datetime NULL, "is_superuser" bool NOT NULL, "username" varchar(150) NOT NULL UNIQUE, "first_name" varchar(150) NOT NULL, "last_name" varchar(150) NOT NULL, "email" varchar(254) NOT NULL, "is_staff" bool NOT NULL, "is_active" bool NOT NULL, "date_joined" datetime NOT NULL, "preferences" text NOT NULL, "mails" text NOT NULL CHECK ((JSON_VALID("mails") OR "mails" IS NULL)), "time_zone" varchar(64) NOT NULL);
+CREATE TABLE "accounts_user" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "password" varchar(128) NOT NULL, "last_login" datetime NULL, "is_superuser" bool NOT NULL, "username" varchar(150) NOT NULL UNIQUE, "first_name" varchar(150) NOT NULL, "last_name" varchar(150) NOT NULL, "email" varchar(254) NOT NULL, "is_staff" bool NOT NULL, "is_active" bool NOT NULL, "date_joined" datetime NOT NULL, "preferences" text NOT NULL, "mails" text NOT NULL CHECK ((JSON_VALID("mails") OR "mails" IS NULL)), "time_zone" varchar(64) NOT NULL, "language" varchar(8) NOT NULL);
 CREATE TABLE "django_admin_log" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "object_id" text NULL, "object_repr" varchar(200) NOT NULL, "action_flag" smallint unsigned NOT NULL CHECK ("action_flag" >= 0), "change_message" text NOT NULL, "content_type_id" integer NULL REFERENCES "django_content_type" ("id") DEFERRABLE INITIALLY DEFERRED, "user_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "action_time" datetime NOT NULL);
 CREATE INDEX "django_admin_log_content_type_id_c4bce8eb" ON "django_admin_log" ("content_type_id");
 CREATE INDEX "django_admin_log_user_id_c564eba6" ON "django_admin_log" ("user_id");

@@ -7,6 +7,7 @@ from functools import partial
 from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 from django.urls import path
 
 from tasks_app.access import SignedOut, require_signed_in
@@ -19,7 +20,9 @@ NOT_SIGNED_IN, NOT_VISIBLE, FAULT = 4401, 4404, 1011  # the page comes back by i
 
 
 class SessionConsumer(AsyncWebsocketConsumer):
-    """Sends one page what happens in its session, from the entry after `?after=SEQ` on. It takes no messages.
+    """Sends one page what happens in its session, from the entry after `?after=SEQ` on, in the page's `language`.
+
+    It takes no messages.
 
     Entries and the pieces around them are HTML that htmx swaps by id. What streams is JSON: Markdown as the HTML of the
     block that is open (`tasks_app/live/prose`), thoughts and output as text for one text node, 25 times a second.
@@ -36,7 +39,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
     async def _follow(self) -> None:
         session_id = self.scope["url_route"]["kwargs"]["session_id"]
         try:
-            page = Page(self.scope["user"], session_id, self._after(), self._admission())
+            page = Page(self.scope["user"], session_id, self._after(), self._admission(), self._language())
             async with aclosing(page.messages()) as batches:
                 async for batch in batches:
                     for message in batch:
@@ -58,8 +61,15 @@ class SessionConsumer(AsyncWebsocketConsumer):
         return Admission(user_id=user.pk, login=self.scope["session"].session_key, check=check)
 
     def _after(self) -> int:
-        value = parse_qs(self.scope["query_string"].decode("ascii", "replace")).get("after", ["0"])[0]
+        value = self._asked("after")
         return int(value) if value.isdecimal() and len(value) < 10 else 0
+
+    def _language(self) -> str:
+        value = self._asked("language")
+        return value if value in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+
+    def _asked(self, name: str) -> str:
+        return str(parse_qs(self.scope["query_string"].decode("ascii", "replace")).get(name, [""])[0])
 
 
 websocket_urlpatterns = [path("ws/sessions/<uuid:session_id>/", SessionConsumer.as_asgi())]

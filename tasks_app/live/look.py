@@ -8,7 +8,7 @@ from uuid import UUID
 from llm_app.statements import Select
 from tasks_app.events import broadcast
 from tasks_app.live import pushes
-from tasks_app.live.messages import Appended, Event, News
+from tasks_app.live.messages import Appended, Event, Guest, News
 from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
 from tasks_app.pages import file_tree
 from tasks_app.pages.fragments import Fragment, Viewer
@@ -31,13 +31,13 @@ class SessionGone(Exception):
     """The session is deleted, or no longer shared with this user."""
 
 
-def backlog(session_id: UUID, user: Any, after: int, until: int, *, renders: bool) -> tuple[News, Viewer]:
+def backlog(session_id: UUID, guest: Guest, after: int, until: int, *, renders: bool) -> tuple[News, Viewer]:
     """What somebody has missed: one page of entries, with their HTML if it `renders`. Raises SessionGone."""
-    session = Session.objects.visible_to(user).filter(pk=session_id).first()
+    session = Session.objects.visible_to(guest.user).filter(pk=session_id).first()
     if session is None:
         raise SessionGone()
     entries = redact_entries(session, _page(session, after, until))
-    viewer = Viewer(user, _rights(session).get(user.pk, False), False)
+    viewer = Viewer(guest.user, _rights(session).get(guest.user.pk, False), False, guest.language)
     items: Mapping[Viewer, str] = {}
     if renders and entries:
         activity = transcript.activity_at(session, entries[0].seq - 1)
@@ -86,8 +86,8 @@ class Look:
         self._shown: dict[Viewer, dict[str, str]] = {}
         self._looked: dict[str, float] = {}
 
-    def again(self, users: Iterable[Any], *, inbox: bool, newcomers: bool) -> News:
-        """What is new, rendered for the `users` with pages; `inbox` says that waiting messages may have changed.
+    def again(self, guests: Iterable[Guest], *, inbox: bool, newcomers: bool) -> News:
+        """What is new, rendered for the `guests` with pages; `inbox` says that waiting messages may have changed.
 
         Raises SessionGone.
         """
@@ -100,10 +100,10 @@ class Look:
         self.task = self._newest_task(session)  # before the entries: nobody hears of an end before its last entry
         entries = self._new_entries(session)
         state = Event({"type": "state", **broadcast.state_of(self.task)}) if self.task else None
-        viewers = {user.pk: self._viewer(user) for user in users if user.pk in self.rights}
+        viewers = {viewer for guest in guests if (viewer := self.viewer_of(guest)) is not None}
         news: dict[str, Any] = {"appended": list(map(Appended, entries)), "state": state}
         if viewers:
-            news |= self._rendered(session, entries, set(viewers.values()), inbox=inbox, newcomers=newcomers)
+            news |= self._rendered(session, entries, viewers, inbox=inbox, newcomers=newcomers)
         else:
             self._forget_pages()
         return News(**news)
@@ -114,13 +114,13 @@ class Look:
             task.session = session
         return task
 
-    def _viewer(self, user: Any) -> Viewer:
-        is_starter = self.task is not None and self.task.started_by_id == user.pk
-        return Viewer(user, self.rights[user.pk], is_starter)
-
-    def viewer_of(self, user: Any) -> Viewer | None:
+    def viewer_of(self, guest: Guest) -> Viewer | None:
         """As of the last look; None for whom may not see the session."""
-        return self._viewer(user) if user.pk in self.rights else None
+        user, language = guest
+        if user.pk not in self.rights:
+            return None
+        is_starter = self.task is not None and self.task.started_by_id == user.pk
+        return Viewer(user, self.rights[user.pk], is_starter, language)
 
     def is_recorded(self, stream: str) -> bool:
         """Whether the streamed text is in an entry by now."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -79,10 +79,17 @@ class News:
         return self.appended[-1].seq if self.appended else 0
 
 
+class Guest(NamedTuple):
+    """Whose a page or an event stream is, and the language of the page."""
+
+    user: Any
+    language: str
+
+
 class Member(Protocol):
     """Somebody in the room; every method returns at once."""
 
-    user: Any
+    guest: Guest
     has_page: bool
     is_new: bool
 

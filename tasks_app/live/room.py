@@ -200,11 +200,11 @@ class Room:
         hints, self._hints = self._hints, []
         inbox, self._inbox = self._inbox, False
         present = set(self.members)
-        users = {member.user.pk: member.user for member in present if member.has_page}
+        guests = {member.guest for member in present if member.has_page}
         newcomers = any(member.is_new for member in present)
         self._is_looking = True
         try:
-            news = await in_thread(partial(self.look.again, users.values(), inbox=inbox, newcomers=newcomers))
+            news = await in_thread(partial(self.look.again, guests, inbox=inbox, newcomers=newcomers))
         finally:
             self._is_looking = False
         self._publish(news, hints, present)
@@ -228,7 +228,7 @@ class Room:
             self._last_state = news.state.content
             events.insert(0, news.state)
         for member in list(self.members):
-            viewer = self.look.viewer_of(member.user)
+            viewer = self.look.viewer_of(member.guest)
             if viewer is None:
                 member.end(SessionGone())
             elif member in present:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+from django.conf import settings
 from rest_framework.exceptions import AuthenticationFailed
 
 from tasks_app.access import SignedOut
@@ -15,7 +16,7 @@ from tasks_app.events.event_loop import in_thread
 from tasks_app.live import prose
 from tasks_app.live.lobby import Lobby
 from tasks_app.live.look import SessionGone, backlog
-from tasks_app.live.messages import Event, News
+from tasks_app.live.messages import Event, Guest, News
 from tasks_app.live.room import Room
 from tasks_app.live.watch import Admission
 from tasks_app.models import ENDED, Task
@@ -32,8 +33,10 @@ class Follower(Generic[T]):
 
     has_page = False
 
-    def __init__(self, user: Any, session_id: UUID, after: int, admission: Admission) -> None:
-        self.user, self.admission = user, admission
+    def __init__(
+        self, user: Any, session_id: UUID, after: int, admission: Admission, language: str = settings.LANGUAGE_CODE
+    ) -> None:
+        self.guest, self.admission = Guest(user, language), admission
         self.is_new = True
         self._session_id, self._seq = session_id, after
         self._taken_seq = after  # as far as its messages were taken from here
@@ -66,7 +69,7 @@ class Follower(Generic[T]):
         """The next page of what the room has read and it has not; empty if there is none."""
         if room.look.seq is None or self._seq >= room.look.seq:
             return []
-        work = partial(backlog, self._session_id, self.user, self._seq, room.look.seq, renders=self.has_page)
+        work = partial(backlog, self._session_id, self.guest, self._seq, room.look.seq, renders=self.has_page)
         news, viewer = await in_thread(work)
         missed = self._missed(news, viewer)
         self._seq = self._taken_seq = news.last_seq

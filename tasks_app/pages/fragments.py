@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+from django.conf import settings
 from django.template.loader import render_to_string
+from django.utils import translation
 from django.utils.safestring import SafeString
 
 from tasks_app.access import may_see_llm_calls, may_write
@@ -20,15 +22,19 @@ Place = Literal["old", "message", "group", "member"]  # a new step begins a grou
 
 @dataclass(frozen=True)
 class Viewer:
-    """Who looks at a session's page, with what they may do there; `is_starter`: its newest task is theirs."""
+    """Who looks at a session's page, with what they may do there; `is_starter`: its newest task is theirs.
+
+    `language` is that of the page: a person may have two.
+    """
 
     user: Any
     may_write: bool
     is_starter: bool
+    language: str = settings.LANGUAGE_CODE
 
 
 class Fragment:
-    """A template as its viewers see it: rendered once for all who have the same rights.
+    """A template as its viewers see it: rendered once for all who have the same rights and language.
 
     A template that asks who the viewer is, or for a right of theirs beyond these three, is rendered for each of them.
     So nobody is shown what was rendered for others, whatever a template says.
@@ -36,19 +42,20 @@ class Fragment:
 
     def __init__(self, template: str, **context: Any) -> None:
         self._template, self._context = template, context
-        self._shared: dict[tuple[bool, ...], SafeString] = {}
+        self._shared: dict[tuple[object, ...], SafeString] = {}
         self._own: dict[Viewer, SafeString] = {}
 
     def seen_by(self, viewer: Viewer) -> SafeString:
         """Asks the database, the first time."""
-        rights = (viewer.may_write, viewer.is_starter, viewer.user.is_staff)
+        rights = (viewer.may_write, viewer.is_starter, viewer.user.is_staff, viewer.language)
         found = self._shared.get(rights, self._own.get(viewer))
         if found is not None:
             return found
         personal = _Personal(viewer.user)
         own = {"may_write": viewer.may_write, "is_starter": viewer.is_starter, "is_staff": viewer.user.is_staff}
         context = self._context | own | personal.context
-        html = _rendered(self._template, context)
+        with translation.override(viewer.language):
+            html = _rendered(self._template, context)
         if personal.is_asked:
             self._own[viewer] = html
         else:

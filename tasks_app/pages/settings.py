@@ -11,6 +11,7 @@ from django.db.models import Count, Q, Sum
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
@@ -55,6 +56,12 @@ class ProfileForm(forms.Form):
         required=False,
         label=_("Time zone"),
         help_text=_("Of the times on pages, and of the agent’s day."),
+    )
+    language = forms.ChoiceField(
+        choices=[("", _("That of this browser")), *settings.LANGUAGES],
+        required=False,
+        label=_("Language"),
+        help_text=_("Of pages and mails. What the agent writes follows your messages."),
     )
     preferences = forms.CharField(
         max_length=4000,
@@ -108,8 +115,9 @@ def profile(request: Request) -> HttpResponse:
         return _page(request, profile=form)
     user, given = request.user, form.cleaned_data
     user.preferences = active_secrets.of_people([user.pk]).redactor.redacted(given["preferences"])
-    user.email, user.time_zone = given["email"], given["time_zone"]
-    user.save(update_fields=["preferences", "email", "time_zone"])
+    user.email, user.time_zone, user.language = given["email"], given["time_zone"], given["language"]
+    user.save(update_fields=["preferences", "email", "time_zone", "language"])
+    translation.activate(user.language or translation.get_language_from_request(request))
     answer = done(request, "settings", gettext("Saved. It applies from your next task on."))
     if user.time_zone:
         answer.set_cookie("timezone", user.time_zone, samesite="Lax")  # also of the page that comes now
@@ -182,7 +190,7 @@ def delete_secret(request: Request) -> HttpResponse:
 def _page(request: Request, **context: Any) -> HttpResponse:
     """All of the page; a form that was not valid comes in `context`."""
     user = request.user
-    known = {"preferences": user.preferences, "email": user.email, "time_zone": user.time_zone}
+    known = {name: getattr(user, name) for name in ProfileForm.base_fields}
     forms_shown = {
         "profile": ProfileForm(known),
         "mails": MailForm({"mails": user.mails}),

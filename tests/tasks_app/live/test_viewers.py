@@ -7,6 +7,7 @@ import pytest
 from llm_app.models import Secret
 from tasks_app import secrets
 from tasks_app.live.look import Look
+from tasks_app.live.messages import Guest
 from tasks_app.models import ContextType, InboxMessage, Task
 from tasks_app.pages import fragments
 from tasks_app.pages.fragments import Fragment, Viewer
@@ -65,7 +66,7 @@ def test_whoever_comes_later_sees_no_waiting_message_with_what_became_secret(ses
 
 
 def waiting(look, user):
-    news = look.again([user], inbox=False, newcomers=True)
+    news = look.again([Guest(user, "en")], inbox=False, newcomers=True)
     (html,) = news.whole.values()
     return html
 
