@@ -111,31 +111,38 @@ def _redacted(words: str) -> str:
 
 def _new_entries(cursor: int) -> list[ContextEntry]:
     """The next ones, whose order no open transaction can change any more."""
-    last = _settled()
-    entries = ContextEntry.objects.filter(pk__gt=cursor, pk__lte=last).order_by("pk")
+    newest = ContextEntry.objects.aggregate(newest=Max("pk"))["newest"] or 0
+    if newest <= cursor or not _is_settled():
+        return []
+    entries = ContextEntry.objects.filter(pk__gt=cursor, pk__lte=newest).order_by("pk")
     beside = ("session__agent", "session__model", "task__started_by", "task__session", "task__parent_call")
     return list(entries.select_related(*beside)[:BATCH])
 
 
-def _settled() -> int:
-    """An id up to which there will be no other entries than those that are there now; 0 where that is not yet known.
+def _is_settled() -> bool:
+    """Whether there will be no other entries before the newest one than those that are there now.
 
     SQLite has one writer at a time. On PostgreSQL a transaction may take an id and commit after one with a later id.
-    It has got its own number before (it locks the session first), so it is over when all numbers up to now are.
+    Before it takes one it has a lock on the table, until its end: so it is over when all are that hold one now.
     """
-    newest = ContextEntry.objects.aggregate(newest=Max("pk"))["newest"] or 0
     if connection.vendor != "postgresql":
-        return newest
-    number = _number("SELECT pg_current_xact_id()::text::bigint")
-    end = time.monotonic() + _PATIENCE
-    while _number("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint") < number:
+        return True
+    writing, end = _writing(), time.monotonic() + _PATIENCE
+    while writing:
         if time.monotonic() > end:
-            return 0
+            return False
         time.sleep(_PAUSE)
-    return newest
+        writing &= _writing()
+    return True
 
 
-def _number(sql: str) -> int:
+def _writing() -> set[str]:
+    """The other transactions that have begun to write entries."""
     with connection.cursor() as cursor:
-        cursor.execute(sql)
-        return int(cursor.fetchone()[0])
+        cursor.execute(
+            "SELECT virtualtransaction FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database"
+            " WHERE datname = current_database() AND relation = %s::regclass AND mode = 'RowExclusiveLock'"
+            " AND pid <> pg_backend_pid()",
+            [ContextEntry._meta.db_table],
+        )
+        return {row[0] for row in cursor.fetchall()}

@@ -152,6 +152,22 @@ def test_an_entry_that_is_committed_after_a_later_one_is_not_passed_over(owner, 
     assert tasks == [str(slow.pk), str(quick.pk)]
 
 
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
+def test_a_long_transaction_that_writes_no_entries_keeps_no_events_back(owner, sink, deliver):
+    import psycopg
+
+    file = sink("file")
+    task = factories.TaskFactory(session__owner=owner)
+    with transaction.atomic():
+        append_entries(task.session, task, [notice("said")])
+    of_another_program = connection.get_connection_params() | {"dbname": "postgres"}
+    of_another_program.pop("pool", None)
+    with psycopg.connect(**of_another_program) as other:
+        other.execute("SELECT pg_current_xact_id()")
+        deliver(file)
+    assert len(file.path.read_text().splitlines()) == 1
+
+
 @pytest.mark.parametrize("wait", ["9" * 400, "99999999999"])
 def test_no_server_puts_a_sink_off_for_ever(wait, play, sink, deliver, server):
     answer = said(429)
