@@ -67,4 +67,11 @@ class Server(daphne.server.Server):
         connection = protocol.transport
         if isinstance(connection, Connection):  # none once it is gone
             await connection.until_taken()
-        await super().handle_reply(protocol, message)
+        if not _says_goodbye(protocol):
+            await super().handle_reply(protocol, message)
+
+
+def _says_goodbye(protocol: Any) -> bool:
+    """A websocket whose client has begun to close it: its application hears so in a moment, and sends until then."""
+    kind = daphne.server.WebSocketFactory.protocol
+    return isinstance(protocol, kind) and protocol.state in (kind.STATE_CLOSING, kind.STATE_CLOSED)

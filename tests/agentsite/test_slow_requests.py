@@ -5,9 +5,11 @@ and its client some time to take what waits.
 from typing import Any
 
 import pytest
+from daphne.server import WebSocketFactory
+from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet.protocol import Protocol
 from twisted.internet.task import Clock
-from twisted.internet.testing import StringTransportWithDisconnection
+from twisted.internet.testing import StringTransport, StringTransportWithDisconnection
 from twisted.web import http
 
 from agentsite.serving import back_pressure
@@ -148,3 +150,27 @@ def test_a_client_that_takes_a_little_now_and_then_is_not(client):
         taking.go_on()
     clock.advance(24 * 3600)
     assert taking.transport.connected
+
+
+@pytest.fixture
+async def page() -> tuple[back_pressure.Server, WebSocketProtocol, StringTransport]:
+    """A websocket that is open, and the server that sends on it."""
+    server = back_pressure.Server(None, endpoints=["tcp:0"])
+    protocol = WebSocketFactory(server).buildProtocol(None)
+    protocol.makeConnection(StringTransport())
+    protocol.transport.registerProducer(protocol, True)
+    protocol.setTrackTimings(False)
+    vars(protocol).update(state=WebSocketProtocol.STATE_OPEN, websocket_version=13, client_addr=None)
+    server.connections = {protocol: {}}
+    return server, protocol, protocol.transport
+
+
+async def test_what_is_sent_to_a_page_that_says_goodbye_goes_nowhere(page: Any) -> None:
+    """Its socket is open for a moment yet: to send on it was a fault, which the log had with its traceback."""
+    server, protocol, transport = page
+    await server.handle_reply(protocol, {"type": "websocket.send", "text": "before"})
+    assert transport.value().endswith(b"before")
+    protocol.onCloseFrame(1001, None)
+    transport.clear()
+    await server.handle_reply(protocol, {"type": "websocket.send", "text": "after"})
+    assert transport.value() == b""
