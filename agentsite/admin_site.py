@@ -103,7 +103,7 @@ UNFOLD = {
     "SITE_HEADER": "agentsite",
     "SITE_SUBHEADER": f"Version {VERSION}",
     "SITE_SYMBOL": "smart_toy",
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("icon.svg")}],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("icons.svg")}],
     "STYLES": [lambda request: static("admin.css")],
     "DASHBOARD_CALLBACK": "agentsite.admin.dashboard",
     "SIDEBAR": {"navigation": NAVIGATION},

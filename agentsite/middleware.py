@@ -1,16 +1,21 @@
 """What the site adds to each response and to the log of requests.
 
-Static files, on the event loop. The Content Security Policy: strict everywhere, looser under /admin/, whose theme
-evaluates expressions, and for the styles of /api/docs/. And an answer that says when to try again, where a page
-cannot be served now.
+Static files, on the event loop, ours without comments and spaces. The Content Security Policy: strict everywhere, but
+looser under /admin/, whose theme evaluates expressions, and for the styles of /api/docs/. And an answer that says when
+to try again, where a page cannot be served now.
 """
 
 import logging
+import os
 import zoneinfo
+from pathlib import Path
 from typing import Any
 
+import rcssmin
+import rjsmin
 from asgiref.sync import iscoroutinefunction
 from csp.middleware import CSPMiddleware, PolicyParts
+from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -21,6 +26,7 @@ from django.utils.deprecation import MiddlewareMixin
 from servestatic.middleware import ServeStaticMiddleware
 
 from agentsite.accounts.tries import TooManyTries
+from agentsite.environment import VAR_DIR
 from tasks_app.api.problems import BUSY, BUSY_SECONDS
 from tasks_app.runtime.outage import drop_broken_connections
 
@@ -47,6 +53,9 @@ DOCS_POLICY = {
 }
 
 
+_MINIFIERS = {".css": rcssmin.cssmin, ".js": rjsmin.jsmin}
+
+
 class StaticFiles(ServeStaticMiddleware):
     """Of requests that are answered in a thread, none is for a file: it would only hop to the loop and back."""
 
@@ -56,6 +65,22 @@ class StaticFiles(ServeStaticMiddleware):
         if not iscoroutinefunction(get_response):
             raise MiddlewareNotUsed
         super().__init__(get_response)
+
+    def add_file_to_dictionary(self, url: str, path: str, root: Any = None, stat_cache: Any = None) -> None:
+        source = Path(path)
+        if source.parent in settings.STATICFILES_DIRS and source.suffix in _MINIFIERS:
+            path, root, stat_cache = str(minified(source)), None, None
+        super().add_file_to_dictionary(url, path, root, stat_cache)
+
+
+def minified(source: Path) -> Path:
+    """A copy of a style or script in `var/static`, without comments and spaces, as old as its source."""
+    copy = VAR_DIR / "static" / source.name
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    fresh = copy.with_name(f"{copy.name}.{os.getpid()}")  # other processes serve the copy that is there
+    fresh.write_text(_MINIFIERS[source.suffix](source.read_text()))
+    os.utime(fresh, (source.stat().st_atime, source.stat().st_mtime))
+    return fresh.replace(copy)
 
 
 class ContentSecurityPolicy(CSPMiddleware):

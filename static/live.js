@@ -196,7 +196,7 @@ on("htmx:afterSwap", () => below && window.scrollTo(0, page.scrollHeight - below
 // What is folded away is fetched when it is opened: until then it is a link.
 document.addEventListener("toggle", ({ target }) => {
   const link = target.open && one(":scope > .later > a:only-child", target);
-  if (link) htmx.ajax("GET", link.href, { source: link, target: link.parentElement, swap: "innerHTML", select: ".inside > *" });
+  if (link) htmx.ajax("GET", link.href, { source: link, target: link.parentElement, swap: "innerHTML", select: ".inside > *, .diffs > *, table.checks" });
 }, true);
 
 function sinceWhen() {

@@ -55,6 +55,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
     context |= choices.offered(request.user, session)
     context |= {
         "tree": file_tree.tree_of(session),
+        "is_folded": "files" not in request.GET,
         "project": Project.objects.visible_to(request.user).filter(pk__in=[session.project_id]).first(),
         "parent": Session.objects.visible_to(request.user).filter(pk__in=[session.parent_id]).first(),
         "forks": Session.objects.visible_to(request.user).filter(parent=session).order_by("-created_at")[:MOST_FORKS],

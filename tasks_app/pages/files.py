@@ -4,7 +4,7 @@ from typing import BinaryIO
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -28,8 +28,12 @@ MOST = 200  # shown
 
 
 @signed_in
-@require_POST
-def upload(request: Request, session_id: UUID) -> HttpResponse:
+def files(request: Request, session_id: UUID) -> HttpResponse:
+    """What is in the folders, which a page asks for when one is opened; or takes more."""
+    if request.method != "POST":
+        session = visible_session(request.user, session_id)
+        whole = f"{session.get_absolute_url()}?files#files"
+        return HttpResponse(fragments.files(session, request.user)) if request.htmx else redirect(whole)
     session = writable_session(request.user, session_id)
     try:
         uploads.store(session, request.FILES.getlist("files"))

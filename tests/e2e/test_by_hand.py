@@ -124,8 +124,18 @@ def _load(page: Page, address: str) -> dict[str, int]:
 
 def test_the_first_load_is_small(open_page, server):
     sizes = _load(open_page(server, new=True), "/")
-    assert sum(sizes.values()) < 100_000, sizes
+    assert sum(sizes.values()) < 95_000, sizes
     assert len(sizes) <= 8, sizes
+
+
+def test_a_session_of_forty_entries_is_within_140_kilobytes(open_page, server):
+    chat = Chat(open_page(server, new=True), server)
+    writes = [call("file", {"action": "write", "path": f"out/{n}.md", "content": "Words.\n" * 9}) for n in range(18)]
+    chat.start(script(*writes, result("All **files** are there.\n\n- `a`\n- b")))
+    expect(chat.state).to_have_text("Done")
+    sizes = _load(Chat(open_page(server, new=True), server).page, chat.page.url.partition("#")[0])
+    assert sum(sizes.values()) < 140_000, sizes
+    assert len(sizes) <= 9, sizes
 
 
 def test_it_works_without_javascript(open_page, server):

@@ -26,7 +26,7 @@ const attempt = async (what, attack) => { try { say(what, "GOT " + JSON.stringif
   await attempt("api", () => fetch(location.origin + "/api/v1/sessions/", {credentials: "include"}).then(it => it.status));
   await attempt("simple request", () => fetch(location.origin + "/api/v1/sessions/", {mode: "no-cors", credentials: "include"}).then(it => it.type));
   await attempt("elsewhere", () => fetch("https://example.com/", {mode: "no-cors"}).then(it => it.type));
-  await attempt("picture", () => new Promise((good, bad) => { const it = new Image(); it.onload = good; it.onerror = bad; it.src = "ORIGIN/static/icon.svg"; }));
+  await attempt("picture", () => new Promise((good, bad) => { const it = new Image(); it.onload = good; it.onerror = bad; it.src = "ORIGIN/static/icons.svg"; }));
   await attempt("worker", () => navigator.serviceWorker.register("sw.js").then(() => 1));
   await attempt("top", () => { top.location = "about:blank"; });
   say("end", "reached");

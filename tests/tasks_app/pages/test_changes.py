@@ -33,7 +33,7 @@ def address(session, number, verb=""):
 def test_the_card_says_how_many_files_a_call_changed(changed, alices):
     page = alices.page(changed.get_absolute_url())
     assert page.count("1 file changed") == page.count("2 files changed") == 1
-    assert f'hx-get="{address(changed, 1)}"' in page
+    assert f'href="{address(changed, 1)}"' in page
 
 
 def test_the_differences_are_shown_without_secrets(changed, alices, alice):

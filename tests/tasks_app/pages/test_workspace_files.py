@@ -138,11 +138,22 @@ def test_what_cannot_be_deleted_is_said(path, alices, session, workspace):
 def test_the_tree_shows_folders_first_and_hides_what_is_hidden(alices, session, workspace):
     for path in ("z.txt", "deep/er/est.txt", ".results/secret.txt", "a<b>.txt"):
         workspace.write_bytes(path, b"x")
-    page = alices.page(session.get_absolute_url())
+    page = alices.page(f"{session.get_absolute_url()}?files")
     assert page.index(">deep<") < page.index(">z.txt<")
     assert "est.txt" in page
     assert "secret.txt" not in page
     assert "a&lt;b&gt;.txt" in page
+
+
+def test_what_is_in_a_folder_comes_when_it_is_opened(alices, session, workspace):
+    workspace.write_bytes("deep/er/est.txt", b"x")
+    page = alices.page(session.get_absolute_url())
+    assert 'id="folder-deep" hx-get="files/"' in page
+    assert "est.txt" not in page
+    fragment = alices.get(f"{session.get_absolute_url()}files/", headers={"HX-Request": "true"}).content.decode()
+    assert 'href="view/deep/er/est.txt"' in fragment
+    assert "<html" not in fragment
+    assert alices.get(f"{session.get_absolute_url()}files/").headers["Location"].endswith("?files#files")
 
 
 def test_names_that_no_address_can_carry_break_no_page(alices, session, workspace):
