@@ -30,6 +30,7 @@ NAVIGATION = [
         "title": "Work",
         "items": [
             _item("Sessions", "forum", "tasks_app.session"),
+            _item("Projects", "folder_shared", "tasks_app.project"),
             _item("Tasks", "task_alt", "tasks_app.task"),
             _item("Approvals", "approval_delegation", "tasks_app.approval"),
             _item("Inbox", "inbox", "tasks_app.inboxmessage"),

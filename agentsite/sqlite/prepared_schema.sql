@@ -81,6 +81,7 @@
 -- tasks_app 0029_agents_of_roles 707e70de4244d6932c01812fa2b1617748afd34be6aa6da8328327bfffebeebb
 -- tasks_app 0030_lists_by_time 9640b6d38d31c6e4a36e6b6f1d2d77e8ba0f122124d8c7f88c7c57ad79202864
 -- tasks_app 0031_project_notes 50e1410e128bdd1ce48ed6b0bf883d2c3c1a05c672a8dbfb05796663fb7666fa
+-- tasks_app 0032_library_vectors 345beba55fd795a119a80bbb9ff5766132ec35f2c899a0eabe411ec969355c66
 -- tools_app 0001_initial eb7cf5435b9109b07242c7f714e565d488dd691e9fe451134f6d1c70a717b7ce
 -- tools_app 0002_skill_files_executable 7f161331144c189295234e42a347f4b2bb27000380117b18dc4575a706230ab4
 -- tools_app 0003_help_texts 0b122abdd005409ea854d361a40ae4a65a9affa29c13cf90f023b4cdfd19a9d9
@@ -267,12 +268,8 @@ CREATE INDEX "sessions_project_id_7bca5628" ON "sessions" ("project_id");
 CREATE INDEX "project_members_project_id_bf2e42ec" ON "project_members" ("project_id");
 CREATE INDEX "project_members_role_id_3ea7ee4f" ON "project_members" ("role_id");
 CREATE INDEX "project_members_user_id_2e9d44b1" ON "project_members" ("user_id");
-CREATE TABLE "library_files" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "key" char(32) NOT NULL, "name" varchar(120) NOT NULL, "size" bigint unsigned NOT NULL CHECK ("size" >= 0), "state" varchar(7) NOT NULL, "problem" text NOT NULL, "unit" varchar(20) NOT NULL, "count" integer unsigned NOT NULL CHECK ("count" >= 0), "pages_read" integer unsigned NOT NULL CHECK ("pages_read" >= 0), "tries" smallint unsigned NOT NULL CHECK ("tries" >= 0), "held_by" varchar(100) NOT NULL, "held_until" datetime NULL, "created_at" datetime NOT NULL, "added_by_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "project_id" char(32) NOT NULL REFERENCES "projects" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "library_passages" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "page" integer unsigned NOT NULL CHECK ("page" >= 0), "text" text NOT NULL, "terms" text NOT NULL, "file_id" bigint NOT NULL REFERENCES "library_files" ("id") DEFERRABLE INITIALLY DEFERRED);
-CREATE INDEX "library_files_unread" ON "library_files" ("id") WHERE "state" IN ('waiting', 'reading');
 CREATE INDEX "library_pas_file_id_abce3a_idx" ON "library_passages" ("file_id", "page");
-CREATE INDEX "library_files_added_by_id_7f0c6687" ON "library_files" ("added_by_id");
-CREATE INDEX "library_files_project_id_9ef6f6a0" ON "library_files" ("project_id");
 CREATE TABLE "agent_pictures" ("agent_id" bigint NOT NULL PRIMARY KEY REFERENCES "agents" ("id") DEFERRABLE INITIALLY DEFERRED, "png" BLOB NOT NULL);
 CREATE TABLE "agents_roles" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "agent_id" bigint NOT NULL REFERENCES "agents" ("id") DEFERRABLE INITIALLY DEFERRED, "group_id" integer NOT NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "agents" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "description" text NOT NULL, "is_default" bool NOT NULL, "denied_tools" text NOT NULL CHECK ((JSON_VALID("denied_tools") OR "denied_tools" IS NULL)), "withheld_patterns" text NOT NULL CHECK ((JSON_VALID("withheld_patterns") OR "withheld_patterns" IS NULL)), "prune_outputs" bool NOT NULL, "shorten_results" bool NOT NULL, "summarise" bool NOT NULL, "model_id" bigint NULL REFERENCES "logical_models" ("id") DEFERRABLE INITIALLY DEFERRED, "review_model_id" bigint NULL REFERENCES "logical_models" ("id") DEFERRABLE INITIALLY DEFERRED, "hooks" text NOT NULL CHECK ((JSON_VALID("hooks") OR "hooks" IS NULL)), "environments" text NOT NULL CHECK ((JSON_VALID("environments") OR "environments" IS NULL)), "blocked_commands" text NOT NULL CHECK ((JSON_VALID("blocked_commands") OR "blocked_commands" IS NULL)), "restricted_paths" text NOT NULL CHECK ((JSON_VALID("restricted_paths") OR "restricted_paths" IS NULL)), "delegates" bool NOT NULL, "helpers" text NOT NULL CHECK ((JSON_VALID("helpers") OR "helpers" IS NULL)), "instructions" text NOT NULL, "mark" varchar(20) NOT NULL, "max_iterations" integer unsigned NULL CHECK ("max_iterations" >= 0), "picture" varchar(64) NOT NULL, "skills" text NOT NULL CHECK ((JSON_VALID("skills") OR "skills" IS NULL)));
@@ -284,6 +281,12 @@ CREATE INDEX "agents_model_id_b52b8d09" ON "agents" ("model_id");
 CREATE INDEX "agents_review_model_id_119168e9" ON "agents" ("review_model_id");
 CREATE INDEX "newest_sessions" ON "sessions" ("created_at" DESC, "owner_id", "root_id", "project_id", "id");
 CREATE INDEX "memory_notes_project_id_ecb91208" ON "memory_notes" ("project_id");
+CREATE TABLE "library_vectors" ("passage_id" bigint NOT NULL PRIMARY KEY REFERENCES "library_passages" ("id") DEFERRABLE INITIALLY DEFERRED, "model" varchar(200) NOT NULL, "values" BLOB NOT NULL);
+CREATE TABLE "library_files" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "key" char(32) NOT NULL, "name" varchar(120) NOT NULL, "size" bigint unsigned NOT NULL CHECK ("size" >= 0), "state" varchar(7) NOT NULL, "problem" text NOT NULL, "unit" varchar(20) NOT NULL, "count" integer unsigned NOT NULL CHECK ("count" >= 0), "pages_read" integer unsigned NOT NULL CHECK ("pages_read" >= 0), "tries" smallint unsigned NOT NULL CHECK ("tries" >= 0), "held_by" varchar(100) NOT NULL, "held_until" datetime NULL, "created_at" datetime NOT NULL, "added_by_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "project_id" char(32) NOT NULL REFERENCES "projects" ("id") DEFERRABLE INITIALLY DEFERRED, "vectors_of" varchar(200) NULL, "vectors_problem" text NOT NULL);
+CREATE INDEX "library_files_added_by_id_7f0c6687" ON "library_files" ("added_by_id");
+CREATE INDEX "library_files_project_id_9ef6f6a0" ON "library_files" ("project_id");
+CREATE INDEX "library_files_unread" ON "library_files" ("id") WHERE "state" IN ('waiting', 'reading');
+CREATE INDEX "library_files_without_vectors" ON "library_files" ("id") WHERE ("state" = 'ready' AND "vectors_of" IS NULL);
 CREATE TABLE "allowed_addresses" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "address" varchar(255) NOT NULL UNIQUE);
 CREATE TABLE "mcp_servers_roles" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "mcpserver_id" bigint NOT NULL REFERENCES "mcp_servers" ("id") DEFERRABLE INITIALLY DEFERRED, "group_id" integer NOT NULL REFERENCES "auth_group" ("id") DEFERRABLE INITIALLY DEFERRED);
 CREATE TABLE "search_engines" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(100) NOT NULL UNIQUE, "kind" varchar(10) NOT NULL, "base_url" varchar(200) NOT NULL, "priority" smallint unsigned NOT NULL CHECK ("priority" >= 0), "enabled" bool NOT NULL, CONSTRAINT "search_engine_kind_known" CHECK ("kind" IN ('tavily', 'brave', 'exa', 'serper', 'bocha', 'searxng', 'ddgs')));

@@ -1,5 +1,15 @@
 """The admin of sessions, tasks and the record. The record is only looked at: its rows go with their whole session."""
 
-from tasks_app.admin import agent_versions, agents, llm_calls, operations, record, routing, sessions, tracing
+from tasks_app.admin import agent_versions, agents, llm_calls, operations, projects, record, routing, sessions, tracing
 
-__all__ = ["agent_versions", "agents", "llm_calls", "operations", "record", "routing", "sessions", "tracing"]
+__all__ = [
+    "agent_versions",
+    "agents",
+    "llm_calls",
+    "operations",
+    "projects",
+    "record",
+    "routing",
+    "sessions",
+    "tracing",
+]

@@ -1,10 +1,12 @@
 """What a user keeps: memory notes, and secrets, whose values are never shown again."""
 
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.generics import GenericAPIView, ListAPIView
@@ -13,24 +15,29 @@ from rest_framework.response import Response
 
 from llm_app.models import Secret
 from tasks_app import secrets
+from tasks_app.access import visible_project, writable_project
 from tasks_app.api.formats import NewestFirst, Text, Whole
 from tasks_app.api.idempotency import idempotent
 from tasks_app.memory import edit
-from tasks_app.models import MemoryNote
+from tasks_app.models import MemoryNote, Project
 
 MOST_PLACES = 100
 
 
 class NoteSerializer(serializers.ModelSerializer[MemoryNote]):
-    """`team` is true for a note of the whole team; `auto` for one that was captured before a conversation was cut."""
+    """`team` is true for a note of the whole team; `auto` for one that was captured before a conversation was cut.
+
+    `project` is given for a note that is a project's, written by who may write in it.
+    """
 
     text = Text(max_length=MemoryNote.LONGEST)
     team = serializers.BooleanField(default=False)
+    project = serializers.UUIDField(source="project_id", allow_null=True, default=None)
     session = serializers.UUIDField(source="task.session_id", read_only=True, allow_null=True, default=None)
 
     class Meta:
         model = MemoryNote
-        fields = ["id", "text", "team", "auto", "session", "created_at", "changed_at"]
+        fields = ["id", "text", "team", "project", "auto", "session", "created_at", "changed_at"]
         read_only_fields = ["auto", "created_at", "changed_at"]
 
 
@@ -39,17 +46,24 @@ class NoteText(serializers.Serializer[Any]):
 
 
 class NoteList(ListAPIView[MemoryNote]):
-    """Newest first. Only administrators may write a note for the team."""
+    """Newest first: one's own and the team's, or with `?project=` a project's. Only administrators write the team's."""
 
     queryset = MemoryNote.objects.all()
     serializer_class = NoteSerializer
     pagination_class = NewestFirst
 
     def get_queryset(self) -> QuerySet[MemoryNote]:
-        return MemoryNote.objects.visible_to(self.request.user).select_related("task")
+        notes = MemoryNote.objects.visible_to(self.request.user)
+        if wanted := self.request.query_params.get("project"):
+            notes = MemoryNote.objects.filter(project=visible_project(self.request.user, _as_id(wanted)))
+        return notes.select_related("task")
 
     def paginate_queryset(self, queryset: Any) -> Any:
         return edit.redacted_notes(self.request.user, super().paginate_queryset(queryset) or [])
+
+    @extend_schema(parameters=[OpenApiParameter("project", OpenApiTypes.UUID)])
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().get(request, *args, **kwargs)
 
     @extend_schema(responses={201: NoteSerializer})
     @idempotent
@@ -57,12 +71,13 @@ class NoteList(ListAPIView[MemoryNote]):
         serializer = self.get_serializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         given = serializer.validated_data
-        note = edit.add(request.user, given["text"], for_team=given["team"])
+        project = writable_project(request.user, given["project_id"]) if given["project_id"] else None
+        note = edit.add(request.user, given["text"], for_team=given["team"] and not project, project=project)
         return Response(NoteSerializer(note).data, 201)
 
 
 class NoteDetail(GenericAPIView[MemoryNote]):
-    """A note of the team is changed and deleted by administrators."""
+    """A note of the team is changed and deleted by administrators, one of a project by who may write in it."""
 
     queryset = MemoryNote.objects.all()
     serializer_class = NoteSerializer
@@ -79,13 +94,23 @@ class NoteDetail(GenericAPIView[MemoryNote]):
         return Response(status=204)
 
 
+def _as_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise Http404() from error
+
+
 def _editable(user: Any, note_id: int) -> MemoryNote:
-    """Raises Http404, and PermissionDenied for a note of the team."""
-    note = MemoryNote.objects.visible_to(user).filter(pk=note_id).first()
+    """Raises Http404, and PermissionDenied for a note of the team, or of a project that is only read."""
+    notes = MemoryNote.objects
+    note = (notes.visible_to(user) | notes.of_projects(Project.objects.visible_to(user))).filter(pk=note_id).first()
     if note is None:
         raise Http404()
-    if note.owner_id is None and not user.is_staff:
+    if note.team and not user.is_staff:
         raise PermissionDenied("Only administrators change the notes of the team.")
+    if not notes.editable_by(user).filter(pk=note.pk).exists():
+        raise PermissionDenied("You may read the notes of this project, and not change them.")
     return note
 
 

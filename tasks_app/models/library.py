@@ -32,6 +32,10 @@ class LibraryFile(models.Model):
 
     It has `count` parts, each called a `unit`, of which `pages_read` were read. While it is read, `held_by` names the
     process that does it, at the latest until `held_until`; `tries` counts how often that was begun.
+
+    Once it is ready, its passages get vectors: `vectors_of` is the provider's model of which all have one, empty where
+    no model is set up for it, and null while that is to be looked at; `vectors_problem` is why some still have none.
+    Both columns of holding serve this, too: with nobody in `held_by`, it is not tried again before `held_until`.
     """
 
     class State(models.TextChoices):
@@ -55,6 +59,8 @@ class LibraryFile(models.Model):
     tries = models.PositiveSmallIntegerField(default=0)
     held_by = models.CharField(max_length=100, blank=True)
     held_until = models.DateTimeField(null=True)
+    vectors_of = models.CharField(max_length=200, null=True, editable=False)
+    vectors_problem = models.TextField(blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = LibraryFileQuerySet.as_manager()
@@ -63,7 +69,10 @@ class LibraryFile(models.Model):
         db_table = "library_files"
         ordering = ["-pk"]
         indexes = [
-            models.Index(fields=["id"], condition=Q(state__in=["waiting", "reading"]), name="library_files_unread")
+            models.Index(fields=["id"], condition=Q(state__in=["waiting", "reading"]), name="library_files_unread"),
+            models.Index(
+                fields=["id"], condition=Q(state="ready", vectors_of=None), name="library_files_without_vectors"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -103,3 +112,20 @@ class LibraryPassage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.file_id}, {self.page}"
+
+
+class PassageVector(models.Model):
+    """`values` are float16, as a vector of length 1: half the bytes move a cosine by less than 0.001.
+
+    `model` is the provider's name of it: vectors of two models have nothing in common, and a passage has one.
+    """
+
+    passage = models.OneToOneField(LibraryPassage, models.CASCADE, primary_key=True, related_name="vector")
+    model = models.CharField(max_length=200)
+    values = models.BinaryField()
+
+    class Meta:
+        db_table = "library_vectors"
+
+    def __str__(self) -> str:
+        return f"{self.passage_id} by {self.model}"

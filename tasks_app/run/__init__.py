@@ -1,6 +1,6 @@
 """A running task in memory: its context, its unit of work, and what interrupts it."""
 
-from tasks_app.run.aside import ask_aside
+from tasks_app.run.aside import ask_aside, ask_for_person
 from tasks_app.run.context import StepSettings, TaskContext
 from tasks_app.run.history import History
 from tasks_app.run.interrupts import (
@@ -35,4 +35,5 @@ __all__ = [
     "TaskContext",
     "UnitOfWork",
     "ask_aside",
+    "ask_for_person",
 ]

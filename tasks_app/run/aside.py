@@ -1,4 +1,7 @@
-"""Calls of a model beside the steps of a task: what a tool asks, a summary, an embedding. None of them streams."""
+"""Calls of a model beside the steps of a task, or for a person: what a tool asks, a summary, an embedding.
+
+None of them streams.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -22,13 +25,11 @@ def ask_aside(
     redactor: Redactor,
     model: str,
     system: str = "",
-    of_task: bool = True,
     say: Callable[[str], object] | None = None,
 ) -> Completion:
     """Asks a logical model on behalf of the task's person, and stores the log of the call.
 
-    Unless the call is `of_task`, its log names the person only. `say` tells them what the call waits for. Raises
-    LLMError, BudgetExceeded, or what interrupts `run`.
+    `say` tells them what the call waits for. Raises LLMError, BudgetExceeded, or what interrupts `run`.
     """
     stored = stored_prompt.store_prompt(Prompt(system=system, tools=(), messages=messages))
     task = unit.task
@@ -38,17 +39,29 @@ def ask_aside(
         redactor=redactor,
         model=model,
         user_id=task.started_by_id,
-        task_id=task.id if of_task else None,
-        tree=unit.tree if of_task else None,
-        session_id=unit.session.id if of_task else None,
-        iteration=task.iteration if of_task else 0,
+        task_id=task.id,
+        tree=unit.tree,
+        session_id=unit.session.id,
+        iteration=task.iteration,
         needs_sight=any(message.pictures for message in messages),
     )
     completion = client.complete(call, observer=_CostObserver(unit, say), run=run)
     with transaction.atomic():
         completion.save()
-    if of_task:
-        unit.calls.stored(completion.log)
+    unit.calls.stored(completion.log)
+    return completion
+
+
+def ask_for_person(
+    user_id: int, messages: Sequence[Message], run: Runner, *, purpose: Purpose, redactor: Redactor, model: str
+) -> Completion:
+    """The same for a person, by whose budgets and rights, outside of any task: the log names them only."""
+    stored = stored_prompt.store_prompt(Prompt(system="", tools=(), messages=messages))
+    call = LLMCall(
+        purpose=purpose, prompt_for=lambda recipient: stored, redactor=redactor, model=model, user_id=user_id
+    )
+    completion = client.complete(call, observer=Observer(), run=run)
+    completion.save()
     return completion
 
 

@@ -60,7 +60,11 @@ def _score(count: "Counter[str]", weights: dict[str, float], average: float) -> 
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[H]], most: int) -> list[H]:
-    """Best first; what several rankings have far in front comes before what only one has."""
+    """Best first; what several rankings have far in front comes before what only one has.
+
+    A place's score is 1 / (60 + place), summed over the rankings: Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion
+    outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009, whose constant 60 is.
+    """
     scores: defaultdict[H, float] = defaultdict(float)
     for ranking in rankings:
         for place, each in enumerate(ranking, 1):

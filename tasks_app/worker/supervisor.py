@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from llm_app import protocols
 from tasks_app.events import event_loop
+from tasks_app.memory.library import VectorIndex
 from tasks_app.models import InboxMessage, Mode, Task
 from tasks_app.run import affinity
 from tasks_app.runtime import cancellation, lease, metrics, process
@@ -77,11 +78,11 @@ class Supervisor:
         self._due: dict[str, float] = {}
         self._threads = [Repeating("supervisor", self._round, POLL_SECONDS, affinity.called)]
         if sweeps:
-            index = SearchIndex()
+            index, vectors, more = SearchIndex(), VectorIndex(), threading.Event()
             self._threads += [
                 Repeating("sweeper", lambda _: sweep(), SWEEP_SECONDS, threading.Event()),
                 Repeating("search index", lambda _: index.work(), SWEEP_SECONDS, threading.Event()),
-                Repeating("library", lambda _: read_due(), SWEEP_SECONDS, threading.Event()),
+                Repeating("library", lambda _: keep_libraries(vectors, more), SWEEP_SECONDS, more),
                 Repeating("tracer", lambda _: deliver_due(), TRACE_SECONDS, threading.Event()),
             ]
         if sweeps and settings.EMAIL_HOST:
@@ -151,6 +152,13 @@ def sweep() -> None:
     affinity.release_taken()
     reaper.close_expired()
     mcp_refresh.look_at_due()
+
+
+def keep_libraries(vectors: VectorIndex, more: threading.Event) -> None:
+    """What people have just brought is read before the next passages get their vectors, which may take hours."""
+    read_due()
+    if vectors.work():
+        more.set()
 
 
 def _advance(task_id: UUID) -> None:

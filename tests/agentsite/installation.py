@@ -16,9 +16,11 @@ from tasks_app.models import (
     EngineProcess,
     FileChange,
     InboxMessage,
+    LibraryFile,
     Limits,
     Loaded,
     MemoryNote,
+    Project,
     PromptSection,
     RoutingRule,
     Task,
@@ -75,6 +77,8 @@ def add_more(number: int = 1) -> Task:
     )
     Loaded.objects.create(session=task.session, kind="group", name="tracker")
     MemoryNote.objects.create(owner=member, task=task, text="Tea, no coffee.")
+    project = Project.objects.create(owner=member, name=f"project {number}")
+    LibraryFile.objects.create(project=project, name=f"{number}.txt", size=1, state="failed", problem="It is damaged.")
     _work(task, number)
     return task
 

@@ -157,7 +157,7 @@ class StoredLibrary:
         self._unit = unit
 
     async def search(self, query: str) -> Sequence[Cited]:
-        return await threads.in_thread(lambda run: library.search(self._unit, query))
+        return await threads.in_thread(lambda run: library.search(self._unit, query, run))
 
 
 SHOWN = 8

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks_app.models import MemoryNote, Session
+from tasks_app.models import MemoryNote, Project, Session
 
 
 def test_a_note_is_written_listed_changed_and_deleted(alices, alice):
@@ -27,6 +27,27 @@ def test_notes_of_the_team_are_read_by_all_and_written_by_administrators(alices,
     for method in ("PATCH", "DELETE"):
         assert bobs.call(method, f"memory/{note['id']}/", {"text": "x"}).status_code == 403
     assert alices.call("DELETE", f"memory/{note['id']}/").status_code == 204
+
+
+def test_notes_of_a_project_are_read_by_its_people_and_written_by_who_may_write(alices, alice, program, bob, charlie):
+    project = Project.objects.create(owner=alice, name="Apollo")
+    member = project.memberships.create(user=bob)
+    note = alices.call("POST", "memory/", {"text": "Four legs.", "project": str(project.pk)}).json()
+    assert (note["project"], note["team"]) == (str(project.pk), False)
+    of_project, one, bobs = f"memory/?project={project.pk}", f"memory/{note['id']}/", program(bob)
+    assert bobs.call("GET", of_project).json()["results"] == [note]
+    assert bobs.call("GET", "memory/").json()["results"] == []
+    for method in ("PATCH", "DELETE"):
+        assert bobs.call(method, one, {"text": "x"}).status_code == 403
+        assert program(charlie).call(method, one, {"text": "x"}).status_code == 404
+    assert bobs.call("POST", "memory/", {"text": "x", "project": str(project.pk)}).status_code == 403
+    for wrong in (of_project, "memory/?project=apollo"):
+        assert program(charlie).call("GET", wrong).status_code == 404
+    assert program(charlie).call("POST", "memory/", {"text": "x", "project": str(project.pk)}).status_code == 404
+    member.may_write = True
+    member.save()
+    assert bobs.call("PATCH", one, {"text": "Five legs."}).json()["text"] == "Five legs."
+    assert bobs.call("DELETE", one).status_code == 204
 
 
 @pytest.mark.parametrize("body", [{}, {"text": ""}, {"text": "  "}, {"text": 1}, {"text": "x" * 1001}])

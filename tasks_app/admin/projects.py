@@ -1,0 +1,90 @@
+"""Projects: their people, and their files with how far each can be found."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Count, Prefetch, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from unfold.admin import TabularInline
+from unfold.decorators import action, display
+
+from llm_app.admin.read_only import RedactedPages
+from tasks_app import services
+from tasks_app.admin.base import LargeTable, ReadOnlyInline, link_to_rows
+from tasks_app.models import LibraryFile, Project, ProjectMember, Session
+
+
+class ProjectMemberInline(TabularInline):
+    model = ProjectMember
+    autocomplete_fields = ["user"]
+    fields = ["user", "role", "may_write"]
+    extra = 0
+
+
+class LibraryFileInline(ReadOnlyInline):
+    model = LibraryFile
+    verbose_name_plural = "library"
+    fields = readonly_fields = ["name", "size", "added_by", "state", "pages", "passages", "problem", "vectors_problem"]
+    show_change_link = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LibraryFile]:
+        files: QuerySet[LibraryFile] = super().get_queryset(request)
+        counts = {"found_by_words": Count("passages"), "found_by_meaning": Count("passages__vector")}
+        return files.select_related("added_by").annotate(**counts).order_by("-pk")
+
+    @display(description="pages read")
+    def pages(self, file: LibraryFile) -> str:
+        return f"{file.pages_read:,} of {file.count:,}"
+
+    def passages(self, file: Any) -> str:
+        return f"{file.found_by_words:,}, {file.found_by_meaning:,} with a vector ({file.vectors_of or 'no model'})"
+
+
+@admin.register(Project)
+class ProjectAdmin(RedactedPages, LargeTable):
+    """Projects are made and changed by their people; here they are looked at, shared, and deleted with their files."""
+
+    list_display = ["name", "owner", "sessions_of_it", "files_of_it"]
+    list_select_related = ["owner"]
+    search_fields = ["id", "name", "owner__username"]
+    fields = ["name", "owner", "agent", "instructions", "sessions_of_it", "created_at"]
+    readonly_fields = fields
+    inlines = [ProjectMemberInline, LibraryFileInline]
+    actions = ["read_again"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Project]:
+        projects: QuerySet[Project] = super().get_queryset(request)
+        projects = projects.prefetch_related(Prefetch("sessions", Session.objects.order_by().only("project")))
+        failed, read = Q(files__state="failed"), Q(files__state="ready")
+        counts = {"failed_files": Count("files", filter=failed), "read_files": Count("files", filter=read)}
+        return projects.annotate(all_files=Count("files"), **counts)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Running tasks look again at who may have its library."""
+        super().save_related(request, form, formsets, change)
+        form.instance.tell_tasks()
+
+    def delete_model(self, request: HttpRequest, obj: Project) -> None:
+        services.delete_project(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Project]) -> None:
+        for project in queryset:
+            services.delete_project(project)
+
+    @action(description="Read failed files again", permissions=["change"])
+    def read_again(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
+        failed = LibraryFile.objects.filter(project__in=list(chosen), state="failed")
+        count = failed.update(state="waiting", problem="", tries=0, pages_read=0)
+        messages.success(request, f"Files that are read again: {count}.")
+
+    @display(description="sessions")
+    def sessions_of_it(self, project: Project) -> SafeString:
+        return link_to_rows(Session, len(project.sessions.all()), project__id__exact=project.pk)
+
+    @display(description="files", ordering="all_files")
+    def files_of_it(self, project: Any) -> str:
+        return f"{project.all_files:,}, {project.read_files:,} ready, {project.failed_files:,} failed"

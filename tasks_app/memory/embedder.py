@@ -1,0 +1,89 @@
+"""Vectors of texts, from a model of embeddings that an administrator has set up for it."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from llm_app import abilities, active_secrets, errors
+from llm_app.adapters.openai_embeddings import vectors
+from llm_app.call import Completion, Runner
+from llm_app.redaction import Redactor
+from llm_app.types import Message, Purpose
+from tasks_app.run import UnitOfWork, ask_aside, ask_for_person
+
+if TYPE_CHECKING:  # imported on first use: it takes 0.1 s, and most servers have no model of embeddings
+    from array import array
+
+    import numpy as np
+
+PATIENCE = 5.0  # seconds, for all that one embedder is asked while a task waits
+LEAST = 0.3  # cosine; what is farther away has nothing to do with the question
+Vector: TypeAlias = "np.ndarray[Any, np.dtype[np.float32]]"  # one, or several as rows
+
+
+class NoEmbedding(Exception):
+    """The model of embeddings gave no answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedded:
+    """The vectors of texts, each of length 1, and the provider's model that they are of."""
+
+    model: str
+    vectors: Vector
+
+
+class Embedder:
+    """`model` is a logical one, which answers for a person. Its methods raise NoEmbedding, or what interrupts `run`."""
+
+    def __init__(self, user_id: int, model: str, run: Runner, patience: float) -> None:
+        self._user_id, self._model, self._run = user_id, model, run
+        self._patience, self._end = patience, time.monotonic() + patience
+
+    @classmethod
+    def of_user(cls, user_id: int, run: Runner, patience: float = 0) -> "Embedder | None":
+        """None where no model is set up that the person may use."""
+        model = abilities.of_user(user_id).embeds
+        return cls(user_id, model, run, patience or PATIENCE) if model else None
+
+    def for_task(self, unit: UnitOfWork, texts: Sequence[str]) -> Embedded:
+        """A call of the task."""
+        return self._embedded(texts, unit.secrets.redactor, unit)
+
+    def for_person(self, texts: Sequence[str], people: Iterable[int] = ()) -> Embedded:
+        """A call of the person, as who reads a session may not know all the texts; masked, also for `people`."""
+        return self._embedded(texts, active_secrets.of_people([self._user_id, *people]).redactor, None)
+
+    def _embedded(self, texts: Sequence[str], redactor: Redactor, unit: UnitOfWork | None) -> Embedded:
+        masked = map(redactor.redacted, texts)
+        messages = [Message(role="user", content=text, masked_with=redactor.version) for text in masked]
+        completion = self._complete(messages, redactor, unit)
+        try:
+            return Embedded(model=completion.log.provider_model, vectors=_unit_vectors(vectors(completion.result)))
+        except ValueError as error:
+            raise NoEmbedding("its answer cannot be read") from error
+
+    def _complete(self, messages: Sequence[Message], redactor: Redactor, unit: UnitOfWork | None) -> Completion:
+        ask = partial(ask_aside, unit) if unit else partial(ask_for_person, self._user_id)
+        in_time = lambda work: self._run(asyncio.wait_for(work, self._end - time.monotonic()))  # noqa: E731
+        try:
+            return ask(messages, in_time, purpose=Purpose.MEMORY, redactor=redactor, model=self._model)
+        except (errors.LLMError, errors.BudgetExceeded) as error:
+            raise NoEmbedding(str(error)) from error
+        except TimeoutError as error:
+            raise NoEmbedding(f"it took over {self._patience:.0f} s") from error
+
+
+def _unit_vectors(rows: "Sequence[array[float]]") -> Vector:
+    """Each with length 1. Raises ValueError if they differ in length, or one has no direction."""
+    import numpy as np
+
+    found = np.array(rows, dtype=np.float64)
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    if not (np.isfinite(lengths).all() and lengths.all()):
+        raise ValueError("a vector without a direction")
+    units: Vector = (found / lengths).astype(np.float32)
+    return units

@@ -1,0 +1,64 @@
+"""Projects in the admin: who shares them, what became of each file, and reading again what failed."""
+
+import pytest
+from django.urls import reverse
+
+from llm_app.models import Secret
+from tasks_app.models import LibraryFile, LibraryPassage, PassageVector, Project
+from tests import factories
+
+
+@pytest.fixture
+def project(db):
+    owner = factories.UserFactory(username="olga")
+    return Project.objects.create(owner=owner, name="Apollo", instructions="Use hunter2-hunter2.")
+
+
+def page(project):
+    return reverse("admin:tasks_app_project_change", args=[project.pk])
+
+
+def members(*rows):
+    given = {"memberships-TOTAL_FORMS": len(rows), "memberships-INITIAL_FORMS": 0}
+    given |= {"files-TOTAL_FORMS": 0, "files-INITIAL_FORMS": 0}
+    return given | {
+        f"memberships-{number}-{name}": value for number, row in enumerate(rows) for name, value in row.items()
+    }
+
+
+def test_its_page_shows_how_far_each_file_can_be_found_and_nothing_secret(browser, project):
+    file = LibraryFile.objects.create(project=project, name="legs.pdf", size=1, state="ready", vectors_of="embed-1")
+    passages = [LibraryPassage.objects.create(file=file, page=page, text="x", terms="x") for page in (1, 2, 3)]
+    PassageVector.objects.create(passage=passages[0], model="embed-1", values=b"")
+    LibraryFile.objects.create(project=project, name="b.pdf", size=1, state="failed", problem="It is damaged.")
+    Secret.objects.create(owner=project.owner, name="KEY", value="hunter2-hunter2")
+    shown = browser.get(page(project)).content.decode()
+    for said in ("legs.pdf", "3, 1 with a vector (embed-1)", "It is damaged.", "Use [secret:KEY]."):
+        assert said in shown
+    assert "hunter2-hunter2" not in shown
+
+
+def test_a_member_who_is_added_sees_it_and_running_tasks_look_again(browser, project):
+    carol = factories.UserFactory(username="carol")
+    row = {"user": carol.pk, "role": "", "project": project.pk}
+    assert browser.post(page(project), members(row)).status_code == 302
+    assert Project.objects.visible_to(carol).get().version == project.version + 1
+    project.refresh_from_db()
+    assert (project.name, project.instructions) == ("Apollo", "Use hunter2-hunter2.")
+
+
+def test_failed_files_are_read_again(browser, project):
+    file = LibraryFile.objects.create(project=project, name="b.pdf", size=1, state="failed", problem="x", tries=3)
+    data = {"action": "read_again", "_selected_action": [project.pk]}
+    assert browser.post(reverse("admin:tasks_app_project_changelist"), data).status_code == 302
+    file.refresh_from_db()
+    assert (file.state, file.problem, file.tries) == ("waiting", "", 0)
+
+
+def test_a_project_that_is_deleted_takes_its_files_along_and_leaves_its_sessions(browser, project):
+    session = factories.SessionFactory(owner=project.owner, project=project)
+    LibraryFile.objects.create(project=project, name="b.pdf", size=1)
+    address = reverse("admin:tasks_app_project_delete", args=[project.pk])
+    assert browser.post(address, {"post": "yes"}).status_code == 302
+    session.refresh_from_db()
+    assert (session.project, LibraryFile.objects.exists()) == (None, False)
