@@ -14,6 +14,7 @@ from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
 PATIENCE_SECONDS = 60.0  # a burst of 200 messages is written in less; then somebody holds the lock for good
+MOST_IDLE = 16  # connections that wait to be used again
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 
 
@@ -44,6 +45,7 @@ class WriterQueue:
 
 
 _queues: dict[str, WriterQueue] = {}  # by database file
+_idle: dict[str, "deque[Any]"] = {}  # connections, the newest last
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -53,6 +55,27 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(*args, **kwargs)
         self._turn: Event | None = None
         self.execute_wrappers.append(self._in_turn)
+
+    def get_new_connection(self, conn_params: Any) -> Any:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return super().get_new_connection(conn_params)
+
+    def close_if_unusable_or_obsolete(self) -> None:
+        """Whoever has nothing to ask now leaves its connection to the next who has, with the statements it knows."""
+        super().close_if_unusable_or_obsolete()
+        if self.connection is None or self.in_atomic_block or self.connection.in_transaction:
+            return
+        if len(self._idle) < MOST_IDLE:
+            self._idle.append(self.connection)
+            self.connection = None
+        else:
+            self.close()
+
+    @property
+    def _idle(self) -> "deque[Any]":
+        return _idle.setdefault(str(self.settings_dict["NAME"]), deque())
 
     @property
     def _queue(self) -> WriterQueue:

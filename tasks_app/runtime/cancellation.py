@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import connection
 
 from tasks_app.events import event_loop
+from tasks_app.runtime import turns
 
 T = TypeVar("T")
 _running: dict[UUID, "Interruption"] = {}
@@ -42,12 +43,13 @@ class Interruption:
         cancelled = False
         if self._signalled:  # when the work before this one had just ended
             self._wake.set()
-        while not running.done():
-            self._wake.wait()
-            self._wake.clear()
-            if self._signalled and not cancelled and not running.done() and self._is_meant():
-                running.cancel()
-                cancelled = True
+        with turns.given_away():
+            while not running.done():
+                self._wake.wait()
+                self._wake.clear()
+                if self._signalled and not cancelled and not running.done() and self._is_meant():
+                    running.cancel()
+                    cancelled = True
         return running.result()
 
     def _is_meant(self) -> bool:

@@ -15,7 +15,7 @@ from tasks_app.engine.closing import close_open_call
 from tasks_app.events import event_loop, stream_buffer
 from tasks_app.models import FailureCode, IdempotencyKey, Task, TaskState
 from tasks_app.run import Failed, TaskContext, UnitOfWork, affinity
-from tasks_app.runtime import admission, cancellation, lease, log_ids, process
+from tasks_app.runtime import admission, cancellation, lease, log_ids, process, turns
 from tasks_app.runtime.outage import drop_broken_connections
 from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, hand_on
 from tasks_app.services.sessions import title_from_model
@@ -56,10 +56,11 @@ def advance(task_id: UUID) -> None:
             return enqueue(task_id)
         if affinity.is_held_elsewhere(task_id):
             return hand_on(task_id)
-        task = lease.claim(task_id)
-        if task is not None:
-            with log_ids.bound(task=task.id, session=task.session_id, user=task.started_by_id):
-                _advance(task)
+        with turns.taken():
+            task = lease.claim(task_id)
+            if task is not None:
+                with log_ids.bound(task=task.id, session=task.session_id, user=task.started_by_id):
+                    _advance(task)
     except lease.StaleLease as error:
         logger.info("taken over by another worker: %s", error)
     except (OperationalError, InterfaceError) as error:

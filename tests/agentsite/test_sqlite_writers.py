@@ -137,3 +137,39 @@ def test_whoever_gives_up_is_in_nobodys_way():
     assert queue.join(0.01) is None
     queue.leave(first)
     assert queue.join(0) is not None
+
+
+def leave() -> object:
+    """The connection of SQLite that a thread has asked something with, before it had nothing to ask."""
+    AllowedAddress.objects.count()
+    used = connection.connection
+    connection.close_if_unusable_or_obsolete()
+    assert connection.connection is None
+    return used
+
+
+def test_who_has_nothing_to_ask_leaves_its_connection_to_the_next():
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        assert one.submit(leave).result() is other.submit(leave).result()
+
+
+def test_nobody_leaves_a_connection_inside_a_transaction():
+    def begin() -> bool:
+        with transaction.atomic():
+            used = connection.connection
+            connection.close_if_unusable_or_obsolete()
+            return connection.connection is used
+
+    assert in_threads(begin) == [True]
+
+
+def test_a_connection_that_was_closed_is_nobodys():
+    def close() -> object:
+        used = leave()
+        AllowedAddress.objects.count()
+        connection.close()
+        return used
+
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        closed = one.submit(close).result()
+        assert other.submit(leave).result() is not closed

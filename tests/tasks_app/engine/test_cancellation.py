@@ -1,9 +1,13 @@
-"""A ring ends the work that runs, or the next one."""
+"""A ring ends the work that runs, or the next one. Who waits for work to end lets others work."""
 
 import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tasks_app.runtime import turns
 from tasks_app.runtime.cancellation import Interruption, WorkAborted
 
 
@@ -19,3 +23,42 @@ def test_a_ring_that_nobody_meant_ends_nothing(db):
     interruption = Interruption(lambda: False)
     interruption.signal()
     assert interruption.unless_aborted(asyncio.sleep(0.01, "done")) == "done"
+
+
+def with_turns(count: int, work: Callable[[], object]) -> None:
+    """So many threads do it, each with its turn."""
+
+    def do() -> None:
+        with turns.taken():
+            work()
+
+    with ThreadPoolExecutor(count) as threads:
+        for done in [threads.submit(do) for _ in range(count)]:
+            done.result()
+
+
+def test_who_waits_for_a_model_leaves_its_turn_to_others(db):
+    count = 3 * turns.AT_ONCE
+    everybody = threading.Barrier(count)
+
+    async def answer() -> None:
+        await asyncio.get_running_loop().run_in_executor(threads, everybody.wait, 30)
+
+    with ThreadPoolExecutor(count) as threads:
+        with_turns(count, lambda: Interruption(lambda: False).unless_aborted(answer()))
+
+
+def test_only_so_many_tasks_work_at_once():
+    working, most, lock = 0, 0, threading.Lock()
+
+    def work() -> None:
+        nonlocal working, most
+        with lock:
+            working += 1
+            most = max(most, working)
+        threading.Event().wait(0.02)
+        with lock:
+            working -= 1
+
+    with_turns(3 * turns.AT_ONCE, work)
+    assert most == turns.AT_ONCE
