@@ -1,21 +1,18 @@
-"""Statements whose text is made once, for the rows that every iteration writes, and that its followers read.
+"""Statements whose text is made once, for the rows that every iteration writes.
 
 Django composes each statement anew, which takes ten times as long as the database needs to run it. Here its text is
 kept by model and columns. The fields prepare their values as ever, so what is stored is what the ORM would store; what
 it does beside that, such as signals, none of these rows needs. Everything else is the ORM's.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
-from uuid import UUID
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models.expressions import RawSQL
 
-Row = TypeVar("Row", bound=models.Model)
 Fields = Sequence["models.Field[Any, Any]"]
 Found = Sequence[tuple[Any, ...]]
 # Values of these types go to the database as they are: such fields need not prepare them.
@@ -137,37 +134,6 @@ def _prepared(fields: Fields, values: Sequence[Any]) -> list[Any]:
         value if type(value) is _PLAIN.get(type(field)) else field.get_db_prep_save(value, database)
         for field, value in zip(fields, values, strict=True)
     ]
-
-
-class Select(Generic[Row]):
-    """A query for rows of one model. `compose` makes it once for each number of values, of what stands in for them."""
-
-    def __init__(self, compose: Callable[..., "models.QuerySet[Row]"]) -> None:
-        self._compose = compose
-        self._composed: dict[int, tuple[type[Row], str, Sequence[Any]]] = {}
-
-    def rows(self, *values: object) -> list[Row]:
-        model, text, parameters = self._composed.get(len(values)) or self._compose_for(len(values))
-        given = [_given(values[one.place]) if isinstance(one, _StandIn) else one for one in parameters]
-        return list(model._default_manager.raw(text, given))
-
-    def _compose_for(self, count: int) -> tuple[type[Row], str, Sequence[Any]]:
-        query = self._compose(*(RawSQL("%s", [_StandIn(place)]) for place in range(count)))
-        self._composed[count] = composed = (query.model, *query.query.sql_with_params())
-        return composed
-
-
-class _StandIn:
-    """For the value in its place."""
-
-    def __init__(self, place: int) -> None:
-        self.place = place
-
-
-def _given(value: object) -> object:
-    """As the database takes it."""
-    is_text = isinstance(value, UUID) and not connections[DEFAULT_DB_ALIAS].features.has_native_uuid_field
-    return value.hex if is_text and isinstance(value, UUID) else value
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,20 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRedirect
 
+from llm_app.composed_query import Select
 from tasks_app.models import Project, Session, Task
+
+_visible_session = Select(
+    lambda user, pk: Session.objects.visible_to(user).filter(pk=pk).select_related("owner", "model").order_by()[:1]
+)
+_writable_session = Select(lambda user, pk: Session.objects.writable_by(user).filter(pk=pk).order_by()[:1])
+_visible_task = Select(  # of this task's session alone, not all of them
+    lambda user, pk: (
+        Task.objects.filter(Exists(Session.objects.visible_to(user).filter(pk=OuterRef("session"))), pk=pk)
+        .select_related("session", "agent_version")
+        .order_by()[:1]
+    )
+)
 
 
 class Request(HttpRequest):
@@ -49,7 +62,7 @@ def posted(request: Request, name: str) -> str:
 
 def visible_session(user: Any, session_id: UUID) -> Session:
     """Raises Http404 for what is neither the user's own nor shared with them."""
-    session = Session.objects.visible_to(user).select_related("owner", "model").filter(pk=session_id).first()
+    session = _visible_session.first(user.pk, session_id)
     if session is None:
         raise Http404()
     return session
@@ -72,8 +85,7 @@ def owned_session(user: Any, session_id: UUID) -> Session:
 
 def visible_task(user: Any, task_id: UUID) -> Task:
     """Raises Http404."""
-    sessions = Session.objects.visible_to(user).filter(pk=OuterRef("session"))  # of this task alone, not all of them
-    task = Task.objects.filter(Exists(sessions), pk=task_id).select_related("session", "agent_version").first()
+    task = _visible_task.first(user.pk, task_id)
     if task is None:
         raise Http404()
     return task
@@ -111,7 +123,7 @@ def owned_project(user: Any, project_id: UUID) -> Project:
 
 
 def may_write(user: Any, session: Session) -> bool:
-    return Session.objects.writable_by(user).filter(pk=session.pk).exists()
+    return session.owner_id == user.pk or _writable_session.first(user.pk, session.pk) is not None
 
 
 def may_see_llm_calls(user: Any) -> bool:

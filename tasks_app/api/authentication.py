@@ -10,9 +10,14 @@ from knox.models import get_token_model
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from llm_app.composed_query import Select
 from llm_app.models import Secret
 from tasks_app.access import require_signed_in
 from tasks_app.live.watch import Admission
+
+_by_digest = Select(
+    lambda digest: get_token_model().objects.filter(digest=digest).select_related("user").order_by()[:1]
+)
 
 
 class BearerToken(TokenAuthentication):
@@ -20,7 +25,7 @@ class BearerToken(TokenAuthentication):
 
     def authenticate_credentials(self, token: bytes) -> Any:
         digest = hash_token(token.decode(errors="replace"))
-        found = get_token_model().objects.select_related("user").filter(digest=digest).first()
+        found = _by_digest.first(digest)
         if found is None or (found.expiry and self._cleanup_token(found)):
             raise AuthenticationFailed("Invalid token.")
         return self.validate_user(found)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from llm_app.statements import Select
+from llm_app.composed_query import Select
 from tasks_app.events import broadcast
 from tasks_app.live import pushes
 from tasks_app.live.messages import Appended, Event, Guest, News

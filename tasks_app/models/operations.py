@@ -13,11 +13,15 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
 from tools_app.files import HistoryBounds
 
 LARGE_WINDOW = 200_000  # tokens
 MOST_RESULT, LEAST_RESULT = 8_000, 1_000  # tokens of a tool's result; in a small window it is an eighth
+
+
+_current_limits = Select(lambda: Limits.objects.filter(pk=1)[:1])
 
 
 class Limits(models.Model):
@@ -118,7 +122,7 @@ class Limits(models.Model):
 
     @classmethod
     def current(cls) -> "Limits":
-        return cls.objects.filter(pk=1).first() or cls(pk=1)
+        return _current_limits.first() or cls(pk=1)
 
     @property
     def history_bounds(self) -> HistoryBounds:

@@ -14,6 +14,7 @@ from django.db.models import BigIntegerField, Q, QuerySet, Value
 
 from llm_app import active_secrets
 from llm_app.active_secrets import ActiveSecrets
+from llm_app.composed_query import Select
 from llm_app.models import Secret
 from llm_app.redaction import Redactor, redacted_call
 from llm_app.types import ToolCall
@@ -24,7 +25,7 @@ class SessionSecrets:
     """Who may write is read once; what they keep secret, with each `refresh`."""
 
     def __init__(self, session: Session) -> None:
-        self._writers = _writers(Session.objects.filter(pk=session.pk))
+        self._writers = _people(_may_write_in.rows(session.pk))
         self.version: int | None = None  # of the settings, when they were read
         self.active = self.refresh()
 
@@ -42,7 +43,7 @@ class SessionSecrets:
         """
         if not self.active.secrets:
             return {}
-        people = {task.started_by_id, *task.other_authors, *_writers(Session.objects.filter(pk=task.session_id))}
+        people = {task.started_by_id, *task.other_authors, *_people(_may_write_in.rows(task.session_id))}
         usable = set(Secret.objects.usable_by_all(people).values_list("name", "owner"))
         found = {(name, owner): value for name, owner, value in self.active.secrets if (name, owner) in usable}
         return {name: found[name, owner] for name, owner in sorted(found, key=lambda key: key[1] is not None)}
@@ -60,10 +61,11 @@ def redactor_of(session: Session) -> Redactor:
 
 def redactor_for(user: Any) -> Redactor:
     """Redacts whatever a user may see: for lists over many sessions."""
-    return active_secrets.of_people({user.pk, *_writers(Session.objects.visible_to(user))}).redactor
+    return active_secrets.of_people({user.pk, *_people(_may_write(Session.objects.visible_to(user)))}).redactor
 
 
-def _writers(sessions: QuerySet[Session]) -> set[int]:
+def _may_write(sessions: QuerySet[Session]) -> QuerySet[Session, Any]:
+    """Users and roles, one of both in each row."""
     rows_of = Q(session__in=sessions) | Q(session__descendants__in=sessions)
     members = SessionMember.objects.filter(rows_of, may_write=True)
     projects = Project.objects.filter(sessions__in=sessions).order_by()
@@ -72,7 +74,14 @@ def _writers(sessions: QuerySet[Session]) -> set[int]:
     owners = projects.values_list("owner", no_role)
     # In this order: of two branches without a role, PostgreSQL would take the empty column for a text.
     by_row = [*(who.values_list("user", "role") for who in (members, in_projects)), owners]
-    rows = set(sessions.order_by().values_list("owner", no_role).union(*by_row))
+    return sessions.order_by().values_list("owner", no_role).union(*by_row)
+
+
+_may_write_in = Select(lambda session: _may_write(Session.objects.filter(pk=session)))
+
+
+def _people(rows: Iterable[tuple[int | None, int | None]]) -> set[int]:
+    rows = set(rows)
     people = {user for user, _ in rows if user is not None}
     roles = {role for _, role in rows if role is not None}
     return people.union(*(get_user_model().members_of(role).values_list("pk", flat=True) for role in roles))

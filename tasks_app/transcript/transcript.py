@@ -9,8 +9,8 @@ from itertools import accumulate, takewhile
 from django.db.models import Count
 
 from llm_app import active_secrets
+from llm_app.composed_query import Select
 from llm_app.models import LLMLog
-from llm_app.statements import Select
 from llm_app.transport.error_body import own_words
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
 from tasks_app.record import redact_entries

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from django.forms.models import model_to_dict
 
+from llm_app.composed_query import Select
 from llm_app.models import LLMLog, Secret
-from llm_app.statements import Insert, Select, execute, save
+from llm_app.statements import Insert, execute, save
 from tasks_app.models import CallStatus, ContextEntry, ContextType, Limits, Task, ToolCallLog
 from tasks_app.record import Draft, notice
 from tasks_app.replay import verification
@@ -123,3 +124,16 @@ def test_a_query_that_is_composed_once_finds_what_the_orm_finds(context: TaskCon
     for _ in range(2):
         assert list(map(model_to_dict, kept.rows(context.session.pk, *kinds))) == list(map(model_to_dict, expected))
     assert len(expected) == len(kinds)
+
+
+def test_what_is_composed_once_has_related_rows_and_values_as_the_orm_has(context: TaskContext) -> None:
+    def related(task: Any) -> Any:
+        return Task.objects.filter(pk=task).select_related("session__model", "agent_version")
+
+    (found,), expected = Select(related).rows(context.task.pk), related(context.task.pk).get()
+    assert found.session.model == expected.session.model
+    assert model_to_dict(found.session) == model_to_dict(expected.session)
+    assert found.agent_version is expected.agent_version is None
+    values = Select(lambda task: Task.objects.filter(pk=task).values_list("session", "plan", "created_at"))
+    assert values.first(context.task.pk) == (expected.session_id, expected.plan, expected.created_at)
+    assert values.first(context.session.pk) is None
