@@ -29,6 +29,11 @@ def workspace_of(session: Session) -> Workspace:
     return Workspace(path, owner=owner, most=most, home=session.home_path, history=history, views=_views(session))
 
 
+def files_of(session: Session) -> Workspace:
+    """The same folder to look at, without what is asked of the database for who writes in it."""
+    return Workspace(session.workspace_path, views=_views(session))
+
+
 def _owner_of(folder: Path) -> Owner:
     return folder.stat().st_uid, folder.stat().st_gid
 

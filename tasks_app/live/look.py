@@ -238,7 +238,7 @@ class Look:
         if self.files_may_differ and self._is_due("files", rests=rests or newcomers):
             self.files_may_differ = False  # before it looks: what changes meanwhile is looked at again
             tree = file_tree.tree_of(session)
-            self._draw("files", (tree, session.changes.exists()), session=session, tree=tree, oob=False)
+            self._draw("files", tree, session=session, tree=tree, oob=False)
 
     def _is_due(self, name: str, *, rests: bool) -> bool:
         now = time.monotonic()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tasks_app.models import Session
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspaces import files_of
 from tools_app.errors import OutsideWorkspace, ToolError
 from tools_app.files import Entry, Workspace, printable
 
@@ -29,23 +29,27 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """The outer entries come first when there are too many; `is_cut` says that some are not shown."""
+    """The outer entries come first when there are too many; `is_cut` says that some are not shown, `has_earlier` that
+    there are earlier versions of some.
+    """
 
     nodes: Sequence[Node]
     is_cut: bool
+    has_earlier: bool
 
 
 def tree_of(session: Session) -> Tree:
     """Empty where a program or a person has put a link in the place of the workspace."""
-    workspace = workspace_of(session)
+    nodes, is_cut = [], False
     with suppress(OutsideWorkspace):
-        if workspace.root.is_dir():
-            return _walk(workspace)
-    return Tree(nodes=[], is_cut=False)
+        nodes, is_cut = _walk(files_of(session))
+    return Tree(nodes=nodes, is_cut=is_cut, has_earlier=session.changes.exists())
 
 
-def _walk(workspace: Workspace) -> Tree:
+def _walk(workspace: Workspace) -> tuple[list[Node], bool]:
     """Breadth first, within both bounds. Hidden entries are left out."""
+    if not workspace.root.is_dir():
+        return [], False
     top: list[Node] = []
     folders = deque([("", top)])
     shown = opened = 0
@@ -58,7 +62,7 @@ def _walk(workspace: Workspace) -> Tree:
             shown += 1
             if entry.kind == "folder" and node.path:
                 folders.append((node.path, node.children))
-    return Tree(nodes=top, is_cut=bool(folders) or shown == MOST_ENTRIES)
+    return top, bool(folders) or shown == MOST_ENTRIES
 
 
 def _entries(workspace: Workspace, path: str) -> list[Entry]:

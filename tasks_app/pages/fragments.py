@@ -19,6 +19,8 @@ from tasks_app.transcript.item import Item
 
 Place = Literal["old", "message", "group", "member"]  # a new step begins a group, or is a member of the newest one
 
+_UNSAID = {"oob": False, "whole": False, "in_card": False}  # a template takes long to find that it was not given a name
+
 
 @dataclass(frozen=True)
 class Viewer:
@@ -117,7 +119,8 @@ def pushed(session: Session, item: Item, activity: Activity | None, place: Place
 
     With the line of the `activity` that it belongs to.
     """
-    return Fragment("chat/_pushed.html", session=session, item=item, activity=activity, place=place)
+    context = {"session": session, "item": item, "activity": activity, "place": place}
+    return Fragment("chat/_pushed.html", **context, **_UNSAID)
 
 
 def _rendered(template: str, context: dict[str, Any]) -> SafeString:

@@ -4,6 +4,7 @@ import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -72,6 +73,7 @@ _ASKS = Badge(_("Waits for you"), "question", "asks")
 
 
 @register.simple_tag
+@cache
 def icon(name: str) -> SafeString:
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
 

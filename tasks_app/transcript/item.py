@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import orjson
+from django.template.loader import select_template
 
 from llm_app.models import LLMLog
 from tasks_app.models import (
@@ -63,6 +64,21 @@ class Item:
     def stream(self) -> str:
         """The live bubble that the item replaces."""
         return str(self.entry.metadata.get("stream", ""))
+
+    @property
+    def is_discarded(self) -> bool:
+        """The start of an answer that was interrupted."""
+        return bool(self.entry.metadata.get("discarded"))
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """Of the task whose answer it is: what was called, and how that ended."""
+        return list(self.entry.metadata.get("steps", ()))
+
+    @property
+    def failure(self) -> str:
+        """The code of what its task failed with."""
+        return str(self.entry.metadata.get("code", ""))
 
     @property
     def can_branch(self) -> bool:
@@ -150,11 +166,9 @@ class Item:
         return found
 
     @property
-    def card(self) -> list[str]:
-        """The templates that may draw the call, the first that exists does: its tool's own one, or the common one."""
-        name = delegated.NAME if self.children else self.call["name"]
-        own = [f"chat/tools/{name}.html"] if _TOOL_NAME.fullmatch(name) else []
-        return [*own, "chat/tools/_card.html"]
+    def card(self) -> str:
+        """The template that draws the call: its tool's own one, or the common one."""
+        return _card_of(delegated.NAME if self.children else self.call["name"])
 
     @property
     def is_long(self) -> bool:
@@ -222,6 +236,13 @@ class Item:
     def pictures(self) -> list[str]:
         """The files of the pictures that the call's result shows."""
         return [picture["path"] for picture in self.result.pictures] if self.result else []
+
+
+@lru_cache(maxsize=256)
+def _card_of(name: str) -> str:
+    """Looked for once: not to find a template takes as long as to render a small one."""
+    own = [f"chat/tools/{name}.html"] if _TOOL_NAME.fullmatch(name) else []
+    return str(select_template([*own, "chat/tools/_card.html"]).template.name)  # type: ignore[attr-defined]
 
 
 def _texts(value: Any) -> list[str]:
