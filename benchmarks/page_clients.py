@@ -52,7 +52,8 @@ class Report:
 
     @classmethod
     def of(cls, heard: list[Heard], before: tuple[int, int]) -> "Report":
-        delays = [delay for one in heard for delay in one.delays] or [0.0, 0.0]
+        delays = [delay for one in heard for delay in one.delays]
+        delays += [0.0] * (2 - len(delays))
         hundredths = quantiles(delays, n=100)
         return cls(
             messages=(sum(one.messages for one in heard) - before[0]) / len(heard),
