@@ -3,7 +3,8 @@
     python -m benchmarks.token_server
 
 Prints its port. `POST …/N/v1/…` is answered by N tokens of a `message` call (in the text, for a path with `text`); for
-a path with `stamped`, each is the moment at which it is sent, and they come more slowly, in paragraphs.
+a path with `stamped`, each is the moment at which it is sent, and they come more slowly, in paragraphs; with `quick`,
+they are such and come as fast as the others.
 """
 
 import asyncio
@@ -86,12 +87,12 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     length = re.search(rb"(?i)content-length: *(\d+)", head)
     await reader.readexactly(int(length[1]) if length else 0)
     path = head.split(b" ")[1].decode()
-    count, is_stamped = int(path.split("/")[2]), path.startswith("/stamped/")
+    count, is_stamped = int(path.split("/")[2]), path.startswith(("/stamped/", "/quick/"))
     events = anthropic if path.endswith("/messages") else openai
     writer.write(_HEAD)
     for event in stamped(count) if is_stamped else events(count, is_text=path.startswith("/text/")):
         writer.write(b"data: " + json.dumps(event).encode() + b"\n\n")
-        await asyncio.sleep(SLOW_PACE if is_stamped else PACE)
+        await asyncio.sleep(SLOW_PACE if path.startswith("/stamped/") else PACE)
     writer.close()
 
 

@@ -40,7 +40,8 @@ class Tree:
 
 def tree_of(session: Session) -> Tree:
     """Empty where a program or a person has put a link in the place of the workspace."""
-    nodes, is_cut = [], False
+    nodes: list[Node] = []
+    is_cut = False
     with suppress(OutsideWorkspace):
         nodes, is_cut = _walk(files_of(session))
     return Tree(nodes=nodes, is_cut=is_cut, has_earlier=session.changes.exists())

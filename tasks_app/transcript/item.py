@@ -242,7 +242,7 @@ class Item:
 def _card_of(name: str) -> str:
     """Looked for once: not to find a template takes as long as to render a small one."""
     own = [f"chat/tools/{name}.html"] if _TOOL_NAME.fullmatch(name) else []
-    return str(select_template([*own, "chat/tools/_card.html"]).template.name)  # type: ignore[attr-defined]
+    return str(select_template([*own, "chat/tools/_card.html"]).template.name)
 
 
 def _texts(value: Any) -> list[str]:
