@@ -5,17 +5,20 @@ kept by model and columns. The fields prepare their values as ever, so what is s
 it does beside that, such as signals, none of these rows needs. Everything else is the ORM's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
+from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 Fields = Sequence["models.Field[Any, Any]"]
 Found = Sequence[tuple[Any, ...]]
-# Values of these types go to the database as they are: such fields need not prepare them.
+Prepare = Callable[[Any, BaseDatabaseWrapper], Any]
+# Values of these types go to every database as they are: such fields need not prepare them.
 _PLAIN: Mapping[type, type] = {
     models.CharField: str,
     models.TextField: str,
@@ -23,17 +26,59 @@ _PLAIN: Mapping[type, type] = {
     models.PositiveIntegerField: int,
     models.PositiveSmallIntegerField: int,
     models.PositiveBigIntegerField: int,
+    models.BigIntegerField: int,
+    models.BigAutoField: int,
 }
+
+
+class _Columns:
+    """Fields of a model in their order: what a row has in them, and how the database takes it."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._values = attrgetter(*(field.attname for field in fields), "pk")  # of one alone, it would give no tuple
+        self._saved = [(place, field) for place, field in enumerate(fields) if _sets_itself(field)]
+        self._prepare = [(_PLAIN.get(type(_target(field))), _prepare(field)) for field in fields]
+
+    def of(self, row: models.Model, *, add: bool) -> list[Any]:
+        """What `row.save()` would store, not yet prepared."""
+        *values, _ = self._values(row)
+        for place, field in self._saved:
+            values[place] = field.pre_save(row, add)
+        return values
+
+    def prepared(self, values: Sequence[Any]) -> list[Any]:
+        """As the database takes them."""
+        database = connections[DEFAULT_DB_ALIAS]
+        return [
+            value if value is None or type(value) is plain else prepare(value, database)
+            for (plain, prepare), value in zip(self._prepare, values, strict=True)
+        ]
+
+
+def _sets_itself(field: "models.Field[Any, Any]") -> bool:
+    """Whether it has more to do before a row is saved than to give its value."""
+    return type(field).pre_save is not models.Field.pre_save and (
+        not isinstance(field, models.DateField) or field.auto_now or field.auto_now_add
+    )
+
+
+def _prepare(field: "models.Field[Any, Any]") -> Prepare:
+    if type(_target(field)) is not models.UUIDField or connections[DEFAULT_DB_ALIAS].features.has_native_uuid_field:
+        return field.get_db_prep_save
+    return lambda value, to: value.hex if type(value) is UUID else field.get_db_prep_save(value, to)
+
+
+def _target(field: "models.Field[Any, Any]") -> "models.Field[Any, Any]":
+    """The field whose values it has."""
+    return field.target_field if isinstance(field, models.ForeignKey) else field
 
 
 class Insert:
     """New rows of one model. They get their keys, and lose them if the transaction is rolled back."""
 
     def __init__(self, rows: Sequence[models.Model]) -> None:
-        self.sql, fields = _insert(type(rows[0]), len(rows))
-        self.parameters = [
-            value for row in rows for value in _prepared(fields, [field.pre_save(row, add=True) for field in fields])
-        ]
+        self.sql, columns = _insert(type(rows[0]), len(rows))
+        self.parameters = [value for row in rows for value in columns.prepared(columns.of(row, add=True))]
         self._rows = rows
 
     def take(self, found: Found) -> None:
@@ -65,8 +110,8 @@ class Update:
     ) -> None:
         wanted = {name: value if isinstance(value, tuple) else (value,) for name, value in where.items()}
         lengths = tuple((name, len(some)) for name, some in wanted.items())
-        self.sql, fields = _update(model, tuple(values), lengths, returning)
-        self.parameters = _prepared(fields, [*values.values(), *(value for some in wanted.values() for value in some)])
+        self.sql, columns = _update(model, tuple(values), lengths, returning)
+        self.parameters = columns.prepared([*values.values(), *(value for some in wanted.values() for value in some)])
         self.answer: Sequence[Any] = ()
         self._otherwise = otherwise
 
@@ -85,7 +130,8 @@ def save(row: models.Model) -> Statement:
     """What `row.save()` would do."""
     if row._state.adding:
         return Insert([row])
-    values = {field.name: field.pre_save(row, add=False) for field in _written(type(row)) if not field.primary_key}
+    names, columns = _unkeyed(type(row))
+    values = dict(zip(names, columns.of(row, add=False), strict=True))
     return Update(type(row), values, where={"pk": row.pk}, otherwise=models.ObjectDoesNotExist())
 
 
@@ -127,41 +173,34 @@ def _at_once(database: BaseDatabaseWrapper, statements: Sequence[Statement]) -> 
     return [cursor.fetchall() for cursor in cursors]
 
 
-def _prepared(fields: Fields, values: Sequence[Any]) -> list[Any]:
-    """As the database takes them."""
-    database = connections[DEFAULT_DB_ALIAS]
-    return [
-        value if type(value) is _PLAIN.get(type(field)) else field.get_db_prep_save(value, database)
-        for field, value in zip(fields, values, strict=True)
-    ]
-
-
 @lru_cache(maxsize=64)
-def _insert(model: type[models.Model], rows: int) -> tuple[str, Fields]:
-    """The text, and the fields of its parameters for each row."""
-    fields = _written(model)
+def _insert(model: type[models.Model], rows: int) -> tuple[str, _Columns]:
+    """The text, and the columns of its parameters for each row: all but a key that the database gives."""
+    fields = [field for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
     columns, marks = ", ".join(map(_column, fields)), ", ".join(["%s"] * len(fields))
     values = ", ".join([f"({marks})"] * rows)
     text = f"INSERT INTO {_quoted(model._meta.db_table)} ({columns}) VALUES {values}"  # noqa: S608  names of models
-    return f"{text} RETURNING {_column(model._meta.pk)}", fields
+    return f"{text} RETURNING {_column(model._meta.pk)}", _Columns(fields)
 
 
 @lru_cache(maxsize=256)
 def _update(
     model: type[models.Model], names: tuple[str, ...], where: tuple[tuple[str, int], ...], returning: str
-) -> tuple[str, Fields]:
-    """The text, and the fields of its parameters. `where`: how many values each column may have."""
+) -> tuple[str, _Columns]:
+    """The text, and the columns of its parameters. `where`: how many values each column may have."""
     setting, conditions = [_field(model, name) for name in names], [(_field(model, name), n) for name, n in where]
     columns = ", ".join(f"{_column(field)} = %s" for field in setting)
     tests = " AND ".join(f"{_column(field)} IN ({', '.join(['%s'] * count)})" for field, count in conditions)
     text = f"UPDATE {_quoted(model._meta.db_table)} SET {columns} WHERE {tests}"  # noqa: S608  names of models
-    return f"{text} RETURNING {returning}", [*setting, *(field for field, count in conditions for _ in range(count))]
+    given = [*setting, *(field for field, count in conditions for _ in range(count))]
+    return f"{text} RETURNING {returning}", _Columns(given)
 
 
 @lru_cache(maxsize=32)
-def _written(model: type[models.Model]) -> Fields:
-    """All but a key that the database gives."""
-    return [field for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
+def _unkeyed(model: type[models.Model]) -> tuple[Sequence[str], _Columns]:
+    """All columns but the key, and their names."""
+    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    return [field.name for field in fields], _Columns(fields)
 
 
 def _field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":

@@ -70,18 +70,17 @@ async def send(group: str, message: dict[str, Any]) -> None:
 
 
 def _send(session: Session, message: dict[str, Any]) -> None:
-    event_loop.get().call_soon_threadsafe(_begin, session.group, message)
+    """Who begins to follow reads the rows after that: where this process knows of nobody, the loop is not woken."""
+    layer = get_channel_layer()
+    if not isinstance(layer, OneProcess) or session.group in layer.groups:
+        event_loop.get().call_soon_threadsafe(_begin, session.group, message)
 
 
 def _begin(group: str, message: dict[str, Any]) -> None:
     sending = asyncio.get_running_loop().create_task(send(group, message))
     _sending.add(sending)
-    sending.add_done_callback(_ended)
-
-
-def _ended(sending: asyncio.Task[None]) -> None:
-    _sending.discard(sending)
-    log_failure(sending)
+    sending.add_done_callback(_sending.discard)
+    sending.add_done_callback(log_failure)
 
 
 def log_failure(future: Future[None] | asyncio.Future[None]) -> None:

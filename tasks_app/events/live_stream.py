@@ -24,6 +24,7 @@ class LiveStream:
         self._pending: dict[str, list[str]] = defaultdict(list)
         self._sent: dict[str, int] = defaultdict(int)
         self._pump: asyncio.Task[None] | None = None
+        self._next_batch = 0.0  # by the loop's clock
 
     def feed(self, kind: str, text: str) -> None:
         if not (text := self._redactors[kind].feed(text)):
@@ -44,12 +45,15 @@ class LiveStream:
             event_loop.submit(broadcast.send(self._group, {"type": "reset", "stream": self.id}))
 
     async def _send_batches(self) -> None:
-        """One sender for each stream keeps the pieces in order."""
+        """One sender for each stream keeps the pieces in order. It waits before a batch, not after the last one."""
+        now = asyncio.get_running_loop().time
         while self._pending:
+            if (wait := self._next_batch - now()) > 0:
+                await asyncio.sleep(wait)
             batch, self._pending = self._pending, defaultdict(list)
             for kind, texts in batch.items():
                 await self._send(kind, "".join(texts))
-            await asyncio.sleep(BATCH_SECONDS)
+            self._next_batch = now() + BATCH_SECONDS
 
     async def _send(self, kind: str, text: str) -> None:
         text = text[: max(0, MOST_CHARACTERS - self._sent[kind])]
