@@ -70,6 +70,7 @@ urlpatterns = [
     path("projects/<uuid:project_id>/", projects.show, name="project"),
     path("projects/<uuid:project_id>/change/", projects.change, name="project_change"),
     path("projects/<uuid:project_id>/delete/", projects.delete, name="project_delete"),
+    path("projects/<uuid:project_id>/leave/", projects.leave, name="project_leave"),
     path("projects/<uuid:project_id>/share/", sharing.share_project, name="project_share"),
     path("projects/<uuid:project_id>/library/", library.files, name="library"),
     path("library/<int:file_id>/", library.show, name="library_file"),

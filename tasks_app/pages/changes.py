@@ -15,6 +15,9 @@ from tasks_app.models import Session, WorkspaceChange
 from tasks_app.pages import fragments
 from tasks_app.pages.responses import done, refused
 from tasks_app.record import redactor_of
+from tasks_app.transcript.item import Item
+from tasks_app.workspaces import workspace_of
+from tools_app.editing.changes import replaced
 from tools_app.errors import ToolError
 
 MOST = 50  # files shown
@@ -55,6 +58,27 @@ def undo(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
         left = _("Not put back, because the history does not keep them: %(files)s.")
         said = f"{said} {left % {'files': redactor.redacted(', '.join(undone.left[:3]))}}"
     return done(request, session, said, also=fragments.files(session, request.user, oob=True))
+
+
+def proposed(item: Item, is_foreign: bool | str = False) -> str:
+    """What a call of `file` would change, whole: beside the file as it is now, where the reader may see that."""
+    given = item.exact_arguments if item.call["name"] == "file" else {}
+    match given.get("action"):
+        case "patch":
+            return str(given["content"])
+        case "edit":
+            return f"{_marked('-', given['old'])}\n{_marked('+', given['new'])}"
+        case "append":
+            return _marked("+", given["content"])
+        case "write":
+            session = item.entry.session
+            beside = "" if is_foreign else replaced(given["path"], given["content"], workspace_of(session))
+            return redactor_of(session).redacted(beside) or _marked("+", given["content"])
+    return ""
+
+
+def _marked(mark: str, text: str) -> str:
+    return "\n".join(f"{mark}{line}" for line in text.split("\n"))
 
 
 def _change(session: Session, change_id: int) -> WorkspaceChange:

@@ -37,7 +37,8 @@ class DecisionForm:
     @classmethod
     def from_request(cls, request: Request) -> "DecisionForm":
         """Raises Http404 for values that none of our forms sends."""
-        decision, scope = posted(request, "decision"), posted(request, "scope") or Scope.ONCE
+        decision, _colon, wide = posted(request, "decision").partition(":")  # a button sends one value
+        scope = wide or posted(request, "scope") or Scope.ONCE
         if decision not in (Decision.APPROVED, Decision.REJECTED) or scope not in Scope.values:
             raise Http404()
         return cls(decision=decision, note=posted(request, "note"), scope=scope)

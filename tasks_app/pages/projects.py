@@ -27,6 +27,7 @@ from tasks_app.memory import edit
 from tasks_app.models import Project, Session, filed
 from tasks_app.pages import choices, library
 from tasks_app.pages.responses import done, refused
+from tasks_app.services import sharing
 
 ON_PAGE = 20  # sessions of a project
 
@@ -90,6 +91,19 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
         return render(request, "question.html", question)
     services.delete_project(project)
     return done(request, "projects", _("“%(name)s” is deleted.") % {"name": project.name})
+
+
+@signed_in
+def leave(request: Request, project_id: UUID) -> HttpResponse:
+    """Asks first."""
+    project = visible_project(request.user, project_id)
+    if request.method != "POST":
+        return render(request, "projects/leave.html", {"project": project})
+    try:
+        sharing.leave_project(project, request.user)
+    except Refusal as error:
+        return refused(request, project, error)
+    return done(request, "projects", _("You have left “%(name)s”.") % {"name": project.name})
 
 
 @signed_in

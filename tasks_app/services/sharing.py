@@ -4,10 +4,11 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
+from django.db import transaction
 from django.db.models import QuerySet
 
 from tasks_app.errors import Refusal
-from tasks_app.models import Session, ShareLink
+from tasks_app.models import Project, Session, ShareLink
 
 DAYS = (7, 30, 90)
 MOST_LINKS = 20
@@ -21,6 +22,14 @@ class NobodyOfThatName(Refusal):
 
 class TooManyLinks(Refusal):
     """This session has as many links as it may have. Revoke one first."""
+
+
+class OwnerStays(Refusal):
+    """A project needs its owner, so you cannot leave yours. Delete it if nobody needs it any more."""
+
+
+class MemberByRole(Refusal):
+    """You are in this project by a role of yours. Ask its owner to remove that role, or an administrator."""
 
 
 def roles_open_to(user: Any) -> QuerySet[Group]:
@@ -38,6 +47,20 @@ def add_member(owner: Any, members: Any, *, person: str = "", role: str = "", ma
         raise NobodyOfThatName(field="role" if role else "user")
     member, _ = members.update_or_create(defaults={"may_write": may_write}, **who)
     return member
+
+
+def leave_project(project: Project, user: Any) -> None:
+    """Its sessions are no longer seen, but for one's own, which stay in it.
+
+    Raises OwnerStays, or MemberByRole where a role of theirs is a member, too: they would still be in it.
+    """
+    if project.owner_id == user.pk:
+        raise OwnerStays()
+    with transaction.atomic():
+        project.memberships.filter(user=user).delete()
+        if Project.objects.visible_to(user).filter(pk=project.pk).exists():
+            raise MemberByRole()
+        project.tell_tasks()
 
 
 def make_link(session: Session, days: int) -> str:

@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 from tasks_app.interaction import approver
 from tasks_app.interaction.inbox import tasks_waiting_for
 from tasks_app.models import ENDED, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
-from tasks_app.pages import choices, markdown
+from tasks_app.pages import changes, choices, markdown
 from tasks_app.pages.context import Gauge, gauge_of
 from tasks_app.pages.sessions import beside, projects_beside
 from tasks_app.transcript import delegated
@@ -28,6 +28,7 @@ from tasks_app.transcript import delegated
 register = template.Library()
 register.simple_tag(delegated.origin, name="origin_of")
 register.simple_tag(choices.agents, name="usable_agents")
+register.simple_tag(changes.proposed, name="proposed_change")
 _HIDDEN = ("Cf", "Co")  # Unicode's categories of characters that show nothing: bidi controls, zero widths …
 _MARKS = str.maketrans("", "", "*_`#|>")
 
@@ -123,6 +124,12 @@ def as_text(value: Any) -> str:
 
 
 @register.filter
+def without(arguments: dict[str, Any], names: str) -> dict[str, Any]:
+    """Those that have a value and another name."""
+    return {name: value for name, value in arguments.items() if name not in names.split() and value is not None}
+
+
+@register.filter
 def gist(text: str) -> str:
     """The first paragraph of a Markdown text, without its marks."""
     return " ".join(text.strip().partition("\n\n")[0].translate(_MARKS).split())
@@ -137,7 +144,7 @@ def is_short(text: str) -> bool:
 def diff_lines(diff: str) -> list[tuple[str, str]]:
     """Each line of a unified diff with its kind: file, added, removed, place or same."""
     kinds = {"+": "added", "-": "removed", "@": "place"}
-    lines = diff.splitlines()
+    lines = diff.removesuffix("\n").split("\n")  # not at a carriage return or the like: those are shown
     return [("file" if line.startswith(("+++", "---")) else kinds.get(line[:1], "same"), line) for line in lines]
 
 

@@ -7,18 +7,29 @@ from typing import Any
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from llm_app.budgets import Limit, Scope, Standing, Unit, counters, limits
 from tasks_app.models import Task
 from tools_app.files import in_units
 
 register = template.Library()
+GLANCE_LINES, GLANCE_CHARACTERS = 16, 1200
 
 
 @register.filter
 def size(value: int) -> str:
     return in_units(value)
+
+
+@register.filter
+def extent(text: str) -> str:
+    """How long a text is, in words; nothing for one that is seen at a glance."""
+    lines, characters = text.count("\n") + 1, len(text)
+    if lines <= GLANCE_LINES and characters <= GLANCE_CHARACTERS:
+        return ""
+    counted = ngettext("%(n)d line", "%(n)d lines", lines) % {"n": lines}
+    return gettext("All of it: %(lines)s, %(n)s characters") % {"lines": counted, "n": f"{characters:,}"}
 
 
 @register.filter

@@ -1,8 +1,14 @@
 """What was delegated is followed from the page that waits for it."""
 
-from playwright.sync_api import expect
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Chat, call, result, script
+from tests.server import ROOT, Server
 
 
 def part(words, *replies):
@@ -26,3 +32,45 @@ def test_a_person_answers_a_delegated_task_and_its_parent_goes_on(chat: Chat):
     expect(chat.result("Both.")).to_be_visible()
     chat.page.locator(".activity summary").click()
     expect(rows.nth(0)).to_contain_text("Done")
+
+
+def run_in(server: Server, code: str) -> None:
+    """Python with the server's rows."""
+    command = [sys.executable, "manage.py", "shell", "--verbosity=0", "-c", code]
+    subprocess.run(command, cwd=ROOT, env=server.environment, check=True)
+
+
+@pytest.fixture
+def chief(server: Server) -> Iterator[str]:
+    """An agent that has another one as its tool; none is left to the tests that follow."""
+    agents = "from tasks_app.models import Agent; "
+    run_in(server, f"{agents}Agent.objects.create(name='Clerk'); Agent.objects.create(name='Chief', helpers=['Clerk'])")
+    yield "Chief"
+    run_in(server, f"{agents}Agent.objects.filter(name__in=['Chief', 'Clerk']).delete()")
+
+
+def test_the_cards_of_an_agent_that_is_a_tool_are_answered_in_the_inbox_and_from_its_callers_page(
+    open_page: Callable[..., Page], server: Server, chief: str
+) -> None:
+    chat, inbox = Chat(open_page(server), server), open_page(server)
+    remove = call("shell", {"command": "rm -rf drafts"})
+    ask = call("message", {"type": "ask", "text": "By date or by sender?", "options": ["By date", "By sender"]})
+    whole = script(call("ask_Clerk", {"instruction": script(remove, ask, result("Filed."))}), result("All is filed."))
+    chat.page.get_by_label("Agent", exact=True).select_option(chief)
+    chat.start(whole.replace("```script", "````script", 1) + "`")  # it has a script in it
+    expect(chat.state).to_contain_text("1 delegated task needs you")
+
+    inbox.goto("/inbox/")
+    card = inbox.locator(".waiting-item", has_text="rm -rf drafts")
+    expect(card).to_contain_text("Asked by Clerk")
+    card.get_by_role("button", name="Approve once").click()
+    expect(card).to_contain_text("Approved by ada")
+
+    row = chat.page.locator(".delegated > li")
+    expect(row).to_contain_text("Waits for you")
+    expect(row).to_contain_text("Clerk")
+    row.get_by_role("link").click()
+    chat.page.get_by_role("button", name="By sender").click()
+    expect(chat.result("Filed.")).to_be_visible()
+    chat.page.locator(".crumb a").click()
+    expect(chat.result("All is filed.")).to_be_visible()

@@ -44,7 +44,7 @@ def test_the_tour_asks_waits_for_an_approval_and_hands_over_its_result(chat: Cha
     card = page.locator(".ask-card", has_text="May the agent do this?")
     expect(card).to_contain_text("rm -rf drafts")
     card.get_by_placeholder("A note for the agent").fill("only the drafts")
-    card.get_by_role("button", name="Approve").click()
+    card.get_by_role("button", name="Approve once").click()
     expect(page.locator(".meta", has_text="Approved by ada")).to_contain_text("only the drafts")
     expect(chat.result("That was the tour")).to_be_visible()
     expect(chat.state).to_have_text("Done")
@@ -55,7 +55,7 @@ def test_the_tour_asks_waits_for_an_approval_and_hands_over_its_result(chat: Cha
 def test_what_the_tour_left_behind_is_beside_the_chat_and_after_a_reload_the_same(chat: Chat):
     page = chat.start("Show me", model="default").page
     page.get_by_role("button", name="No, leave it").click()
-    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Approve once").click()
     expect(chat.state).to_have_text("Done")
     expect(page.locator("#plan li.done")).to_have_count(4)
     expect(page.locator("#files")).to_contain_text("report.md")
@@ -68,7 +68,7 @@ def test_what_the_tour_left_behind_is_beside_the_chat_and_after_a_reload_the_sam
 def test_a_next_step_fills_the_composer(chat: Chat):
     page = chat.start("Show me", model="default").page
     page.get_by_role("button", name="No, leave it").click()
-    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Approve once").click()
     suggestion = page.get_by_role("list", name="Next steps").get_by_role("button").first
     suggestion.click()
     expect(chat.words).to_have_value(suggestion.inner_text())

@@ -44,8 +44,8 @@ def test_a_question_is_answered(page: Page):
 
 def test_a_call_is_approved(page: Page):
     start(page, script(call("shell", {"command": "rm -rf nothing; echo ran"}), result("Ran it.")))
-    reload_until(page, page.get_by_role("button", name="Approve"))
-    page.get_by_role("button", name="Approve").click()
+    reload_until(page, page.get_by_role("button", name="Approve once"))
+    page.get_by_role("button", name="Approve once").click()
     reload_until(page, page.locator(".entry.result"))
     expect(page.locator(".entry.tool_call")).to_contain_text("Approved by ada")
 

@@ -77,6 +77,17 @@ def difference(path: str, before: bytes | None, after: bytes) -> str:
     return diff.unified(old.readable(before), new.readable(after), path)
 
 
+def replaced(path: str, content: str, workspace: Workspace) -> str:
+    """The whole difference that writing a file would make; empty where there is no file, or no room for all of it."""
+    try:
+        before = content_before(path, workspace)
+    except (ToolError, OSError):
+        return ""
+    lines = difference(path, before, content.encode()).split("\n")
+    is_whole = len(lines) < diff.LINES and all(len(line) < diff.WIDTH for line in lines)
+    return "\n".join(lines[2:]) if is_whole else ""
+
+
 def _measure(text: str, size: int) -> str:
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
     return f"{lines} line{'' if lines == 1 else 's'}, {size} bytes"

@@ -1,8 +1,12 @@
 """Questions and approvals: answered once, by the very form that showed them."""
 
+import json
+import re
+
 import pytest
 
 from tasks_app.models import Approval, ContextEntry
+from tasks_app.workspaces import workspace_of
 
 
 @pytest.fixture
@@ -77,6 +81,59 @@ def test_nothing_is_hidden_in_what_is_approved(alices, approving):
     assert "⟨U+202E⟩" in page
     assert "⟨U+200B⟩" in page
     assert "⟨U+001B⟩" in page
+
+
+def test_a_button_decides_for_the_whole_task(alices, approving, decide):
+    page = alices.page(approving.session.get_absolute_url())
+    assert 'value="approved:task"' in page
+    decide(alices, "approved:task")
+    approval = Approval.objects.get()
+    assert (approval.decision, approval.scope) == ("approved", "task")
+
+
+def test_what_is_long_is_folded_and_says_how_long_it_is(alices, approving):
+    command = "\n".join(f"echo {number}" for number in range(40))
+    approving.tool_calls.update(arguments=json.dumps({"command": command}))
+    page = alices.page(approving.session.get_absolute_url())
+    assert "All of it: 40 lines, 309 characters" in page
+    assert command in page
+
+
+def test_a_change_of_a_file_is_shown_beside_what_it_holds(alices, approving):
+    workspace_of(approving.session).write_bytes("a.txt", b"same\nold\n")
+    page = approve_file(alices, approving, action="write", content="same\nnew\u202e\n")
+    assert '<span class="same"> same' in page
+    assert '<span class="removed">-old' in page
+    assert '<span class="added">+new⟨U+202E⟩' in page
+
+
+@pytest.mark.parametrize("content", ["b\n" * 300, "b" * 400])
+def test_a_change_that_has_no_whole_diff_is_shown_as_it_is_written(content, alices, approving):
+    workspace_of(approving.session).write_bytes("a.txt", b"a\n" * 600)
+    page = approve_file(alices, approving, action="write", content=content)
+    assert page.count("b") >= content.count("b")
+    assert 'class="removed"' not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"action": "edit", "old": "a\rb", "new": "c"}, ["-a⟨U+000D⟩b", "+c"]),
+        ({"action": "append", "content": "one\ntwo"}, ["+one", "+two"]),
+        ({"action": "patch", "content": "@@ -1 +1 @@\n-x\n+y"}, ["@@ -1 +1 @@", "-x", "+y"]),
+    ],
+)
+def test_other_changes_are_shown_line_by_line(arguments, shown, alices, approving):
+    page = approve_file(alices, approving, **arguments)
+    assert re.findall(r'<span class="(?:added|removed|place)">([^<]*?)\n</span>', page) == shown
+
+
+def approve_file(browser, task, **arguments):
+    """The page of a task whose call of `file` waits for approval."""
+    entry = task.session.entries.get(context_type="tool_call")
+    ContextEntry.objects.filter(pk=entry.pk).update(tool_call=entry.tool_call.replace("shell", "file"))
+    task.tool_calls.update(name="file", arguments=json.dumps({"path": "a.txt", **arguments}))
+    return browser.page(task.session.get_absolute_url())
 
 
 def test_a_decision_has_its_note_its_scope_and_its_person(alices, alice, approving, decide):

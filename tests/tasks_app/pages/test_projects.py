@@ -67,6 +67,37 @@ def test_who_is_removed_sees_nothing_any_more(inside, project, alices, bob, brow
     assert bob.pk not in Watch().standings([inside.pk])[inside.pk].rights
 
 
+def test_whoever_leaves_sees_it_no_more_but_what_is_theirs(inside, project, browser, bob, carol):
+    own = factories.SessionFactory(owner=carol, title="Fuel", project=project)
+    carols, address = browser(carol), f"{project.get_absolute_url()}leave/"
+    assert address in carols.page(project.get_absolute_url())
+    assert "Leave the project" in carols.page(address)
+    assert project.memberships.count() == 2
+    version = project.version
+    assert carols.post(address)["Location"] == "/projects/"
+    assert "You have left “Apollo”." in carols.page("/projects/")
+    assert (
+        carols.get(project.get_absolute_url()).status_code == carols.get(inside.get_absolute_url()).status_code == 404
+    )
+    assert "Fuel" in carols.page(own.get_absolute_url())
+    assert "Fuel" in browser(bob).page(own.get_absolute_url())
+    project.refresh_from_db()
+    assert project.version > version  # running tasks look who is in it
+
+
+def test_its_owner_and_who_is_in_it_by_a_role_cannot_leave(project, alices, alice, bob, browser):
+    address = f"{project.get_absolute_url()}leave/"
+    assert address not in alices.page(project.get_absolute_url())
+    alices.post(address)
+    assert "A project needs its owner" in alices.page(project.get_absolute_url())
+    bob.groups.add(role := Group.objects.create(name="crew"))
+    project.memberships.create(role=role)
+    bobs = browser(bob)
+    bobs.post(address)
+    assert "by a role of yours" in bobs.page(project.get_absolute_url())
+    assert project.memberships.filter(user=bob).exists()
+
+
 def test_with_a_role_and_whoever_has_it(inside, project, alices, alice, charlie, browser):
     role = Group.objects.create(name="analysts")
     alice.groups.add(role)
