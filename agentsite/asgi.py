@@ -27,7 +27,7 @@ from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.handlers.base import BaseHandler
 from django.core.signals import request_started
-from django.db import close_old_connections
+from django.db import close_old_connections, connection
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.urls import resolve, set_script_prefix
 
@@ -71,6 +71,7 @@ class Handler(ASGIHandler):
 
     def _respond(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
         """The whole request, from its signal to the other; a stream is closed by whoever has read it."""
+        connection.is_patient = False  # type: ignore[attr-defined]  # of this thread: somebody waits for an answer
         request_started.send(sender=self.__class__, scope=scope)
         request: HttpRequest | None
         request, response = self.create_request(scope, body)

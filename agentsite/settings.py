@@ -89,9 +89,9 @@ if "sqlite" in DATABASES["default"]["ENGINE"]:
         },
     }
 else:
-    # A pool, given back before every wait; the pool requires CONN_MAX_AGE 0.
     DATABASES["default"] |= {
-        "CONN_MAX_AGE": 0,
+        "ENGINE": "agentsite.postgresql",
+        "CONN_MAX_AGE": 0,  # as the pool requires; a connection is given back to it before every wait
         "OPTIONS": {
             # A process that was suspended inside a transaction holds locks that all others wait for: not for longer.
             "options": "-c idle_in_transaction_session_timeout=10s",

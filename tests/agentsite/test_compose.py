@@ -131,11 +131,11 @@ def redis_server(keys: Path) -> Iterator[int]:
         pytest.skip("no redis-server here")
     port = free_port()
     (line,) = SERVICES["redis"]["command"]
-    here = line.replace("/run/secrets", str(keys)).replace("\\n'", f"\\nport {port}\\nbind 127.0.0.1\\n'")
+    here = line.replace("/run/secrets", str(keys)).replace("\nEND", f"\nport {port}\nbind 127.0.0.1\nEND")
     server = subprocess.Popen([*SERVICES["redis"]["entrypoint"], here], stdout=subprocess.DEVNULL)
     yield port
-    server.kill()
-    server.wait()
+    server.terminate()
+    assert server.wait(30) == 0  # Redis itself is told to stop, and no shell in its place
 
 
 def test_redis_answers_nobody_without_the_password(redis_server: int, keys: Path) -> None:

@@ -1,16 +1,19 @@
 """How a request gets its thread: threads stay for later ones, and files need none."""
 
 import threading
+import time
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
+from django.db.utils import ConnectionHandler
 from django.http import HttpRequest, HttpResponse
 
 from agentsite.asgi import Handler
+from tests.server import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,6 +42,20 @@ async def test_requests_share_a_thread_and_its_connection(monkeypatch: pytest.Mo
     assert len(set(seen)) < 10  # another one is only begun where the first is not yet idle
     assert threading.get_ident() not in {thread for thread, _ in seen}
     await sync_to_async(handler._threads.submit(connections.close_all).result)()
+
+
+@pytest.mark.parametrize("is_patient", [True, False])
+def test_a_request_is_told_at_once_that_postgresql_is_away(is_patient: bool) -> None:
+    where = {"ENGINE": "agentsite.postgresql", "NAME": "any", "HOST": "127.0.0.1", "PORT": free_port()}
+    away = ConnectionHandler({"default": where | {"OPTIONS": {"pool": {"min_size": 1, "timeout": 1}}}})["default"]
+    away.is_patient = is_patient
+    began = time.monotonic()
+    try:
+        with pytest.raises(OperationalError):
+            away.ensure_connection()
+        assert (time.monotonic() - began < 1) is not is_patient
+    finally:
+        away.close_pool()
 
 
 async def test_a_file_needs_no_thread() -> None:

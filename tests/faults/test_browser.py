@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import Chat, browser, call, kept, login, open_page, result, script
 from tests.faults.conftest import Start
+from tests.faults.servers import Postgres
 from tests.waiting import until
 
 pytestmark = [pytest.mark.team, pytest.mark.e2e]
@@ -40,3 +41,21 @@ def test_three_tabs_and_a_message_while_the_database_is_away(team: Start, open_p
         until(lambda tab=tab: tab.seqs == chat.seqs)
         assert len(tab.seqs) == len(set(tab.seqs))
         assert tab.page.locator(".entry.user_message", has_text="Second.").count() == 1
+    _begin_while_the_database_is_away(chat, postgres)
+
+
+def _begin_while_the_database_is_away(chat: Chat, postgres: Postgres) -> None:
+    """The first message of a session: no page but the one with its text, until there is an answer."""
+    chat.page.goto("/")
+    chat.page.get_by_label("Model").select_option("script")
+    text = script(result("Third."))
+    postgres.crash()
+    for _ in range(2):
+        chat.say(text)
+        expect(chat.page.locator("#toasts")).to_contain_text("Try again")
+        assert chat.words.input_value() == text
+    postgres.start()
+    until(lambda: chat.server.call("GET", "sessions/"))
+    chat.words.press("Enter")
+    expect(chat.result("Third.")).to_be_visible()
+    assert len(chat.server.call("GET", "sessions/")["results"]) == 2

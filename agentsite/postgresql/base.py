@@ -1,0 +1,31 @@
+"""PostgreSQL. While it is away, a request says so at once: the pool would wait for it, as long as a worker should."""
+
+from typing import Any
+
+from django.db import OperationalError
+from django.db.backends.postgresql import base
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import PGconn, Ping
+
+_PING_SECONDS = 2
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """`is_patient` is of a thread, as the connection is: workers outlast a restart, people are told to try again."""
+
+    is_patient = True
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        if not self.is_patient and not self._has_idle() and not _answers(conn_params):
+            raise OperationalError("PostgreSQL does not answer, or takes no connections yet")
+        return super().get_new_connection(conn_params)
+
+    def _has_idle(self) -> bool:
+        """Whether a connection waits to be used. Those that are found broken are dropped (`runtime/outage`)."""
+        pool = self.pool  # type: ignore[attr-defined]  # since Django 5.1
+        return pool is not None and bool(pool.get_stats().get("pool_available"))
+
+
+def _answers(conn_params: dict[str, Any]) -> bool:
+    where = {name: conn_params[name] for name in ("host", "port", "dbname", "user") if name in conn_params}
+    return PGconn.ping(make_conninfo(**where, connect_timeout=_PING_SECONDS).encode()) == Ping.OK
