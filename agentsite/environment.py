@@ -2,9 +2,13 @@
 
 import os
 import secrets
+import sys
 import tomllib
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import environ
 from cryptography.fernet import Fernet
@@ -14,6 +18,7 @@ from environ.fileaware_mapping import FileAwareMapping
 from agentsite.addresses import Network, read_networks
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+_WEB = ("http", "https")
 
 
 class _Variables(FileAwareMapping):
@@ -41,6 +46,33 @@ VAR_DIR = Path(env.str("AGENTSITE_VAR", default=str(BASE_DIR / "var"))).resolve(
 
 def database_url() -> str:
     return str(env.str("DATABASE_URL", default="") or f"sqlite:///{VAR_DIR / 'agentsite.sqlite3'}")
+
+
+def store() -> dict[str, Any]:
+    """Where files are kept that belong to no session: below `var/`, or in the bucket that STORAGE_URL names.
+
+    s3://KEY:SECRET@BUCKET/FOLDER?endpoint=https://…&region=…, of which only the bucket must be there: without a key,
+    boto3 looks where it always does (its environment, the machine's role). Raises ImproperlyConfigured.
+    """
+    kept = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+    if not (text := env.str("STORAGE_URL", default="")):
+        options = {"location": VAR_DIR, "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
+        return kept | {"default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}}
+    url, told = urlsplit(text), dict(parse_qsl(urlsplit(text).query))
+    endpoint = urlsplit(told.get("endpoint", "https://"))
+    if url.scheme != "s3" or not url.hostname or told.keys() - {"endpoint", "region"} or endpoint.scheme not in _WEB:
+        raise ImproperlyConfigured(
+            "STORAGE_URL is no address of a bucket. Write s3://KEY:SECRET@BUCKET?endpoint=https://…&region=…"
+        )
+    if not all(map(find_spec, ("storages", "boto3"))):
+        raise ImproperlyConfigured(
+            "STORAGE_URL names a bucket, and the packages for it (django-storages, boto3) are not installed. "
+            f"Run: {sys.executable} -m pip install --require-hashes -r {BASE_DIR / 'requirements' / 'base.txt'}"
+        )
+    options = {"bucket_name": url.hostname, "location": url.path.strip("/"), "endpoint_url": told.get("endpoint")}
+    options |= {"access_key": unquote(url.username or "") or None, "secret_key": unquote(url.password or "") or None}
+    options |= {"region_name": told.get("region")}
+    return kept | {"default": {"BACKEND": "agentsite.bucket.Bucket", "OPTIONS": options}}
 
 
 def key(name: str) -> str:

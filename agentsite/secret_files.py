@@ -32,6 +32,7 @@ def _values() -> Iterator[tuple[str, str]]:
     yield "secret_key", secrets.token_urlsafe(50)
     yield "field_encryption_key", Fernet.generate_key().decode()
     yield "admin_password", secrets.token_urlsafe(16)
+    yield "storage_url", ""
     yield "openai_api_key", ""
     yield "anthropic_api_key", ""
 

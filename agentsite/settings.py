@@ -3,7 +3,7 @@
 from typing import Any
 
 from agentsite.admin_site import UNFOLD  # noqa: F401
-from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, database_url, env, key, trusted_proxies
+from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, database_url, env, key, store, trusted_proxies
 from agentsite.log_settings import LOGGING  # noqa: F401
 
 DEBUG = EMBEDDED and env.bool("DEBUG", default=False)  # `make dev`; `serve` refuses it beyond loopback
@@ -103,7 +103,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 WORKSPACES_DIR = VAR_DIR / "workspaces"
 HOMES_DIR = VAR_DIR / "homes"  # of the programs that agents run, one a session
 VERSIONS_DIR = VAR_DIR / "versions"  # the histories of workspaces: what their files held before
-LIBRARY_DIR = VAR_DIR / "library"  # the files of projects, under names of ours
+STORAGES = store()  # of what belongs to no session, such as the files of projects
+LIBRARY_DIR = VAR_DIR / "library"  # these, unless they are in a bucket
 TRACES_DIR = VAR_DIR / "traces"  # what file sinks write
 SKILLS_DIR = VAR_DIR / "skills"  # folders with a SKILL.md, beside those that ship
 RUN_DIR = VAR_DIR / "run"
@@ -232,8 +233,7 @@ TIME_ZONE = "UTC"
 SANDBOX = env.str("AGENTSITE_SANDBOX", default="")
 WORKSHOP = env.str("AGENTSITE_WORKSHOP", default="") or "1"  # 0, 1, or the folder of one that is installed
 _READER = env.str("AGENTSITE_READER_URL", default="")  # reads pages that need JavaScript; empty: the browser does
-_READER_KEY = env.str("AGENTSITE_READER_KEY", default="")
-READER_SERVICE: dict[str, str] = {"base_url": _READER, "key": _READER_KEY} if _READER else {}
+READER_SERVICE = {"base_url": _READER, "key": env.str("AGENTSITE_READER_KEY", default="")} if _READER else {}
 HOOKS: list[str] = env.list("AGENTSITE_HOOKS", default=[])  # "package.module.Class", beside those of entry points
 LEASE_SECONDS = env.int("AGENTSITE_LEASE_SECONDS", default=15)
 MAX_RUNNING = env.int("AGENTSITE_MAX_RUNNING", default=200)  # tasks; beyond it they are queued, ten times as many

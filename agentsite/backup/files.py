@@ -127,6 +127,12 @@ def write(folder: Path) -> Iterator[tuple[str, Archive]]:
             yield name, archive
 
 
+def elsewhere() -> str:
+    """A sentence on what no backup has in it; empty where it has all."""
+    bucket = settings.STORAGES["default"]["OPTIONS"].get("bucket_name")
+    return f"The files of projects are in the bucket {bucket}, not in a backup: copy that as well." if bucket else ""
+
+
 def in_use() -> Sequence[Path]:
     """Those of the folders in which there is something."""
     return [place for place in folders().values() if place.is_dir() and any(place.iterdir())]

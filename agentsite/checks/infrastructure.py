@@ -4,10 +4,14 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
+from uuid import uuid4
 
 from celery import current_app
 from channels.layers import get_channel_layer
+from django.conf import settings
 from django.core.checks import CheckMessage
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
@@ -80,6 +84,22 @@ def sqlite_suffices() -> Iterator[CheckMessage]:
         yield ok(3, "journal", "SQLite writes ahead (WAL).")
     else:
         yield broken(3, "journal", f"SQLite's journal mode is {mode}, not wal.", "Keep the database on a local disk.")
+
+
+def storage_keeps() -> CheckMessage:
+    """Stores a few bytes, reads them and deletes them."""
+    name, data, bucket = f"doctor-{uuid4()}", b"doctor", settings.STORAGES["default"]["OPTIONS"].get("bucket_name")
+    hint = "Check STORAGE_URL, and the rights of its key." if bucket else "Make AGENTSITE_VAR writable."
+    where = f"the bucket {bucket}" if bucket else str(settings.VAR_DIR)
+    try:
+        default_storage.save(name, ContentFile(data))
+        with default_storage.open(name) as file:
+            if file.read() != data:
+                raise OSError("it gives back other bytes than it was given.")
+        default_storage.delete(name)
+    except OSError as error:
+        return broken(82, "storage", f"Files cannot be kept in {where}: {error}", hint)
+    return ok(82, "storage", f"Files of projects are kept in {where}.")
 
 
 def broker_answers() -> CheckMessage:

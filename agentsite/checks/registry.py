@@ -37,6 +37,7 @@ def check_machine(**kwargs: Any) -> list[CheckMessage]:
         machine.packages_are_installed(),
         machine.browser_is_installed(),
         machine.disk_has_space(),
+        infrastructure.storage_keeps(),
         *machine.files_are_private(),
         *machine.settings_are_safe(),
     ]

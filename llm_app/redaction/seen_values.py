@@ -39,4 +39,5 @@ def _redactor(secrets: tuple[tuple[str, str], ...]) -> Redactor:
 def server_keys() -> tuple[tuple[str, str], ...]:
     encryption = [key.strip() for key in settings.FIELD_ENCRYPTION_KEY.split(",")]
     keys = [("server.SECRET_KEY", settings.SECRET_KEY), *(("server.FIELD_ENCRYPTION_KEY", key) for key in encryption)]
+    keys.append(("server.STORAGE_URL", settings.STORAGES["default"]["OPTIONS"].get("secret_key") or ""))
     return tuple((name, key) for name, key in keys if key)

@@ -124,7 +124,7 @@ class LibraryDetail(GenericAPIView[LibraryFile]):
     def get(self, request: Request, project_id: UUID, file_id: int) -> HttpResponseBase:
         file = _file(visible_project(request.user, project_id), file_id)
         try:
-            return download(file.path.open("rb"), file.name)
+            return download(file.open(), file.name)
         except OSError as error:
             raise NotFound() from error
 

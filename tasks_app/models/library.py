@@ -2,10 +2,10 @@
 
 import uuid
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.files.storage import default_storage
 from django.db import models
 from django.db.models import Q
 
@@ -28,7 +28,7 @@ class LibraryFileQuerySet(models.QuerySet["LibraryFile"]):
 
 
 class LibraryFile(models.Model):
-    """`key` is its name on disk; `name` is what its uploader called it, and never part of a path.
+    """`key` is its name in the storage; `name` is what its uploader called it, and never part of a path.
 
     It has `count` parts, each called a `unit`, of which `pages_read` were read. While it is read, `held_by` names the
     process that does it, at the latest until `held_until`; `tries` counts how often that was begun.
@@ -82,8 +82,19 @@ class LibraryFile(models.Model):
         return f"/library/{self.pk}/"
 
     @property
-    def path(self) -> Path:
-        return Path(settings.LIBRARY_DIR) / str(self.project_id) / str(self.key)
+    def stored_as(self) -> str:
+        """Its name in the storage."""
+        return f"library/{self.project_id}/{self.key}"
+
+    def open(self) -> Any:
+        """What was brought, as a binary file. Raises OSError."""
+        return default_storage.open(self.stored_as)
+
+    def read(self) -> bytes:
+        """Raises OSError."""
+        with self.open() as file:
+            found: bytes = file.read()
+            return found
 
     @property
     def is_pdf(self) -> bool:

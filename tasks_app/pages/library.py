@@ -78,7 +78,7 @@ def picture(request: Request, file_id: int, page: int) -> HttpResponse:
     if not file.is_pdf or not 0 < page <= file.count:
         raise Http404()
     try:
-        drawn = event_loop.submit(page_picture(file.path.read_bytes(), file.name, page)).result()
+        drawn = event_loop.submit(page_picture(file.read(), file.name, page)).result()
     except (ToolError, OSError) as error:
         raise Http404() from error
     return HttpResponse(drawn, content_type="image/png", headers=HEADERS | {"Cache-Control": "private, max-age=3600"})
@@ -89,7 +89,7 @@ def picture(request: Request, file_id: int, page: int) -> HttpResponse:
 def save(request: Request, file_id: int) -> HttpResponseBase:
     file = _visible(request, file_id)
     try:
-        return download(file.path.open("rb"), file.name)
+        return download(file.open(), file.name)
     except OSError as error:
         raise Http404() from error
 

@@ -1,11 +1,12 @@
 """The files of a project's library: brought and deleted. A worker reads them."""
 
-import os
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from contextlib import suppress
+from functools import partial
+from pathlib import PurePosixPath
 from typing import Any
 
-from django.conf import settings
+from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
@@ -21,6 +22,12 @@ class LibraryFileTooLarge(Refusal):
     """A file is larger than 50 MB. Split it."""
 
     status = 413
+
+
+class StorageFails(Refusal):
+    """The file cannot be stored just now. Try again later, or tell an administrator."""
+
+    status = 503
 
 
 class LibraryFull(Refusal):
@@ -45,15 +52,13 @@ def add_files(project: Project, person: Any, files: Sequence[UploadedFile]) -> l
 
 def _add(project: Project, person: Any, file: UploadedFile) -> LibraryFile:
     row = LibraryFile(project=project, name=shown_name(file.name or ""), size=file.size or 0, added_by=person)
-    row.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        with open(os.open(row.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept:
-            for chunk in file.chunks():
-                kept.write(chunk)
+        default_storage.save(row.stored_as, file)
         row.save()
-    except BaseException:
-        row.path.unlink(missing_ok=True)
-        raise
+    except BaseException as error:
+        with suppress(OSError):
+            default_storage.delete(row.stored_as)
+        raise StorageFails() if isinstance(error, OSError) else error from error
     return row
 
 
@@ -67,10 +72,11 @@ def shown_name(given: str) -> str:
 def delete_file(file: LibraryFile) -> None:
     with transaction.atomic():
         file.project.tell_tasks()
-        path = file.path
+        forget([file.stored_as])
         file.delete()
-        transaction.on_commit(lambda: path.unlink(missing_ok=True), robust=True)
 
 
-def folder_of(project: Project) -> Path:
-    return Path(settings.LIBRARY_DIR) / str(project.pk)
+def forget(names: Sequence[str]) -> None:
+    """Once the transaction is committed, the storage has these no more."""
+    for name in names:
+        transaction.on_commit(partial(default_storage.delete, name), robust=True)

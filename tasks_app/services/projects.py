@@ -1,7 +1,5 @@
 """Projects: create, change and delete them; sessions are moved in and out."""
 
-import shutil
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -11,7 +9,7 @@ from llm_app import active_secrets
 from tasks_app.errors import PartOfAnother, Refusal
 from tasks_app.models import Project, Session
 from tasks_app.record import storable
-from tasks_app.services.library import folder_of
+from tasks_app.services.library import forget
 
 
 class ProjectWithoutName(Refusal):
@@ -63,10 +61,9 @@ def _checked(fields: dict[str, Any], writers: set[int], *, is_new: bool = False)
 
 def delete_project(project: Project) -> None:
     """With its library. Its sessions stay, each with its owner."""
-    folder = folder_of(project)
     with transaction.atomic():
+        forget([*(file.stored_as for file in project.files.all()), f"library/{project.pk}"])
         project.delete()
-        transaction.on_commit(partial(shutil.rmtree, folder, ignore_errors=True), robust=True)
 
 
 def move_session(session: Session, project: Project | None) -> None:

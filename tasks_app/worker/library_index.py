@@ -65,7 +65,7 @@ def _held(file: LibraryFile) -> QuerySet[LibraryFile]:
 
 def _read(file: LibraryFile) -> None:
     """From where it was left. Raises UnreadableDocument and OSError."""
-    data = file.path.read_bytes()
+    data = file.read()
     LibraryPassage.objects.filter(file=file, page__gt=file.pages_read).delete()
     part, line, kept = file.pages_read + 1, 1, file.passages.count()
     while True:

@@ -58,6 +58,8 @@ class Command(BaseCommand):
             files.put_in_place(fresh)
         call_command("migrate", verbosity=0, interactive=False)
         self._say(self.style.SUCCESS(f"The backup of {manifest.made_at} is restored."))
+        if missing := files.elsewhere():
+            self._say(self.style.WARNING(missing))
         self._say("Start the server, or first prove the record with: manage.py replay --all --verify")
 
     def _tables_of(self, manifest: "Manifest") -> "Apps":

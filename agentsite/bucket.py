@@ -1,0 +1,66 @@
+"""Files in an S3-compatible bucket, for STORAGE_URL: imported only where that is set."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from boto3.exceptions import Boto3Error
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from storages.backends.s3 import S3Storage
+
+_IN_MEMORY = 2 * 1024**2  # bytes of a file that is read; the rest of it is on disk meanwhile
+
+
+class Bucket(S3Storage):
+    """As Django's file system does, it raises FileNotFoundError for what is not there, and OSError for what fails.
+
+    Checksums are sent only where S3 requires them: since boto3 1.36 they are the default, as trailers that many
+    compatible servers refuse (https://github.com/boto/boto3/issues/4392).
+    """
+
+    def get_default_settings(self) -> dict[str, Any]:
+        settings: dict[str, Any] = super().get_default_settings()
+        config = Config(
+            signature_version="s3v4",
+            connect_timeout=5,
+            read_timeout=30,
+            retries={"mode": "standard", "total_max_attempts": 3},
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        )
+        ours = {"client_config": config, "default_acl": None, "querystring_auth": True, "file_overwrite": True}
+        return settings | ours | {"max_memory_size": _IN_MEMORY}
+
+    def _open(self, name: str, mode: str = "rb") -> Any:
+        """Fetched at once: whatever fails, fails here."""
+        with _as_os_error():
+            opened = super()._open(name, mode)
+            _ = opened.file
+            return opened
+
+    def _save(self, name: str, content: Any) -> str:
+        with _as_os_error():
+            kept: str = super()._save(name, content)
+            return kept
+
+    def delete(self, name: str) -> None:
+        with _as_os_error():
+            super().delete(name)
+
+    def exists(self, name: str) -> bool:
+        with _as_os_error():
+            found: bool = super().exists(name)
+            return found
+
+
+@contextmanager
+def _as_os_error() -> Iterator[None]:
+    try:
+        yield
+    except (BotoCoreError, Boto3Error) as error:
+        raise OSError(f"The bucket does not answer: {type(error).__name__}.") from error
+    except ClientError as error:
+        code = error.response.get("Error", {}).get("Code", "")
+        kind = FileNotFoundError if code in ("NoSuchKey", "404") else OSError
+        raise kind(f"The bucket refuses: {code}.") from error
