@@ -1,7 +1,11 @@
 """Which models a person has for what that of the conversation may not be able to do."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from django.db.models import QuerySet
+
+from llm_app.composed_query import Select
 from llm_app.models import LogicalModel, ModelKind, Route
 
 
@@ -20,9 +24,7 @@ class Abilities:
 
 def of_user(user_id: int | None, preferred: str = "") -> Abilities:
     """`preferred` is the conversation's own model, empty for the default one: if it can, it is taken. One query."""
-    routes = Route.objects.filter(provider__enabled=True, model__in=LogicalModel.objects.open_to(user_id))
-    by_name = routes.order_by("-model__is_default", "model__name")
-    found = by_name.values_list("model__name", "model__kind", "takes_images")
+    found = list(_what_is_open(None)) if user_id is None else _open_to.rows(user_id)
     rows = sorted(found, key=lambda row: row[0] != preferred)
     return Abilities(
         sees=next((name for name, kind, sees in rows if sees and kind == ModelKind.TEXT), ""),
@@ -30,3 +32,13 @@ def of_user(user_id: int | None, preferred: str = "") -> Abilities:
         makes_audio=next((name for name, kind, _ in rows if kind == ModelKind.AUDIO), ""),
         embeds=next((name for name, kind, _ in rows if kind == ModelKind.EMBEDDING), ""),
     )
+
+
+def _what_is_open(user: Any) -> "QuerySet[Route, tuple[str, str, bool]]":
+    """Name and kind of the model of each route, and whether it takes pictures."""
+    routes = Route.objects.filter(provider__enabled=True, model__in=LogicalModel.objects.open_to(user))
+    by_name = routes.order_by("-model__is_default", "model__name")
+    return by_name.values_list("model__name", "model__kind", "takes_images")
+
+
+_open_to = Select(_what_is_open)

@@ -3,7 +3,7 @@
 What comes of them is what the ORM would find: rows with their related ones, or tuples of values.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models.expressions import RawSQL
 from django.db.models.query import ModelIterable, get_related_populators  # type: ignore[attr-defined]
+from django.db.models.sql import Query, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 
 Found = TypeVar("Found")
@@ -35,9 +36,8 @@ class Select(Generic[Found]):
 
     def rows(self, *values: object) -> list[Found]:
         composed = self._composed.get(len(values)) or self._composed_for(len(values))
-        given = [_given(values[one.place]) if isinstance(one, _StandIn) else one for one in composed.parameters]
         with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-            cursor.execute(composed.text, given)
+            cursor.execute(composed.text, _filled(composed.parameters, values))
             return composed.read(cursor.fetchall())
 
     def first(self, *values: object) -> Found | None:
@@ -47,6 +47,29 @@ class Select(Generic[Found]):
     def _composed_for(self, count: int) -> _Composed:
         with _composing:
             self._composed[count] = composed = _compose(self._compose(*map(_StandIn, range(count))))
+        return composed
+
+
+class Change:
+    """`compose` makes, of what stands in for the values, the rows and what their columns become: once."""
+
+    def __init__(self, compose: Callable[..., "tuple[models.QuerySet[Any, Any], Mapping[str, Any]]"]) -> None:
+        self._compose = compose
+        self._composed: tuple[str, Sequence[Any]] | None = None
+
+    def make(self, *values: object) -> int:
+        """How many rows it has changed."""
+        text, parameters = self._composed or self._composed_for(len(values))
+        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            cursor.execute(text, _filled(parameters, values))
+            return int(cursor.rowcount)
+
+    def _composed_for(self, count: int) -> tuple[str, Sequence[Any]]:
+        with _composing:
+            rows, columns = self._compose(*map(_StandIn, range(count)))
+            query: Any = rows.order_by().query.chain(UpdateQuery)
+            query.add_update_values(columns)
+            self._composed = composed = _text_of(query)[1:]
         return composed
 
 
@@ -62,21 +85,28 @@ class _StandIn(RawSQL):
         return self
 
 
-def _compose(query: "models.QuerySet[Any, Any]") -> _Composed:
+def _text_of(query: Query) -> tuple[SQLCompiler, str, Sequence[Any]]:
     """By a connection that is no thread's: what is kept outlives threads."""
     nobodys = connections.create_connection(DEFAULT_DB_ALIAS)
     try:
-        compiler = query.query.get_compiler(connection=nobodys)
-        text, parameters = compiler.as_sql()
+        if query.select_for_update and nobodys.features.has_select_for_update:
+            nobodys.set_autocommit(False)  # as it will be where it is asked
+        compiler = query.get_compiler(connection=nobodys)
+        return compiler, *compiler.as_sql()
     finally:
         nobodys.close()
+
+
+def _compose(query: "models.QuerySet[Any, Any]") -> _Composed:
+    compiler, text, parameters = _text_of(query.query)
     read = _models if query._iterable_class is ModelIterable else _values
     converters = compiler.get_converters([column[0] for column in compiler.select[: compiler.col_count]])
     return _Composed(text, parameters, partial(read, compiler, converters))
 
 
 def _values(compiler: SQLCompiler, converters: Any, rows: Sequence[Any]) -> list[Any]:
-    return [tuple(row) for row in (compiler.apply_converters(rows, converters) if converters else rows)]
+    converted = compiler.apply_converters(rows, converters) if converters else rows
+    return [tuple(row[: compiler.col_count]) for row in converted]
 
 
 def _models(compiler: SQLCompiler, converters: Any, rows: Sequence[Any]) -> list[Any]:
@@ -94,6 +124,10 @@ def _models(compiler: SQLCompiler, converters: Any, rows: Sequence[Any]) -> list
             setattr(made, name, row[place])
         found.append(made)
     return found
+
+
+def _filled(parameters: Sequence[Any], values: Sequence[object]) -> list[Any]:
+    return [_given(values[one.place]) if isinstance(one, _StandIn) else one for one in parameters]
 
 
 def _given(value: object) -> Any:

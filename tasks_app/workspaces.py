@@ -2,11 +2,14 @@
 
 import os
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet, Sum, Value
 
+from llm_app.composed_query import Select
 from tasks_app.errors import DiskFull, FilesQuotaFull
 from tasks_app.models import Agent, LibraryFile, Limits, Session
 from tools_app.files import FileHistory, Owner, Workspace, workspace_owner
@@ -23,7 +26,7 @@ def workspace_of(session: Session) -> Workspace:
     path, limits = session.workspace_path, Limits.current()
     history = FileHistory(session.history_path, limits.history_bounds)
     root = session.root or session
-    left = limits.user_bytes - _files_bytes(Session.objects.exclude(pk__in=[session.pk, root.pk]), session.owner_id)
+    left = limits.user_bytes - bytes_of(session.owner_id, session.pk, root.pk)
     most = None if root.workdir else min(limits.workspace_bytes, max(0, left))  # a folder of their own has no quota
     owner = _owner_of(root.workspace_path) if root.workdir and workspace_owner() else workspace_owner()
     return Workspace(path, owner=owner, most=most, home=session.home_path, history=history, views=_views(session))
@@ -47,7 +50,7 @@ def require_disk(session: Session) -> None:
     """Raises DiskFull where less than the floor is free, which what runs needs to end well; and FilesQuotaFull."""
     if not has_disk():
         raise DiskFull()
-    if _files_bytes(Session.objects.all(), session.owner_id) >= Limits.current().user_bytes:
+    if bytes_of(session.owner_id) >= Limits.current().user_bytes:
         raise FilesQuotaFull()
 
 
@@ -57,14 +60,21 @@ def has_disk() -> bool:
     return free.f_bavail * free.f_frsize >= least
 
 
-def bytes_of(owner_id: int) -> int:
-    """What the files of a person's sessions and projects take up."""
-    return _files_bytes(Session.objects.all(), owner_id)
+def bytes_of(owner_id: int, *without: UUID) -> int:
+    """What the files of a person's sessions and projects take up; those of sessions `without` which it is asked."""
+    found = (*_of_libraries.rows(owner_id), *_of_sessions.rows(owner_id, *without))
+    return sum(size or 0 for (size,) in found)
 
 
-def _files_bytes(sessions: QuerySet[Session], owner_id: int) -> int:
-    libraries = LibraryFile.objects.filter(project__owner=owner_id).order_by().aggregate(all=Sum("size"))["all"] or 0
-    return libraries + (sessions.filter(owner=owner_id).order_by().aggregate(all=Sum("files_bytes"))["all"] or 0)
+def _sum(rows: QuerySet[Any], field: str) -> QuerySet[Any, Any]:
+    found: QuerySet[Any, Any] = rows.order_by().values_list(Value(1)).annotate(all=Sum(field)).values_list("all")
+    return found
+
+
+_of_libraries = Select(lambda owner: _sum(LibraryFile.objects.filter(project__owner=owner), "size"))
+_of_sessions = Select(
+    lambda owner, *without: _sum(Session.objects.filter(owner=owner).exclude(pk__in=without), "files_bytes")
+)
 
 
 def measure(session: Session) -> None:

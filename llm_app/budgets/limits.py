@@ -8,6 +8,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from llm_app.budgets.amounts import Unit
+from llm_app.composed_query import Select
 from llm_app.models import Budget
 
 
@@ -82,10 +83,14 @@ def amount_text(amount: Decimal, unit: Unit) -> str:
     return f"${amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"${amount.normalize():,f}"
 
 
+_binding = Select(Budget.objects.binding)
+
+
 def binding_limits(user_id: int | None, task_id: UUID | None, now: datetime | None = None) -> tuple[Limit, ...]:
     """The limits that a call of a user in a task is counted in: one query. Without a user, that of all."""
     now = now or datetime.now(UTC)
-    return tuple(limit for budget in Budget.objects.binding(user_id) for limit in limits_of(budget, task_id, now))
+    budgets = Budget.objects.binding(None) if user_id is None else _binding.rows(user_id)
+    return tuple(limit for budget in budgets for limit in limits_of(budget, task_id, now))
 
 
 def limits_of(budget: Budget, task_id: UUID | None, now: datetime) -> Iterator[Limit]:

@@ -5,7 +5,11 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from llm_app.composed_query import Select
 from llm_app.models import CircuitBreaker, Route
+
+_usable = Select(Route.objects.usable_for)
+_usable_default = Select(lambda user, task: Route.objects.usable_for("", user, task))
 
 
 class KnownRoutes:
@@ -16,7 +20,12 @@ class KnownRoutes:
     """
 
     def __init__(self, model: str, user_id: int | None, task_id: UUID | None) -> None:
-        self._routes = list(Route.objects.usable_for(model, user_id, task_id))
+        if user_id is None or task_id is None:
+            self._routes = list(Route.objects.usable_for(model, user_id, task_id))
+        elif model:
+            self._routes = _usable.rows(model, user_id, task_id)
+        else:
+            self._routes = _usable_default.rows(user_id, task_id)
         self._changes = -1
 
     def refresh(self, changes: int) -> None:

@@ -27,8 +27,10 @@ def _tokens() -> "models.PositiveBigIntegerField[Any, Any]":
 class BudgetQuerySet(models.QuerySet["Budget"]):
     def binding(self, user_id: int | None) -> "BudgetQuerySet":
         """Those that a user's calls are counted in: their own, those of their roles, and that of all."""
-        own, roles = Q(user__in=[user_id]), Q(role__in=get_user_model().roles_of(user_id))
-        return self.filter(own | roles | Q(user=None, role=None)).select_related("user", "role").order_by("pk")
+        theirs = Q(user=None, role=None)
+        if user_id is not None:
+            theirs |= Q(user=user_id) | Q(role__in=get_user_model().roles_of(user_id))
+        return self.filter(theirs).select_related("user", "role").order_by("pk")
 
 
 class Budget(models.Model):

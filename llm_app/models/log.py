@@ -6,6 +6,8 @@ import uuid
 from django.db import models
 from django.db.models import Q
 
+from llm_app.composed_query import Select
+
 
 class CallStatus(models.TextChoices):
     SUCCEEDED = "succeeded"
@@ -105,5 +107,9 @@ class Blob(models.Model):
     def keep(cls, content: str) -> str:
         """Stores `content` unless it is there already; returns its address."""
         address = hashlib.sha256(content.encode()).hexdigest()
-        cls.objects.get_or_create(sha256=address, defaults={"content": content})
+        if not _blob_at.rows(address):
+            cls.objects.get_or_create(sha256=address, defaults={"content": content})
         return address
+
+
+_blob_at = Select(lambda address: Blob.objects.filter(pk=address).values_list("pk"))

@@ -38,6 +38,8 @@ class MessageSerializer(serializers.Serializer[Any]):
     )
 
     def validate_attachments(self, paths: list[str]) -> list[str]:
+        if not paths:
+            return []
         workspace = workspace_of(self.context["session"])
         missing = [path for path in paths if not workspace.is_file(path)]
         if missing:

@@ -9,7 +9,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from llm_app.composed_query import Select
 from llm_app.redaction import Redactor
+from llm_app.statements import Update, execute
 from tasks_app.engine import preflight, run_tool, think
 from tasks_app.engine.check_call import before_execution
 from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState
@@ -18,6 +20,9 @@ from tasks_app.runtime import process
 from tasks_app.runtime.metrics import ITERATIONS
 
 logger = logging.getLogger(__name__)
+_entries_of = Select(
+    lambda session, task: ContextEntry.objects.in_session(session).filter(task=task).in_context().defer("thinking")
+)
 TIME_SLICE = 30.0  # seconds; then another task of this worker has its turn
 LONGEST_LINE = 120  # characters
 
@@ -63,19 +68,19 @@ def finalize(unit: UnitOfWork) -> None:
         redactor = unit.secrets.redactor
         final = redactor.redacted_json(task.final_result)
         summary = redactor.redacted(_summary(unit.history.entries)) or final["text"]
-        Session.objects.filter(pk=task.session_id).update(
-            summary=summary, next_steps=final["suggestions"], active_agent=None
-        )
+        values = {"summary": summary, "next_steps": final["suggestions"], "active_agent": None}
+        execute([Update(Session, values, where={"pk": task.session_id}, otherwise=Session.DoesNotExist())])
         if answer is not None:
             answer.metadata["steps"] = _steps(task, redactor)
-            answer.save(update_fields=["metadata"])
+            stored = {"metadata": answer.metadata}
+            execute([Update(ContextEntry, stored, where={"pk": answer.pk}, otherwise=ContextEntry.DoesNotExist())])
 
     unit.commit(state=TaskState.DONE, also=also)
 
 
 def _steps(task: Task, redactor: Redactor) -> list[dict[str, Any]]:
     """Each call of the task with one line of its outcome; also those from before the cut."""
-    entries = ContextEntry.objects.in_session(task.session).filter(task=task).in_context().defer("thinking")
+    entries = _entries_of.rows(task.session_id, task.pk)
     calls = [entry for entry in entries if entry.context_type == ContextType.TOOL_CALL]
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
     return [_step(entry, results.get((entry.call or {})["id"]), redactor) for entry in calls]

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from django.utils import timezone
 
+from llm_app.composed_query import Select
 from tasks_app import file_history, reminders
 from tasks_app.engine import routing, step_settings, workflow
 from tasks_app.engine.closing import close_open_call
@@ -18,6 +19,7 @@ from tasks_app.models import (
     Decision,
     FailureCode,
     Mode,
+    Task,
     TaskState,
     WorkspaceChange,
 )
@@ -32,6 +34,14 @@ from tools_app.files import paths
 
 MOST_INSTRUCTIONS = 8  # files AGENTS.md that are told in one task
 MOST_WORDS = 50  # of a command, that may be paths
+_shown_before = Select(
+    lambda session, task: (
+        Task.objects.filter(session=session).exclude(pk=task).order_by("-created_at").values_list("shown_tools")[:1]
+    )
+)
+_untold_changes = Select(
+    lambda session: WorkspaceChange.objects.filter(session=session, told=False).values_list("pk", "files__path", "tool")
+)
 _WORD = re.compile(r"[\w./@+~-]+")
 _PLAIN_PATH = re.compile(r"[\w./@+~ -]{1,200}")  # nothing that could leave the tags of a reminder
 TERMINAL_GONE = "The terminal that ran this task has ended."
@@ -88,8 +98,7 @@ def _begin(context: TaskContext, look: Look) -> None:
     start = reminders.task_start(
         now, context.workspace.listing(), instructions, remembered, _longest_instructions(context)
     )
-    earlier = context.session.tasks.exclude(pk=context.task.pk).order_by("-created_at").values_list("shown_tools")
-    shown = earlier.first()
+    shown = _shown_before.first(context.session.pk, context.task.pk)
     given = [reminders.delegated()] if context.task.parent_call_id else []
     first_step, plan = workflow.beginning(context.task)
     said = {ROOT_INSTRUCTIONS: 0} if instructions.strip() else {}
@@ -128,16 +137,15 @@ def _tell_what_a_person_changed(context: TaskContext) -> None:
     if mark == context.untold_mark or context.history.open_call() is not None:
         return
     context.untold_mark = mark
-    changes = WorkspaceChange.objects.filter(session=context.session, told=False)
-    undone, deleted = set[str](), set[str]()
-    for path, tool in changes.values_list("files__path", "tool"):
+    undone, deleted, pks = set[str](), set[str](), set[int]()
+    for pk, path, tool in _untold_changes.rows(context.session.pk):
+        pks.add(pk)
         if path:
             (undone if tool == WorkspaceChange.UNDO else deleted).add(path)
     drafts = [reminders.undone(sorted(undone))] if undone else []
     drafts += [reminders.deleted(sorted(deleted))] if deleted else []
     if drafts:
-        pks = [change.pk for change in changes]
-        context.commit(*drafts, also=lambda: changes.filter(pk__in=pks).update(told=True))
+        context.commit(*drafts, also=lambda: WorkspaceChange.objects.filter(pk__in=pks).update(told=True))
 
 
 def _check_iterations(context: TaskContext) -> None:

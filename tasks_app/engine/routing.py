@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 
+from llm_app.composed_query import Select
 from tasks_app import reminders
 from tasks_app.memory import vectors
 from tasks_app.models import FiredRule, RoutingRule, RuleMatch, RuleTarget
@@ -14,11 +15,12 @@ MOST_FIRED = 3  # rules that are named in a task
 LONGEST_MESSAGE = 4000  # characters that are looked at
 PATIENCE = 0.1  # seconds for one regular expression
 logger = logging.getLogger(__name__)
+_enabled = Select(lambda: RoutingRule.objects.filter(enabled=True))
 
 
 def routed(context: TaskContext, message: str) -> list[Draft]:
     """The reminder for the message that starts a task; the rules that fired are staged. Empty where none did."""
-    rules = [rule for rule in RoutingRule.objects.filter(enabled=True) if _has_target(context, rule)]
+    rules = [rule for rule in _enabled.rows() if _has_target(context, rule)]
     if not rules or not message.strip():
         return []
     message = message[:LONGEST_MESSAGE]

@@ -1,8 +1,10 @@
 """Reads what administrators and owners may change while a task runs, so that it holds from the next step on."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import orjson
+from django.db import connection
 from django.utils import timezone
 
 from llm_app import abilities
@@ -29,6 +31,8 @@ from tasks_app.run.look import Look
 from tools_app.policy import Policy, policy_for
 from tools_app.shell.restrictions import UNRESTRICTED
 
+MOST_KEPT = 500
+_kept: dict[tuple[object, ...], StepSettings] = {}
 SMALL_WINDOW = 12_000  # tokens: with fewer, tools that few tasks need are loaded by group
 
 
@@ -55,6 +59,32 @@ def refresh(context: TaskContext, look: Look) -> None:
 
 def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Sequence[Session] = ()) -> StepSettings:
     """`above` are the sessions from which the task was delegated: what they may not do, it may not."""
+    agents, off_record = [one.acting_agent for one in above if one.acting_agent], task.session.off_record
+    found = _shared(task, look, version, above)
+    hooks = hooks_of(found.agent, agents, off_record=off_record)
+    routes = KnownRoutes(model_name(task.session, found.agent), task.started_by_id, task.id)
+    return replace(found, hooks=hooks, routes=routes)
+
+
+def _shared(task: Task, look: Look, version: tuple[object, ...], above: Sequence[Session]) -> StepSettings:
+    """What is the same for all tasks with the same person, agent, model and rights, while nothing is set anew.
+
+    It is read for each task where more decides: who sees a project, or what those above may not do. In a transaction
+    it is not kept either, as that may be rolled back, and its version with it.
+    """
+    if above or look.project[0] or connection.in_atomic_block:
+        return _read(task, look, version, above)
+    session = task.session
+    only = None if session.allowed_tools is None else tuple(session.allowed_tools)
+    key = (*version, task.started_by_id, session.model_id, session.off_record, only)
+    if (found := _kept.get(key)) is None:
+        if len(_kept) >= MOST_KEPT:
+            _kept.clear()
+        found = _kept[key] = _read(task, look, version, above)
+    return found
+
+
+def _read(task: Task, look: Look, version: tuple[object, ...], above: Sequence[Session]) -> StepSettings:
     session, user_id = task.session, task.started_by_id
     agent = Agent.objects.with_models().filter(pk__in=[look.agent]).first()
     denied = orjson.loads(look.denied_tools)
@@ -71,14 +101,12 @@ def read_settings(task: Task, look: Look, version: tuple[object, ...], above: Se
         has_library=project is not None and LibraryFile.objects.of(project).ready().exists(),
         agent_version=AgentVersion.objects.current(agent) if agent else None,
         own_sections=_own_sections(agent),
-        hooks=hooks_of(agent, [one.acting_agent for one in above if one.acting_agent], off_record=session.off_record),
         window=window,
         policy=_policy(session, agent, user_id, denied, above, has_small_window=window < SMALL_WINDOW),
         agents=delegation.known_agents(agent, user_id),
         skills=tuple(skill for skill in skills.catalogue(user_id) if not only or skill[0] in only),
         handoffs=_handoffs(agent, user_id),
         abilities=abilities.of_user(user_id, preferred=model),
-        routes=KnownRoutes(model, user_id, task.id),
     )
 
 

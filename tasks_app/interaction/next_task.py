@@ -5,11 +5,15 @@ from functools import partial
 
 from django.db import transaction
 
+from llm_app.composed_query import Select
+from llm_app.statements import Update, execute, save
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
 from tasks_app.record import Draft, KeptPicture, append_entries
 from tasks_app.runtime.wakeup import wake
 from tools_app.documents.formats import kind_by_name
+
+_first_waiting = Select(lambda session: InboxMessage.objects.waiting_in(session).select_related("author")[:1])
 
 
 def start_next(session: Session, task: Task, *, stopped: bool) -> None:
@@ -23,13 +27,13 @@ def start_next(session: Session, task: Task, *, stopped: bool) -> None:
         stop = Task.objects.values_list("stop_requested_at", flat=True).get(pk=task.pk)
         if earlier := list(waiting.filter(created_at__lte=stop)):
             deliver(session, task, earlier)
-    if message := waiting.first():
+    if message := _first_waiting.first(session.pk):
         start(session, message)
 
 
 def start(session: Session, message: InboxMessage, *, max_iterations: int | None = None, terminal: str = "") -> Task:
     """A new task for a message of the inbox."""
-    task = Task.objects.create(
+    task = Task(
         session=session,
         started_by=message.author,
         max_iterations=max_iterations,
@@ -37,6 +41,7 @@ def start(session: Session, message: InboxMessage, *, max_iterations: int | None
         output_schema=message.output_schema,
         workflow=message.workflow.laid_down() if message.workflow else {},
     )
+    execute([save(task)])
     deliver(session, task, [message])
     transaction.on_commit(partial(broadcast.state_changed, task))
     wake(task.id)
@@ -49,7 +54,8 @@ def deliver(session: Session, task: Task, messages: list[InboxMessage]) -> list[
     for message, entry in zip(messages, entries, strict=True):
         task.add_author(message.author)
         message.delivered_seq = entry.seq
-        message.save(update_fields=["delivered_seq"])
+        delivered = {"delivered_seq": entry.seq}
+        execute([Update(InboxMessage, delivered, where={"pk": message.pk}, otherwise=InboxMessage.DoesNotExist())])
     transaction.on_commit(partial(broadcast.inbox_changed, session))
     return entries
 

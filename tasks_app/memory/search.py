@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from llm_app.call import Runner
+from llm_app.composed_query import Select
 from llm_app.redaction import Redactor
 from tasks_app.memory import vectors
 from tasks_app.models import ContextEntry, ContextType, MemoryNote, MemoryNoteQuerySet, Project, Session, Task
@@ -22,6 +23,7 @@ CANDIDATES = 500  # notes that say any word of the question; of more, the newest
 LONGEST_QUESTION = 4000  # characters
 LONGEST_FILE = 200_000  # characters that are looked through
 PASSAGE = 800  # characters, or a little more to the end of a line
+_any_note = Select(lambda: MemoryNote.objects.order_by().values_list("pk")[:1])
 _ASIDE = frozenset(
     ["a", "an", "i", "me", "my", "we", "us", "our", "in", "on", "at", "by", "do", "how", "be", "or", "if", "so", "as"]
 )
@@ -39,7 +41,7 @@ def projects_of(task: Task) -> QuerySet[Project]:
 
 def _readable(task: Task) -> MemoryNoteQuerySet:
     """The notes that may be said in a task's session: where others read along, only the team's and the project's."""
-    if task.session.off_record:
+    if task.session.off_record or not _any_note.rows():
         return MemoryNote.objects.none()
     notes = MemoryNote.objects.of_team() if is_shared(task) else MemoryNote.objects.visible_to(task.started_by)
     return notes | MemoryNote.objects.of_projects(projects_of(task))

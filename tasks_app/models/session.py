@@ -9,12 +9,17 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, OuterRef, Q, Subquery
 
+from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
 from tasks_app.models.agent import Agent
 from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.session_text import has_words, is_behind
 from tasks_app.models.sharing import SessionMember
 from tasks_app.models.task_state import PERSON
+
+_members_of = Select(
+    lambda session, root: SessionMember.objects.filter(Q(session=session) | Q(session=root)).values_list("pk")[:1]
+)
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
@@ -173,7 +178,7 @@ class Session(models.Model):
         project = self.project
         if self.owner_id != user.pk or (project and (project.owner_id != user.pk or project.memberships.exists())):
             return True
-        return SessionMember.objects.filter(session__in=[self.pk, self.root_id]).exists()
+        return bool(_members_of.rows(self.pk, self.root_id))
 
     @property
     def acting_agent(self) -> Agent | None:

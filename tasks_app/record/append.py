@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.utils import timezone
 
+from llm_app.composed_query import Select
 from llm_app.redaction import Redactor
-from llm_app.statements import Insert, Statement, Update
+from llm_app.statements import Insert, Statement, Update, execute
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.record import chain
@@ -24,8 +25,15 @@ class Head(NamedTuple):
 
 def lock(session: Session) -> Head:
     """Locks the session's row until the end of the transaction: every writer of a session takes this lock first."""
-    row = Session.objects.select_for_update().only("last_seq", "chain_head").get(pk=session.pk)
-    return Head(row.last_seq, row.chain_head)
+    found = _locking.first(session.pk)
+    if found is None:
+        raise Session.DoesNotExist
+    return Head(*found)
+
+
+_locking = Select(
+    lambda pk: Session.objects.select_for_update().filter(pk=pk).order_by().values_list("last_seq", "chain_head")
+)
 
 
 def append_entries(
@@ -38,11 +46,9 @@ def append_entries(
     if not drafts:
         return []
     entries = linked(session, task, drafts, lock(session), redactor or redactor_of(session))
-    ContextEntry.objects.bulk_create(entries)
     newest = entries[-1]
-    Session.objects.filter(pk=session.pk).update(
-        last_seq=newest.seq, chain_head=newest.hash, updated_at=newest.created_at
-    )
+    moved = {"last_seq": newest.seq, "chain_head": newest.hash, "updated_at": newest.created_at}
+    execute([Insert(entries), Update(Session, moved, where={"pk": session.pk}, otherwise=Session.DoesNotExist())])
     transaction.on_commit(lambda: broadcast.entry_appended(session, newest.seq))
     return entries
 

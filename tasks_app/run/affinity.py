@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from llm_app.composed_query import Select
 from tasks_app.events import event_loop
 from tasks_app.models import ContextType, EngineProcess, Session, Task
 from tasks_app.record import Draft
@@ -12,12 +13,13 @@ from tasks_app.runtime import process
 from tools_app import held_resources, release_session
 
 _LEAVING_S = 10
+_holder = Select(lambda task: Session.objects.filter(tasks=task).order_by().values_list("held_by")[:1])
 called = threading.Event()  # another worker says that tasks may wait for us; the supervisor looks at once
 
 
 def is_held_elsewhere(task_id: UUID) -> bool:
     """Whether another process that lives holds something for the task's session."""
-    holder = Session.objects.filter(tasks=task_id).values_list("held_by", flat=True).first()
+    (holder,) = _holder.first(task_id) or ("",)
     if not holder or holder == process.name():
         return False
     return EngineProcess.objects.alive().filter(pk=holder).exists() and not process.is_dead(holder)

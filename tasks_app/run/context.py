@@ -4,11 +4,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from django.db.models import F, Q, Subquery
+
 from llm_app.abilities import Abilities
 from llm_app.call import KnownRoutes
+from llm_app.composed_query import Select
 from llm_app.models import Blob
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.models import Agent, AgentVersion, ContextEntry, Limits, Project, Session, Task, ToolCallLog
+from tasks_app.models import Agent, AgentVersion, ContextEntry, ContextType, Limits, Project, Session, Task, ToolCallLog
 from tasks_app.run.loop_detector import LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
 from tasks_app.run.usage import Calibration
@@ -132,8 +135,21 @@ class TaskContext(UnitOfWork):
 
 
 def _calls_since_last_message(task: Task) -> list[tuple[str, bool]]:
-    calls = ToolCallLog.objects.filter(task=task).order_by("pk")
-    last = ContextEntry.objects.in_session(task.session).filter(context_type="user_message").last()
-    if last is not None:
-        calls = calls.filter(started_at__gt=last.created_at)
-    return list(calls.values_list("fingerprint", "looped"))
+    return _calls_since.rows(task.pk, task.session_id)
+
+
+_calls_since = Select(
+    lambda task, session: (
+        ToolCallLog.objects.filter(task=task)
+        .annotate(
+            said=Subquery(
+                ContextEntry.objects.filter(session=session, context_type=ContextType.USER_MESSAGE)
+                .order_by("-seq")
+                .values("created_at")[:1]
+            )
+        )
+        .filter(Q(said=None) | Q(started_at__gt=F("said")))
+        .order_by("pk")
+        .values_list("fingerprint", "looped")
+    )
+)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from llm_app.composed_query import Select
 from llm_app.models import Blob
 from llm_app.types import Message
 from tasks_app.interaction.open_call import OpenCall, open_call_in
@@ -29,10 +30,10 @@ class History:
     @classmethod
     def load(cls, session: Session) -> "History":
         history = cls(session)
-        if newest := ContextCut.objects.in_session(session).first():
+        if newest := _newest_cut.first(session.pk):
             history.has_cut, history._before = True, newest.seq
             history.call_ids.update(_results(session).values_list("tool_call_id", flat=True))
-        history.extend(_entries(session).after(history._before))
+        history.extend(_entries_after.rows(session.pk, history._before))
         return history
 
     def extend(self, entries: Iterable[ContextEntry]) -> None:
@@ -119,6 +120,10 @@ class History:
         keep = next((place for place, entry in enumerate(self.entries) if entry.seq > seq), len(self.entries))
         del self.entries[:keep], self._messages[:keep]
         self._before = max(self._before, seq)
+
+
+_newest_cut = Select(lambda session: ContextCut.objects.in_session(session)[:1])
+_entries_after = Select(lambda session, seq: _entries(session).after(seq))
 
 
 def _entries(session: Session) -> EntryQuerySet:

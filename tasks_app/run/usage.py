@@ -4,10 +4,16 @@ from typing import Any
 from uuid import UUID
 
 from llm_app.call import Completion
+from llm_app.composed_query import Select
 from llm_app.models import CallStatus, LLMLog
 from llm_app.types import Purpose
 from tasks_app.models import Task
 
+_newest_answered = Select(
+    lambda session, model: LLMLog.objects.filter(
+        session_id=session, provider_model=model, purpose=Purpose.STEP, status=CallStatus.SUCCEEDED
+    )[:1]
+)
 LEAST, MOST = 0.5, 2.0  # a provider that says it is further off does not count what we sent
 
 
@@ -59,8 +65,7 @@ class Calibration:
     def factor(self, model: str) -> float:
         """Tokens of the provider for one of ours. Asked for a model for the first time, it costs a query."""
         if model not in self._factors:
-            answered = LLMLog.objects.filter(session_id=self._session_id, provider_model=model, purpose=Purpose.STEP)
-            newest = answered.filter(status=CallStatus.SUCCEEDED).first()
+            newest = _newest_answered.first(self._session_id, model)
             self._factors[model] = _factor(newest) or 1.0 if newest else 1.0
         return self._factors[model]
 

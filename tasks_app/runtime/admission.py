@@ -15,9 +15,10 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Case, Count, F, OuterRef, Q, Subquery, Value, When, Window
+from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When, Window
 from django.db.models.functions import Now, RowNumber
 
+from llm_app.composed_query import Select
 from tasks_app.errors import Refusal
 from tasks_app.models import Task, TaskState
 from tasks_app.runtime.wakeup import enqueue
@@ -39,14 +40,14 @@ def require_room(author: Any) -> None:
 
     Whoever has none in the queue may add one: nobody's flood keeps others out.
     """
-    waiting = Task.objects.queued().aggregate(all=Count("pk"), own=Count("pk", filter=Q(started_by=author)))
-    if waiting["own"] and waiting["all"] >= QUEUE * settings.MAX_RUNNING:
+    everybodys, own = _queued.first(author.pk) or (0, 0)
+    if own and everybodys >= QUEUE * settings.MAX_RUNNING:
         raise QueueFull()
 
 
 def admit_waiting() -> None:
     """Where somebody is in the queue: `admit`."""
-    if Task.objects.queued().exists():
+    if _any_queued.rows():
         admit()
 
 
@@ -56,7 +57,8 @@ def admit(here: UUID | None = None) -> None:
         _take_turns()
         running = _running()
         free = settings.MAX_RUNNING - running.total()
-        chosen = list(_fitting(_queue(running, most=free), running)) if free > 0 else []
+        most = min(free, settings.MAX_RUNNING_PER_USER)  # of one person
+        chosen = list(_fitting(_queue(running, most), running)) if free > 0 else []
         Task.objects.filter(pk__in=chosen).update(admitted_at=Now(), woken_at=Now())
     for task_id in chosen:
         if task_id != here:
@@ -72,7 +74,7 @@ def _take_turns() -> None:
 
 def _running() -> Counter[int]:
     """How many tasks run, by person."""
-    return Counter(dict(Task.objects.running().order_by().values_list("started_by").annotate(Count("pk"))))
+    return Counter(dict(_running_by_person.rows()))
 
 
 def _fitting(queue: "Sequence[_Place]", running: Counter[int]) -> Iterator[UUID]:
@@ -99,18 +101,37 @@ class _Place:
 
 def _queue(running: Mapping[int, int], most: int | None = None) -> list[_Place]:
     """Who waits, in order; of each person at most the first `most`."""
+    found = _waiting.rows() if most is None else _first_waiting.rows(most)
+    return sorted(
+        _Place(is_new, turn + running.get(person, 0), last_turn or _NEVER, created_at, task, person)
+        for is_new, turn, last_turn, created_at, task, person in found
+    )
+
+
+def _places() -> "QuerySet[Task, Any]":
+    """What decides over the place of each who waits."""
     is_new = Case(When(state=TaskState.INITIALIZING, then=Value(1)), default=Value(0))
     turn = Window(RowNumber(), partition_by=[F("started_by")], order_by=[F("is_new").asc(), F("created_at").asc()])
     earlier = Task.objects.filter(started_by=OuterRef("started_by"), admitted_at__isnull=False).order_by("-admitted_at")
     rows = Task.objects.queued().order_by().annotate(is_new=is_new).annotate(turn=turn)
     rows = rows.annotate(last_turn=Subquery(earlier.values("admitted_at")[:1]))
-    if most is not None:
-        rows = rows.filter(turn__lte=most)
-    found = rows.values_list("is_new", "turn", "last_turn", "created_at", "pk", "started_by")
-    return sorted(
-        _Place(is_new, turn + running.get(person, 0), last_turn or _NEVER, created_at, task, person)
-        for is_new, turn, last_turn, created_at, task, person in found
+    return rows.values_list("is_new", "turn", "last_turn", "created_at", "pk", "started_by")
+
+
+_running_by_person = Select(
+    lambda: Task.objects.running().order_by().values_list("started_by").annotate(count=Count("pk"))
+)
+_any_queued = Select(lambda: Task.objects.queued().order_by().values_list("pk")[:1])
+_queued = Select(
+    lambda person: (
+        Task.objects.queued()
+        .order_by()
+        .values_list(Value(1))
+        .annotate(all=Count("pk"), own=Count("pk", filter=Q(started_by=person)))
+        .values_list("all", "own")
     )
+)
+_waiting, _first_waiting = Select(_places), Select(lambda most: _places().filter(Q(turn__lte=most)))
 
 
 def position_of(task: Task) -> int | None:

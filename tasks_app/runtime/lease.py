@@ -3,6 +3,7 @@
 import time
 from collections.abc import Coroutine, Iterable, Mapping
 from datetime import timedelta
+from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from django.db.models import Case, DateTimeField, ExpressionWrapper, F, Value, W
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
+from llm_app.composed_query import Change, Select
 from llm_app.models import Reservation
 from llm_app.statements import Update, execute
 from tasks_app.models import Task
@@ -30,7 +32,7 @@ def claim(task_id: UUID) -> Task | None:
     An owner whose lease ran out, or who is known to be dead, counts as a crash; what it left running is ended first,
     and what it had reserved is given back.
     """
-    task = Task.objects.runnable().open_to(process.name()).filter(pk=task_id).first()
+    task = _runnable.first(process.name(), task_id)
     if task is None:
         return None
     if task.is_queued:
@@ -38,24 +40,12 @@ def claim(task_id: UUID) -> Task | None:
     if task.lease_owner and process.is_dead(task.lease_owner):
         process.clean_up(task.lease_owner)
         Task.objects.filter(pk=task_id, lease_owner=task.lease_owner).update(lease_expires_at=_in(-1))
-    claimed = (
-        Task.objects.runnable()
-        .unqueued()
-        .open_to(process.name())
-        .unclaimed()
-        .filter(pk=task_id)
-        .update(
-            crashes=Case(When(lease_owner="", then=F("crashes")), default=F("crashes") + Value(1)),
-            lease_owner=process.name(),
-            lease_expires_at=_in(settings.LEASE_SECONDS),
-            epoch=F("epoch") + 1,
-        )
-    )
+    claimed = _claiming(settings.LEASE_SECONDS).make(process.name(), task_id)
     if claimed:
         metrics.count_claim(task)
     if claimed and task.lease_owner:
         Reservation.objects.filter(task_id=task_id).delete()
-    return Task.objects.select_related("session__model", "started_by").get(pk=task_id) if claimed else None
+    return _claimed.first(task_id) if claimed else None
 
 
 def renew(task_ids: Iterable[UUID]) -> None:
@@ -98,7 +88,7 @@ async def unless_over(work: Coroutine[Any, Any, T], asked: float) -> T:
 
 def release(task: Task) -> None:
     """Gives the lease back, unless another worker has taken it over meanwhile."""
-    Task.objects.filter(pk=task.pk, epoch=task.epoch).update(lease_owner="", lease_expires_at=None)
+    _releasing.make(task.pk, task.epoch)
 
 
 def expire(task: Task) -> None:
@@ -114,3 +104,25 @@ def shorten_impossible() -> None:
 
 def _in(seconds: int) -> "ExpressionWrapper[CombinedExpression]":
     return ExpressionWrapper(Now() + timedelta(seconds=seconds), output_field=DateTimeField())
+
+
+@cache
+def _claiming(seconds: int) -> Change:
+    return Change(
+        lambda owner, pk: (
+            Task.objects.runnable().unqueued().open_to(owner).unclaimed().filter(pk=pk),
+            {
+                "crashes": Case(When(lease_owner="", then=F("crashes")), default=F("crashes") + Value(1)),
+                "lease_owner": owner,
+                "lease_expires_at": _in(seconds),
+                "epoch": F("epoch") + 1,
+            },
+        )
+    )
+
+
+_runnable = Select(lambda owner, pk: Task.objects.runnable().open_to(owner).filter(pk=pk).order_by()[:1])
+_claimed = Select(lambda pk: Task.objects.filter(pk=pk).select_related("session__model", "started_by").order_by())
+_releasing = Change(
+    lambda pk, epoch: (Task.objects.filter(pk=pk, epoch=epoch), {"lease_owner": "", "lease_expires_at": None})
+)

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from django.db import transaction
 from django.utils import timezone
 
+from llm_app.composed_query import Select
+from llm_app.statements import Update, execute, save
 from tasks_app.errors import (
     AgentWithheld,
     InvalidMessage,
@@ -32,6 +34,7 @@ from tasks_app.workspaces import require_disk, workspace_of
 from tools_app.errors import InvalidSchema
 from tools_app.json_schema import reading
 
+_active_task = Select(lambda session: Task.objects.filter(session=session).active()[:1])
 LONGEST_MESSAGE = 1024 * 1024  # bytes
 Delivery = Literal["started", "reply", "interjected", "steered", "queued"]
 
@@ -65,7 +68,8 @@ def post_message(
     AgentWithheld, QueueFull, DiskFull or FilesQuotaFull.
     """
     content, schema = _checked_text(session, content, attachments), _schema_text(output_schema, session)
-    pictures = images.of_attachments(workspace_of(session), attachments)  # before the lock: it takes its time
+    # Before the lock: it takes its time.
+    pictures = images.of_attachments(workspace_of(session), attachments) if attachments else []
     message = InboxMessage(
         session=session,
         author=author,
@@ -78,7 +82,7 @@ def post_message(
     )
     with transaction.atomic():
         lock(session)
-        task = session.tasks.active().first()
+        task = _active_task.first(session.pk)
         if not terminal:
             _require_agent(session, author)
         if task and mode != Mode.QUEUE and not task.stop_requested_at:
@@ -119,7 +123,7 @@ def _tell(task: Task, message: InboxMessage) -> Delivered:
 
 
 def _put_into_inbox(message: InboxMessage) -> None:
-    message.save()
+    execute([save(message)])
     transaction.on_commit(partial(broadcast.inbox_changed, message.session))
 
 
@@ -218,7 +222,8 @@ def _name(session: Session, content: str) -> None:
     """A session without a title takes the beginning of its first message."""
     if not session.title:
         session.title = title_from(content)
-        Session.objects.filter(pk=session.pk).update(title=session.title)
+        title = Update(Session, {"title": session.title}, where={"pk": session.pk}, otherwise=Session.DoesNotExist())
+        execute([title])
 
 
 def _checked_text(session: Session, content: str, attachments: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from celery.worker.control import control_command
 from django.conf import settings
 from django.db import DatabaseError, Error, InterfaceError, OperationalError, connection
 
+from llm_app.composed_query import Select
 from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
 from tasks_app.events import event_loop, stream_buffer
@@ -22,6 +23,7 @@ from tasks_app.services.sessions import title_from_model
 from tasks_app.workspaces import measure, sandbox, workspace_of
 
 logger = logging.getLogger(__name__)
+_still_runnable = Select(lambda pk: Task.objects.runnable().filter(pk=pk).order_by().values_list("pk"))
 MOST_CRASHES = 3  # claims in a row that ended with a dead worker; then the task is taken for the cause
 
 
@@ -93,7 +95,7 @@ def _advance(task: Task) -> None:
     context.allowance.release()
     lease.release(task)
     logger.info("released in state %s%s", task.state, _outcome(task))
-    if Task.objects.runnable().filter(pk=task.pk).exists():
+    if _still_runnable.rows(task.pk):
         enqueue(task.id)
     else:
         if not task.terminal:  # whose process has no broker to tell others

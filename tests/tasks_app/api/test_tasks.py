@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from uuid import UUID
 
 import pytest
 
@@ -194,10 +195,10 @@ def test_a_task_goes_from_question_over_approval_to_its_result(alices, session):
     words = script(call("message", type="ask", text="Shall I?", options=["Yes"]), dangerous, the_result("All done."))
     task = alices.call("POST", f"sessions/{session.pk}/messages/", {"content": words}).json()["task"]
 
-    jobs.advance(task)
+    jobs.advance(UUID(task))
     assert alices.call("GET", f"tasks/{task}/").json()["pending"]["options"] == ["Yes"]
     alices.call("POST", f"tasks/{task}/reply/", {"content": "Yes"})
-    jobs.advance(task)
+    jobs.advance(UUID(task))
     pending = alices.call("GET", f"tasks/{task}/").json()["pending"]
     assert (pending["kind"], pending["danger"], pending["arguments"]) == (
         "approval",
@@ -205,7 +206,7 @@ def test_a_task_goes_from_question_over_approval_to_its_result(alices, session):
         {"command": "rm -rf folder"},
     )
     alices.call("POST", f"tasks/{task}/approval/", {"decision": "reject"})
-    jobs.advance(task)
+    jobs.advance(UUID(task))
     done = alices.call("GET", f"tasks/{task}/").json()
     assert (done["state"], done["final_result"]["text"], done["iteration"]) == ("done", "All done.", 3)
     entries = alices.call("GET", f"sessions/{session.pk}/entries/").json()["results"]

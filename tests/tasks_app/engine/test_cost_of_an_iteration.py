@@ -51,7 +51,8 @@ def run(owner: Any, provider: Provider) -> Callable[[int], None]:
         jobs.advance(task.pk)
         assert Task.objects.get(pk=task.pk).state == "done"
 
-    of(SHORT)  # what is imported, compiled and stored once
+    for steps in (SHORT, LONG):  # what is imported, compiled, stored and, of each model, read once
+        of(steps)
     return of
 
 

@@ -1,16 +1,21 @@
 """What an administrator takes away while the model answers, or while a hook looks, neither runs nor is put to anyone."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
+from tasks_app import services
 from tasks_app.models import Approval
+from tests import factories
 from tests.provider import Answer, FakeProvider, Received, Reply, openai_call, openai_result
-from tests.tasks_app.engine.conftest import Run, call, result
+from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.tasks_app.engine.test_blacklists import EVERY_WAY
 from tools_app.hooks.base import Hook
-from tools_app.models import McpServer, McpTool, ToolSetting
+from tools_app.models import McpServer, McpTool, ToolSetting, UserPolicy
 
 WRITE = {"action": "write", "path": "a.txt", "content": "x"}
 
@@ -95,3 +100,32 @@ def test_what_is_switched_off_while_a_hook_looks_does_not_run(tool: str, play: A
     run.advance()
     assert run.results()[0][0] == "blocked"
     assert not wrote(run)
+
+
+def test_the_next_task_reads_the_settings_only_where_one_has_changed_or_somebody_else_asks(
+    play: Callable[..., Run],
+) -> None:
+    def reads(run: Run) -> tuple[int, bool]:
+        """How often the settings of tools are read, and whether the model was shown a tool that is one's to deny."""
+        with CaptureQueriesContext(connection) as asked:
+            run.advance()
+        times = sum('FROM "tool_settings" ORDER' in query["sql"] for query in asked)
+        return times, "file" in run.task.shown_tools
+
+    first = play(result())
+    assert reads(first) == (1, True)
+    assert reads(play(result())) == (0, True)
+    ToolSetting.objects.create(name="file", enabled=False)
+    assert reads(play(result())) == (1, False)
+    with suppress(ValueError), transaction.atomic():  # nobody else has seen it
+        ToolSetting.objects.all().update(enabled=True)
+        raise ValueError
+    assert reads(play(result())) == (0, False)
+    ToolSetting.objects.all().delete()
+    assert reads(play(result())) == (1, True)
+    other = factories.SessionFactory(model=first.task.session.model)
+    UserPolicy.objects.create(user=other.owner, deny=["file"])
+    reads(play(result()))
+    task = services.post_message(other, other.owner, script(result())).task
+    assert task is not None
+    assert reads(Run(task)) == (1, False)
