@@ -21,14 +21,17 @@ ALONE := tests/acceptance/test_time_of_a_tree.py
 OUTSIDE := $(filter-out $(FAULTS) $(ALONE),$(wildcard $(addsuffix /test_*.py,tests/e2e tests/acceptance tests/recorded tests/tools_app/sandbox))) \
   tests/agentsite/test_run_agent_ends.py tests/agentsite/test_run_agent_leaves_nothing.py tests/tools_app/test_browser_tool.py \
   $(addprefix tests/tasks_app/engine/test_,browser.py litellm.py mcp_arguments.py mcp_tools.py) tests/tools_app/test_mcp_tools.py
+# Where the two databases could differ: statements of our own, the order of rows, full text, locks, the pool.
+BOTH := $(addprefix tests/,agentsite/test_requests.py $(addprefix tasks_app/,test_admission.py test_session_search.py \
+  tracing/test_delivery.py engine/test_commits.py engine/test_leases.py))
 LEFT_OUT = $(foreach kind,OUTSIDE CONTRACTS FAULTS,make $(shell echo $(kind) | tr A-Z a-z) ($(call functions,$($(kind)))))
 functions = $(shell grep -rhE "^(async )?def test_" --include="test_*.py" $(1) | wc -l) test functions
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev team test test-fast test-slow test-all outside contracts faults soak e2e lint bench real keys recorded schema lock clean
+.PHONY: help run dev team test test-postgres test-fast test-slow test-all outside contracts faults soak e2e lint bench real keys recorded schema lock clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 run: $(VENV)/base.stamp  ## Install, migrate and start everything; prints the address and a sign-in link
 	@exec $(PY) manage.py serve
@@ -41,6 +44,9 @@ team: $(VENV)/base.stamp  ## Run a team on this machine: 2 webs, 2 workers (WEBS
 
 test: $(VENV)/dev.stamp  ## Run the tests, but for those of the next three
 	AGENTSITE_TESTS_LEFT_OUT="$(LEFT_OUT)" $(PY) -m pytest -n auto $(addprefix --ignore=,$(OUTSIDE) $(ALONE) $(CONTRACTS) $(FAULTS)) $(ARGS)
+
+test-postgres: $(VENV)/dev.stamp  ## Run on PostgreSQL, where one runs, what databases could do differently
+	TEST_DATABASE=postgresql $(PY) -m pytest -n auto $(BOTH) $(ARGS)
 
 outside: $(VENV)/dev.stamp  ## Run what needs browsers, servers or sandboxes of its own, a heavy library, or an older database
 	$(PY) -m pytest -n auto $(OUTSIDE) $(ARGS)

@@ -81,9 +81,18 @@ TransactionTestCase._fixture_teardown = _flush
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if connection.vendor == "postgresql" and not _answers(POSTGRES):
+        for item in items:
+            item.add_marker(pytest.mark.skip("no PostgreSQL here"))
     for item in items:
         if connection.vendor != "sqlite" and item.get_closest_marker("sqlite"):
             item.add_marker(pytest.mark.skip("of SQLite alone"))
+
+
+def _answers(postgres: str) -> bool:
+    from psycopg.pq import PGconn, Ping
+
+    return PGconn.ping(f"{postgres}/postgres?connect_timeout=2".encode()) == Ping.OK
 
 
 @pytest.fixture(scope="session")

@@ -47,7 +47,8 @@ async def test_requests_share_a_thread_and_its_connection(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("is_patient", [True, False])
 def test_a_request_is_told_at_once_that_postgresql_is_away(is_patient: bool) -> None:
     where = {"ENGINE": "agentsite.postgresql", "NAME": "any", "HOST": "127.0.0.1", "PORT": free_port()}
-    away = ConnectionHandler({"default": where | {"OPTIONS": {"pool": {"min_size": 1, "timeout": 1}}}})["default"]
+    pooled = where | {"OPTIONS": {"pool": {"min_size": 1, "timeout": 1}}}
+    away = ConnectionHandler({"default": {}, "away": pooled})["away"]  # pools are kept by the alias
     away.is_patient = is_patient
     began = time.monotonic()
     try:
