@@ -6,7 +6,10 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const on = (name, handler, root = document) => root.addEventListener(name, handler);
 const composer = one("#composer");
 const words = one("#content");
-const timeZone = document.documentElement.dataset.zone || undefined; // that of the settings, or the browser's
+const { lang, dataset: { zone: timeZone } } = document.documentElement; // those of the settings, or the browser's
+const locale = navigator.language.startsWith(lang) ? [] : lang;
+const texts = JSON.parse(one("#texts")?.textContent || "{}"); // there is one where the page is not in English
+const text = (english) => texts[english] || english;
 const diagrams = new URL("diagrams.js", document.currentScript.src);
 
 // --- theme ----------------------------------------------------------------------------------------------------------
@@ -32,17 +35,17 @@ for (const select of all("[data-theme-choice]")) {
 
 // --- toasts and questions -------------------------------------------------------------------------------------------
 
-function toast(text) {
-  if (all("#toasts .toast > span").some((shown) => shown.textContent === text)) return;
+function toast(said) {
+  if (all("#toasts .toast > span").some((shown) => shown.textContent === said)) return;
   const note = one("#toast").content.cloneNode(true);
-  one("span", note).textContent = text;
+  one("span", note).textContent = said;
   one("#toasts").append(note);
 }
 
 on("click", (event) => event.target.closest("[data-dismiss]")?.parentElement.remove());
-on("htmx:sendError", () => toast("The server cannot be reached. Check your connection and try again."));
+on("htmx:sendError", () => toast(text("The server cannot be reached. Check your connection and try again.")));
 on("htmx:responseError", ({ detail }) => {
-  if (detail.xhr.status >= 500 && detail.xhr.status !== 503) toast("The server made a mistake. Try again; an administrator finds it in the log.");
+  if (detail.xhr.status >= 500 && detail.xhr.status !== 503) toast(text("The server made a mistake. Try again; an administrator finds it in the log."));
 });
 on("htmx:beforeSwap", ({ detail }) => { // what the server refuses before a page is asked
   if (!detail.xhr.getResponseHeader("Content-Type")?.startsWith("application/problem+json")) return;
@@ -54,7 +57,7 @@ on("htmx:confirm", (event) => {
   event.preventDefault();
   const dialog = one("#ask");
   one("#ask-words").textContent = event.detail.question;
-  one("#ask [value=yes]").textContent = event.detail.elt.dataset.yes || "Delete";
+  one("#ask [value=yes]").textContent = event.detail.elt.dataset.yes || text("Delete");
   dialog.returnValue = "";
   dialog.onclose = () => dialog.returnValue === "yes" && event.detail.issueRequest(true);
   dialog.showModal();
@@ -72,7 +75,7 @@ on("htmx:afterRequest", ({ detail }) => detail.successful && detail.elt.matches(
 on("submit", ({ target }) => { // what waits for another server says so
   if (!target.matches("[data-slow]")) return;
   const button = one("button:not([type=button])", target);
-  button.textContent = "Testing…";
+  button.textContent = text("Testing…");
   setTimeout(() => (button.disabled = true));
 });
 
@@ -110,24 +113,24 @@ function dress(root) {
   for (const details of all("details[id]", root)) if (opened.has(details.id)) details.open = true;
   for (const time of all("time", root)) {
     const moment = new Date(time.dateTime);
-    time.title = moment.toLocaleString([], { timeZone });
+    time.title = moment.toLocaleString(locale, { timeZone });
     if (/^\d\d:\d\d$/.test(time.textContent)) {
-      time.textContent = moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", timeZone });
+      time.textContent = moment.toLocaleTimeString(locale, { hour: "2-digit", minute: "2-digit", timeZone });
     }
   }
-  for (const code of all(".prose .code:not(:has(> .copy))", root)) code.append(textButton("Copy", "copy"));
+  for (const code of all(".prose .code:not(:has(> .copy))", root)) code.append(textButton(text("Copy"), "copy"));
   if (one(".diagram:not(.shown)", root)) import(diagrams).then(({ show }) => show(root));
 }
 
-function textButton(text, className) {
-  return Object.assign(document.createElement("button"), { type: "button", className, textContent: text });
+function textButton(label, className) {
+  return Object.assign(document.createElement("button"), { type: "button", className, textContent: label });
 }
 
 on("htmx:load", ({ detail }) => dress(detail.elt));
 on("click", async ({ target }) => {
   if (!target.matches(".copy:not(.source)")) return;
   await navigator.clipboard.writeText(one("code", target.parentElement).textContent);
-  target.textContent = "Copied";
+  target.textContent = text("Copied");
 });
 
 // --- the composer ---------------------------------------------------------------------------------------------------
@@ -152,7 +155,7 @@ function listFiles() {
   one("#chosen").replaceChildren(...[...picker.files].map((file) => {
     const chip = document.createElement("li");
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: `${file.name} ×` });
-    button.setAttribute("aria-label", `Do not attach ${file.name}`);
+    button.setAttribute("aria-label", text("Do not attach {name}").replace("{name}", () => file.name));
     on("click", () => dropFile(file), button);
     chip.append(button);
     return chip;

@@ -19,7 +19,7 @@ const source = (figure) => figure.querySelector("code").textContent;
 function draw(figure) {
   const frame = document.createElement("iframe");
   frame.setAttribute("sandbox", "allow-scripts");
-  Object.assign(frame, { src: "/diagram/", title: "Diagram", referrerPolicy: "no-referrer" });
+  Object.assign(frame, { src: "/diagram/", title: text("Diagram"), referrerPolicy: "no-referrer" });
   frame.hear = (told) => {
     if (told.isReady) frame.contentWindow.postMessage({ source: source(figure), isDark: isDark() }, "*");
     else if (told.height) fit(figure, frame, told.height);
@@ -36,7 +36,7 @@ function fit(figure, frame, height) {
   frame.style.height = `${Math.min(Math.max(Number(height), 20), 1600)}px`;
   if (figure.querySelector(".source")) return;
   figure.classList.add("shown");
-  const button = Object.assign(document.createElement("button"), { type: "button", className: "copy source", textContent: "Source" });
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "copy source", textContent: text("Source") });
   button.setAttribute("aria-pressed", "false");
   button.addEventListener("click", () => button.setAttribute("aria-pressed", String(!figure.classList.toggle("shown"))));
   figure.append(button);
@@ -45,6 +45,6 @@ function fit(figure, frame, height) {
 // What cannot be drawn is shown as it was written.
 function fail(figure, frame) {
   frame.remove();
-  figure.querySelector("figcaption").textContent = "Diagram (it cannot be drawn: see its source)";
+  figure.querySelector("figcaption").textContent = text("Diagram (it cannot be drawn: see its source)");
   figure.classList.remove("diagram");
 }

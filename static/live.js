@@ -16,15 +16,15 @@ htmx.createWebSocket = (url) => new WebSocket(`${url}?after=${lastSeq()}&languag
 htmx.config.wsReconnectDelay = (retries) => Math.min(10_000, 300 * 2 ** retries) * (0.5 + Math.random() / 2);
 
 const CLOSED = {
-  4401: "You are signed out. Reload the page to sign in.",
-  4429: "Too many pages of yours are open. Close some, then reload this one.",
-  4404: "This session was deleted, or is no longer shared with you.",
+  4401: text("You are signed out. Reload the page to sign in."),
+  4429: text("Too many pages of yours are open. Close some, then reload this one."),
+  4404: text("This session was deleted, or is no longer shared with you."),
 };
 
-function say(text) {
+function say(said) {
   const note = one("#connection");
-  note.hidden = !text;
-  if (text) note.textContent = text;
+  note.hidden = !said;
+  if (said) note.textContent = said;
 }
 
 on("htmx:wsOpen", ({ detail }) => {
@@ -32,7 +32,7 @@ on("htmx:wsOpen", ({ detail }) => {
   say("");
   live.replaceChildren(); // what streams now comes again from its beginning
 });
-on("htmx:wsClose", ({ detail }) => say(CLOSED[detail.event.code] || "The connection was lost. Reconnecting …"));
+on("htmx:wsClose", ({ detail }) => say(CLOSED[detail.event.code] || text("The connection was lost. Reconnecting …")));
 on("online", () => socket?.reconnect(), window);
 
 // --- the text that streams ------------------------------------------------------------------------------------------
@@ -109,10 +109,10 @@ function removeRecorded() {
 
 // --- before and after each message ----------------------------------------------------------------------------------
 
-function named(text) {
-  title = `${text} · agentsite`;
+function named(given) {
+  title = `${given} · agentsite`;
   const field = one("#title");
-  if (field && field !== document.activeElement) field.value = text;
+  if (field && field !== document.activeElement) field.value = given;
   htmx.trigger(document.body, "sessions-changed");
 }
 
@@ -202,7 +202,7 @@ document.addEventListener("toggle", ({ target }) => {
 function sinceWhen() {
   for (const since of all("[data-since]")) {
     const seconds = Math.round((Date.now() - new Date(since.dataset.since)) / 1000);
-    since.title = new Date(since.dataset.since).toLocaleTimeString();
+    since.title = new Date(since.dataset.since).toLocaleTimeString(locale);
     since.textContent = seconds < 60 ? `${Math.max(0, seconds)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   }
 }

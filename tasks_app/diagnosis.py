@@ -130,7 +130,7 @@ def _of_a_worker(task: Task) -> Iterator[Reason]:
         yield from _of_workers()
         return
     if task.crashes:
-        sentence = f"Its worker died {_times(task.crashes)} at this step; after 3 more the task is given up."
+        sentence = f"Its worker died at this step ({task.crashes} so far); after 3 more the task is given up."
         yield Reason(kind=Kind.FAULT, sentence=sentence, hint="The log of the workers says why.")
     yield _activity(task)
 
@@ -194,7 +194,3 @@ def _of_workers() -> Iterator[Reason]:
 def _newest(task: Task, kind: ContextType) -> datetime | None:
     entries = ContextEntry.objects.filter(session=task.session_id, task=task, context_type=kind)
     return entries.order_by("-seq").values_list("created_at", flat=True).first()
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"

@@ -43,6 +43,9 @@ _OF_PEOPLE: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {
 _JSON = {(ToolCallLog, "arguments"), (LogEntry, "change_message")}  # as texts
 
 
+_SEEN = "It is redacted there from now on, but models and people may have seen it. Change it at its source."
+
+
 @dataclass(frozen=True, kw_only=True)
 class Place:
     """An entry of a session."""
@@ -63,12 +66,10 @@ class Kept:
     def sentence(self) -> str:
         if not self.found:
             return f"{self.secret.name} is saved. Its value is never shown again."
-        count = len(self.found)
-        times = "in an entry" if count == 1 else f"in {count} entries"
-        return (
-            f"{self.secret.name} is saved. Its value already appears {times} of the record: it is redacted there from "
-            "now on, but models and people may have seen it. Change it at its source."
-        )
+        where = "Its value already appears in an entry of the record."
+        if (count := len(self.found)) > 1:
+            where = f"Its value already appears in {count} entries of the record."
+        return f"{self.secret.name} is saved. {where} {_SEEN}"
 
 
 def keep(owner: Any, name: str, value: str) -> Kept:

@@ -7,6 +7,8 @@ from decimal import Decimal
 from enum import StrEnum
 from uuid import UUID
 
+from django.utils.translation import gettext_noop as _
+
 from llm_app.budgets.amounts import Unit
 from llm_app.composed_query import Select
 from llm_app.models import Budget
@@ -14,8 +16,8 @@ from llm_app.models import Budget
 
 class Period(StrEnum):
     TASK = "task"
-    DAY = "day"
-    MONTH = "month"
+    DAY = _("day")
+    MONTH = _("month")
 
     def name_at(self, now: datetime) -> str:
         """The day ("2026-11-22") or the month ("2026-11") of `now`, which is in UTC."""
@@ -39,7 +41,7 @@ class Period(StrEnum):
 class Scope(StrEnum):
     """Whose budget it is: one person's, the members' of a role together, everybody's, or a delegated task's share."""
 
-    USER = "user"
+    USER = _("user")
     ROLE = "role"
     SYSTEM = "system"
     SHARE = "share"

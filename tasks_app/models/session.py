@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Exists, OuterRef, Q, Subquery
+from django.utils.translation import gettext
 
 from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
@@ -168,7 +169,7 @@ class Session(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.title or "New session"
+        return self.title or gettext("New session")
 
     def get_absolute_url(self) -> str:
         return f"/s/{self.id}/"

@@ -213,7 +213,7 @@ def delete(request: Request, session_id: UUID) -> HttpResponse:
         services.delete_session(session)
     except Refusal as error:
         return refused(request, session, error)
-    return done(request, "home", f"“{session}” is deleted.")
+    return done(request, "home", _("“%(name)s” is deleted.") % {"name": session})
 
 
 @signed_in

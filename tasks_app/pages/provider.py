@@ -20,6 +20,7 @@ from llm_app.setup.model_list import is_listable
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.pages.responses import done, refused
+from tasks_app.text.sentences import translated
 
 _KINDS = [
     ("", gettext_lazy("Recognized from the key")),
@@ -113,7 +114,7 @@ def enter_key(request: Request) -> HttpResponse:
     seen_values.remember(form.provider.api_key)
     connection = connect.connect(form.known, form.provider, form.cleaned_data["model"])
     if not connection.outcome.ok:
-        form.add_error(None, connection.verdict)
+        form.add_error(None, translated(connection.verdict))
         return _again(request, form)
     adopted = connect.adopt(connection, replaced=_replaced(route))
     _log(request, adopted.provider, ADDITION, "Set up on the first page, with its key.")
@@ -122,7 +123,7 @@ def enter_key(request: Request) -> HttpResponse:
 
 def _answers(model: str, connection: connect.Connection) -> str:
     said = _("%(model)s answers from now on.") % {"model": model}
-    return f"{said} {connection.outcome.sentence}"
+    return f"{said} {translated(connection.outcome.sentence)}"
 
 
 def _replaced(route: Route | None) -> Route | None:

@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from tasks_app.access import Request, posted
 from tasks_app.errors import Refusal
 from tasks_app.models import IdempotencyKey
+from tasks_app.text import sentences
 from tools_app.errors import ToolError
 
 LONGEST_KEY = 40  # characters; a page makes shorter ones
@@ -27,12 +28,12 @@ def refused(request: Request, to: Any, error: Refusal | ToolError, *, also: str 
     """Why it was not done, in a sentence. `also` are fragments that show the current state instead."""
     if request.htmx:
         status = error.status if isinstance(error, Refusal) else 409
-        toast = {"text": str(error), "level": "error", "also": also}
+        toast = {"text": sentences.translated(str(error)), "level": "error", "also": also}
         response = render(request, "_toast.html", toast, status=status)
         if seconds := getattr(error, "retry_after", None):
             response.headers["Retry-After"] = str(seconds)
         return response
-    messages.error(request, str(error))
+    messages.error(request, sentences.translated(str(error)))
     return redirect(to)
 
 

@@ -81,7 +81,7 @@ def _day(session: Session, today: date) -> str:
     for name, days in ((_("Today"), 0), (_("Yesterday"), 1), (_("Last 7 days"), 7), (_("Last 30 days"), 30)):
         if day >= today - timedelta(days=days):
             return name
-    return date_format(day, "F Y")
+    return date_format(day, _("F Y"))
 
 
 @signed_in

@@ -27,6 +27,7 @@ from tasks_app.errors import Refusal
 from tasks_app.models import ToolCallLog
 from tasks_app.pages import sign_ins
 from tasks_app.pages.responses import done
+from tasks_app.text import sentences
 from tools_app.json_schema.concise import first_sentence
 from tools_app.models import UserPolicy
 from tools_app.policy import policy_for
@@ -175,7 +176,7 @@ def save_secret(request: Request) -> HttpResponse:
     try:
         kept = secrets.keep(request.user, form.cleaned_data["name"], form.cleaned_data["value"])
     except Refusal as error:
-        form.add_error(error.field, str(error))
+        form.add_error(error.field, sentences.translated(str(error)))
         return _page(request, secret=form)
     return _page(request, kept=kept)
 

@@ -202,5 +202,5 @@ def _closing(drafts: Sequence[Draft]) -> list[Draft]:
 
 def _said(origin: Session, task: Task, note: str) -> Draft:
     """For people; where the task was cut off or had been stopped, with the way to go on."""
-    text = f"Forked from “{origin}”.{note}"
+    text = f"Forked from “{origin.title or 'New session'}”.{note}"
     return notice(f"{text} Write a message to go on.", code=task.failure_code) if task.stopped else notice(text)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import template
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.formats import date_format, get_format, number_format
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from llm_app.budgets import Limit, Scope, Standing, Unit, counters, limits
@@ -19,7 +19,7 @@ GLANCE_LINES, GLANCE_CHARACTERS = 16, 1200
 
 @register.filter
 def size(value: int) -> str:
-    return in_units(value)
+    return in_units(value).replace(".", str(get_format("DECIMAL_SEPARATOR")))
 
 
 @register.filter
@@ -29,7 +29,8 @@ def extent(text: str) -> str:
     if lines <= GLANCE_LINES and characters <= GLANCE_CHARACTERS:
         return ""
     counted = ngettext("%(n)d line", "%(n)d lines", lines) % {"n": lines}
-    return gettext("All of it: %(lines)s, %(n)s characters") % {"lines": counted, "n": f"{characters:,}"}
+    number = number_format(characters, force_grouping=True)
+    return gettext("All of it: %(lines)s, %(n)s characters") % {"lines": counted, "n": number}
 
 
 @register.filter
@@ -40,7 +41,7 @@ def duration(milliseconds: int | None) -> str:
         return gettext("{} ms").format(milliseconds)
     seconds = milliseconds / 1000
     if seconds < 60:
-        return gettext("{:.1f} s").format(seconds)
+        return gettext("{} s").format(number_format(seconds, 1))
     return gettext("{:.0f} min {:.0f} s").format(seconds // 60, seconds % 60)
 
 
@@ -50,7 +51,9 @@ def count(value: int | None) -> str:
     value = value or 0
     if value < 1000:
         return str(value)
-    return f"{value / 1000:.1f}k" if value < 1_000_000 else f"{value / 1_000_000:.2f}M"
+    if value < 1_000_000:
+        return gettext("{}k").format(number_format(value / 1000, 1))
+    return gettext("{}M").format(number_format(value / 1_000_000, 2))
 
 
 @register.filter
@@ -58,7 +61,7 @@ def usd(value: Any) -> str:
     """Empty where no price is known."""
     if value is None:
         return ""
-    return f"${value:.2f}" if value >= 1 or value == 0 else f"${value:.4f}"
+    return gettext("${}").format(number_format(value, 2 if value >= 1 or value == 0 else 4))
 
 
 @register.filter
@@ -84,7 +87,7 @@ def ago(moment: datetime) -> str:
     for words, length, most in _AGO:
         if seconds < length * most:
             return words.format(seconds // length)
-    return date_format(moment, "j M Y")
+    return date_format(moment, gettext("j M Y"))
 
 
 _LEFT = {

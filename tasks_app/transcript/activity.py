@@ -1,13 +1,14 @@
 """What an agent does between two messages: its calls, one after the other, as one group with one line."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
+
+from django.utils.translation import get_language
 
 from tasks_app.models import CallStatus, ContextEntry, ContextType
 from tasks_app.transcript.item import Item
-from tools_app.contract import registry
-from tools_app.contract.registry import Phrase
+from tasks_app.transcript.phrases import Phrase, activity_line, phrase_of
 
 STEPS = (
     *(ContextType.TOOL_CALL, ContextType.TOOL_RESULT, ContextType.NO_TOOL_CALL_RETRY),
@@ -23,10 +24,16 @@ def is_step(entry: ContextEntry) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Step:
-    entry: ContextEntry
-    phrase: Phrase
-    words: str
+    item: Item
     is_amiss: bool
+    phrases: dict[str | None, Phrase] = field(default_factory=dict)
+
+    @property
+    def phrase(self) -> Phrase:
+        """What it did, in the language of the moment."""
+        if (language := get_language()) not in self.phrases:
+            self.phrases[language] = phrase_of(self.item.call["name"], self.item.arguments)
+        return self.phrases[language]
 
 
 class Activity:
@@ -40,25 +47,22 @@ class Activity:
     def take(self, item: Item) -> None:
         """A new step, or one that has its result now."""
         if item.entry.tool_call:
-            phrase = registry.phrase_of(item.call["name"], item.arguments)
-            step = _Step(entry=item.entry, phrase=phrase, words=item.words, is_amiss=item.status in _AMISS)
-            self._steps[item.call["id"]] = step
+            self._steps[item.call["id"]] = _Step(item=item, is_amiss=item.status in _AMISS)
 
     @property
     def entries(self) -> list[ContextEntry]:
         """Those of its calls."""
-        return [step.entry for step in self._steps.values()]
+        return [step.item.entry for step in self._steps.values()]
 
     def retake(self, entries: Sequence[ContextEntry]) -> None:
         """The same ones without what has become a secret since."""
         for (call_id, step), entry in zip(list(self._steps.items()), entries, strict=True):
-            if entry is not step.entry:
-                self.take(Item(entry=entry))
-                self._steps[call_id] = _Step(**{**vars(self._steps[call_id]), "is_amiss": step.is_amiss})
+            if entry is not step.item.entry:
+                self._steps[call_id] = _Step(item=Item(entry=entry), is_amiss=step.is_amiss)
 
     @property
     def line(self) -> str:
-        return registry.activity_line([step.phrase for step in self._steps.values()])
+        return activity_line([step.phrase for step in self._steps.values()])
 
     @property
     def amiss(self) -> int:
@@ -68,7 +72,7 @@ class Activity:
     @property
     def why(self) -> str:
         """What the agent said beside the newest call beside which it said something."""
-        return next((step.words for step in reversed(self._steps.values()) if step.words), "")
+        return next((words for step in reversed(self._steps.values()) if (words := step.item.words)), "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.mail import send_mail
 from django.db.models import Q, QuerySet
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from tasks_app.models import Session, Task, TaskState
@@ -52,6 +52,18 @@ def _kind(task: Task) -> str:
 
 
 def _is_sent(task: Task, kind: str) -> bool:
+    with translation.override(task.started_by.language or settings.LANGUAGE_CODE):
+        subject, body = _written(task, kind)
+    try:
+        send_mail(subject, body, None, [task.started_by.email])
+    except (OSError, SMTPException) as error:
+        logger.warning("a mail to %s was not sent, and is tried again: %s", task.started_by, error)
+        return False
+    return True
+
+
+def _written(task: Task, kind: str) -> tuple[str, str]:
+    """Subject and body."""
     title = " ".join(str(task.session).split())
     subject = {
         "waiting": _("“{title}” waits for you"),
@@ -62,9 +74,4 @@ def _is_sent(task: Task, kind: str) -> bool:
     body = _("{what}:\n{link}\n\nWhich mails you get: {settings}").format(
         what=subject, link=address + task.session.get_absolute_url(), settings=f"{address}/settings/#notifications"
     )
-    try:
-        send_mail(subject, body, None, [task.started_by.email])
-    except (OSError, SMTPException) as error:
-        logger.warning("a mail to %s was not sent, and is tried again: %s", task.started_by, error)
-        return False
-    return True
+    return subject, body

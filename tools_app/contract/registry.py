@@ -1,7 +1,7 @@
 """The tools that this server has. A tool registers itself when its module is imported."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,12 +11,10 @@ from tools_app.errors import UnknownTool
 from tools_app.files import Workspace
 
 NO_ACTIVITY: Mapping[str, str] = {}
-LONGEST_PHRASE, MOST_PHRASES = 60, 6  # characters of what one call did; kinds of calls that are named in a line
-Phrase = tuple[str, str]  # the template of an activity, and it filled in for one call
 _tools: dict[str, ToolDefinition] = {}
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9_-]{1,64}")  # server__tool is a name of an MCP server's tool
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
-_FIELD = re.compile(r"\{(#?\w+)\}")
+_FIELD = re.compile(r"\{(\w+)\}")
 
 
 def tool(
@@ -99,44 +97,11 @@ def compact_line(name: str, arguments: Mapping[str, Any]) -> str:
         template = ""
     if not template:
         return " ".join([name, *(f"{key}={value}" for key, value in arguments.items())])
-    return _filled_template(template, arguments)
+    return filled_template(template, arguments)
 
 
-def phrase_of(name: str, arguments: Mapping[str, Any]) -> Phrase:
-    """What a call did, by the template of its tool."""
-    template = _activity_of(name, arguments)
-    words = " ".join(_filled_template(template.partition("|")[0], arguments).split())
-    return template, words if len(words) <= LONGEST_PHRASE else words[: LONGEST_PHRASE - 1] + "…"
-
-
-def activity_line(phrases: Iterable[Phrase]) -> str:
-    """What calls did: "Read 6 files, ran pytest twice". By kind, in the order of their first ones."""
-    said: dict[str, list[str]] = {}
-    for template, words in phrases:
-        said.setdefault(template, []).append(words)
-    named = [_together(template, words) for template, words in list(said.items())[:MOST_PHRASES]]
-    line = ", ".join(named + (["and more"] if len(said) > MOST_PHRASES else []))
-    return line[:1].upper() + line[1:]
-
-
-def _activity_of(name: str, arguments: Mapping[str, Any]) -> str:
-    phrases = _tools[name].activity if name in _tools else NO_ACTIVITY
-    kinds = (str(arguments.get(key, "")) for key in ("action", "kind", "type"))
-    found = next((phrases[kind] for kind in kinds if kind in phrases), phrases.get(""))
-    if not found and name.startswith("ask_"):  # an agent that is offered as a tool
-        return f"asked {name.removeprefix('ask_').replace('_', ' ')}"
-    return found or f"used {name.replace('__', ': ')}"
-
-
-def _together(template: str, said: Sequence[str]) -> str:
-    several, different = template.partition("|")[2], len(set(said))
-    if several and different > 1:
-        return several.replace("#", str(different))
-    times = {1: "", 2: " twice"}.get(len(said), f" {len(said)} times")
-    return said[0] + times
-
-
-def _filled_template(template: str, arguments: Mapping[str, Any]) -> str:
+def filled_template(template: str, arguments: Mapping[str, Any]) -> str:
+    """A template of an activity, or of a compact line, with the arguments of one call."""
     return _filled(_OPTIONAL.sub(lambda part: _optional(part[1], arguments), template), arguments)
 
 
@@ -146,15 +111,7 @@ def _optional(part: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _filled(template: str, arguments: Mapping[str, Any]) -> str:
-    return _FIELD.sub(lambda field: _value(field[1], arguments), template)
-
-
-def _value(field: str, arguments: Mapping[str, Any]) -> str:
-    """`#tasks` is how many tasks there are."""
-    value, name = arguments.get(field.lstrip("#"), ""), field.lstrip("#")
-    if name == field or not isinstance(value, list):
-        return _said(value)
-    return f"{len(value)} {name}" if len(value) != 1 else f"1 {name.removesuffix('s')}"
+    return _FIELD.sub(lambda field: _said(arguments.get(field[1], "")), template)
 
 
 def _said(value: Any) -> str:

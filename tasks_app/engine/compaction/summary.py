@@ -63,8 +63,13 @@ def capture(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) 
     notes = _new_notes(context.task, context.secrets.redactor, words)
     if notes:
         named = "; ".join(f"“{note.text}”" for note in notes)
-        text = f"Auto-captured for your memory: {named}. You can change or delete this on the Memory page."
-        context.stage(notice(text, kind="memory"), rows=notes)
+        context.stage(
+            notice(
+                f"Auto-captured for your memory: {named}. You can change or delete this on the Memory page.",
+                kind="memory",
+            ),
+            rows=notes,
+        )
 
 
 def _may_keep(context: TaskContext) -> bool:

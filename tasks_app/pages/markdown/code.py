@@ -4,6 +4,7 @@ from collections.abc import MutableMapping, Sequence
 from html import escape
 from typing import Any
 
+from django.utils.translation import gettext
 from markdown_it.token import Token
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -22,12 +23,12 @@ def fence(self: Any, tokens: Sequence[Token], number: int, options: Any, env: Mu
     language = (token.info.split() or [""])[0].lower()[:LONGEST_NAME]
     lexer = _lexer(language) if is_written else None
     html = f'<pre><code class="language-{escape(language or "text")}">{_coloured(token.content, lexer)}</code></pre>'
-    name = "Diagram" if language == "mermaid" else escape(lexer.name if lexer else language)
+    name = gettext("Diagram") if language == "mermaid" else escape(lexer.name if lexer else language)
     count = token.content.count("\n")
     if language == "mermaid" and is_written:
         return f'<figure class="code diagram"><figcaption>{name}</figcaption>{html}</figure>\n'
     if count > LONG and is_written:
-        head = f"<summary>{name or 'Text'} <small>{count} lines</small></summary>"
+        head = f"<summary>{name or gettext('Text')} <small>{gettext('{} lines').format(count)}</small></summary>"
         return f'<details class="code" id="code-{env["docId"]}-{number}">{head}{html}</details>\n'
     return f'<figure class="code">{f"<figcaption>{name}</figcaption>" if name else ""}{html}</figure>\n'
 

@@ -1,0 +1,224 @@
+"""Brings the translations in `locale/` up to date with the texts of the code, and compiles them. Needs no gettext.
+
+Beside what is marked, people read what exceptions and notices say, what tools did, and the words of scripts: they are
+found by their kind. Of an f-string, `{0}` stands for what is put into it (`tasks_app/text/sentences.py`).
+"""
+
+import ast
+import json
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils.translation.template import templatize
+
+from tools_app.contract import registry
+from tools_app.json_schema.concise import first_sentence
+
+ROOT: Path = settings.BASE_DIR
+_APPS = ("agentsite", "tasks_app", "tools_app", "llm_app")
+_UNSEEN = {"migrations", "admin", "prompt", "vendor", "management"}  # folders; the administration has English
+_MARKS = {"_": 1, "gettext": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_lazy": 2}
+_SAYS = {"notice", "Failed", "LimitExceeded", "_fail", "Judgement", "PermissionDenied"}  # their arguments are read
+_SAID = {"Refusal", "LLMError"}  # what they and their heirs say: arguments and docstring
+_SPEAKING = re.compile(  # files whose sentences are for people, and those with phrases of them
+    r"agentsite/accounts/tries|llm_app/(call/lessons|connection_test|redaction/refusal|setup/connect)"
+    r"|tasks_app/(diagnosis|secrets|interaction/approver|run/interrupts|services/forks)|tools_app/files/(paths|safe_open|workspace)"
+    r"|(?P<phrases>llm_app/budgets/(limits|standing)|tasks_app/engine/(approvals|observer|preflight|compaction/apply)"
+    r"|tools_app/shell/(danger|deletions|rules))"
+)
+_SENTENCE = re.compile(r"[A-Z“{][^\\|]* [^\\|]*[.!?]|Stopped\.")
+_PHRASE = re.compile(r"([a-z]+|\{\d\})( [a-z]+| \{\d\},?){2,}[^\\|]*")
+_IN_TEMPLATE = re.compile(r"\b(n?gettext|_)\(((?:\s*u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s*,?)+)")
+_IN_SCRIPT = re.compile(r"\btext\((\"(?:[^\"\\]|\\.)*\")")
+_COUNTED = re.compile(r"\{#(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Text:
+    """What is translated; `plural` is its form for several."""
+
+    id: str
+    plural: str = ""
+
+
+Catalogue = dict[Text, list[str]]
+
+
+# --- the texts of the code ------------------------------------------------------------------------------------------
+
+
+def texts() -> list[Text]:
+    """Each once, in the order of the files."""
+    return list(dict.fromkeys((*_of_templates(), *_of_code(), *_of_scripts(), *_of_tools())))
+
+
+def _files(folder: str, ending: str) -> list[Path]:
+    files = sorted((ROOT / folder).rglob(f"*.{ending}"))
+    return [file for file in files if not _UNSEEN & {*file.relative_to(ROOT).parts[:-1]}]
+
+
+def _of_templates() -> Iterator[Text]:
+    for file in (*_files("templates", "html"), *_files("templates", "txt")):
+        for _, arguments in _IN_TEMPLATE.findall(templatize(file.read_text())):
+            yield Text(*ast.literal_eval(f"({arguments.rstrip(', ')},)")[:2])
+
+
+def _of_scripts() -> Iterator[Text]:
+    for file in _files("static", "js"):
+        yield from (Text(json.loads(words)) for words in _IN_SCRIPT.findall(file.read_text()))
+
+
+def _of_tools() -> Iterator[Text]:
+    """What their calls did, and what they are good for."""
+    for tool in registry.all_tools():
+        yield Text(first_sentence(tool.description))
+        for activity in tool.activity.values():
+            one, _, several = activity.partition("|")
+            yield Text(one, several)
+            yield from (Text(name.removesuffix("s"), name) for name in _COUNTED.findall(one))
+
+
+def _of_code() -> Iterator[Text]:
+    trees = {file: ast.parse(file.read_text()) for app in _APPS for file in _files(app, "py")}
+    heirs = _heirs([node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)])
+    for file, tree in trees.items():
+        yield from _of_tree(tree, heirs)
+        if speaking := _SPEAKING.match(str(file.relative_to(ROOT))):
+            yield from _sentences_of(tree, phrases=bool(speaking["phrases"]))
+
+
+def _of_tree(tree: ast.Module, heirs: set[str]) -> Iterator[Text]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node.name in heirs:
+            yield Text(" ".join((ast.get_docstring(node) or "").split()))
+        elif isinstance(node, ast.Call):
+            yield from _of_call(node, heirs)
+
+
+def _heirs(classes: Iterable[ast.ClassDef]) -> set[str]:
+    found, before = set(_SAID), 0
+    while len(found) > before:
+        before = len(found)
+        found |= {one.name for one in classes if found & {base.id for base in one.bases if isinstance(base, ast.Name)}}
+    return found
+
+
+def _sentences_of(node: ast.AST, *, phrases: bool) -> Iterator[Text]:
+    """But for docstrings, what models are asked, and the parts of an f-string."""
+    for child in ast.iter_child_nodes(node):
+        if text := _text_of(child):
+            yield from [Text(text)] if _is_said(text, phrases=phrases) else []
+        elif not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)) and not _to_model(child):
+            yield from _sentences_of(child, phrases=phrases)
+
+
+def _is_said(text: str, *, phrases: bool) -> bool:
+    has_words = any(len(word) > 1 for word in re.sub(r"\{\d\}", "", text).split())
+    return has_words and bool(_SENTENCE.fullmatch(text) or (phrases and _PHRASE.fullmatch(text)))
+
+
+def _to_model(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Prompt"
+
+
+def _of_call(call: ast.Call, heirs: set[str]) -> Iterator[Text]:
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if count := _MARKS.get(name):
+        words = [text for node in call.args[:count] if (text := _text_of(node))]
+        if len(words) == count:
+            yield Text(*words)
+    elif name in _SAYS | heirs:
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        yield from (Text(text) for one in arguments if _is_said(text := _text_of(one), phrases=name == "Judgement"))
+
+
+def _text_of(node: ast.AST) -> str:
+    """Empty for what is no text."""
+    match node:
+        case ast.Constant(value=str(value)):
+            return value
+        case ast.JoinedStr(values=values):
+            fields = iter(range(len(values)))
+            return "".join(_text_of(part) or f"{{{next(fields)}}}" for part in values)
+    return ""
+
+
+# --- files of gettext -----------------------------------------------------------------------------------------------
+
+
+def read(po: Path) -> tuple[str, Catalogue]:
+    """What is above the first text, and the translations; those that are marked as fuzzy are none."""
+    blocks = re.split(r"\n{2,}", po.read_text().strip())
+    head, found = blocks[0], {}
+    for block in blocks[1:]:
+        joined = re.sub(r'"\n"', "", block)
+        lines = re.findall(r'^(msgid|msgid_plural|msgstr)(?:\[\d\])? (".*")$', joined, re.MULTILINE)
+        said = {key: json.loads(words) for key, words in lines if key != "msgstr"}
+        forms = [] if ", fuzzy" in block else [json.loads(words) for key, words in lines if key == "msgstr"]
+        found[Text(said["msgid"], said.get("msgid_plural", ""))] = forms
+    return head, found
+
+
+def written(head: str, catalogue: Catalogue) -> str:
+    return "\n\n".join([head, *(_block(text, forms) for text, forms in catalogue.items())]) + "\n"
+
+
+def _block(text: Text, forms: list[str]) -> str:
+    lines = [f"msgid {_quoted(text.id)}"]
+    if not text.plural:
+        return "\n".join([*lines, f"msgstr {_quoted(forms[0])}"])
+    lines.append(f"msgid_plural {_quoted(text.plural)}")
+    return "\n".join([*lines, *(f"msgstr[{number}] {_quoted(form)}" for number, form in enumerate(forms))])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def compiled(head: str, catalogue: Catalogue) -> bytes:
+    """The `.mo` file: two tables of lengths and places, in the order of the ids; and the texts; without empty ones."""
+    header = "".join(json.loads(line) for line in re.findall(r'^(?:msgstr )?(".*")$', head, re.MULTILINE))
+    said = {"": header} | {
+        f"{text.id}\0{text.plural}" if text.plural else text.id: "\0".join(forms)
+        for text, forms in catalogue.items()
+        if all(forms)
+    }
+    pairs = sorted((one.encode(), other.encode()) for one, other in said.items())
+    columns, place = ([one for one, _ in pairs], [other for _, other in pairs]), 28 + 16 * len(pairs)
+    tables = b""
+    for text in (*columns[0], *columns[1]):
+        tables += struct.pack("<2I", len(text), place)
+        place += len(text) + 1
+    start = struct.pack("<7I", 0x950412DE, 0, len(pairs), 28, 28 + 8 * len(pairs), 0, 28 + 16 * len(pairs))
+    return start + tables + b"".join(text + b"\0" for column in columns for text in column)
+
+
+def updated(catalogue: Catalogue, forms: int) -> Catalogue:
+    """The texts that the code has now, with the translations that are known; new ones are empty."""
+    empty = {text: [""] * (forms if text.plural else 1) for text in texts()}
+    return {text: catalogue.get(text) or nothing for text, nothing in empty.items()}
+
+
+class Command(BaseCommand):
+    help = "Brings the translations in locale/ up to date with the texts of the code, and compiles them."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--missing", action="store_true", help="Print the texts that have no translation.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for po in sorted(ROOT.glob("locale/*/LC_MESSAGES/django.po")):
+            head, catalogue = read(po)
+            found = re.search(r"nplurals=(\d)", head)
+            catalogue = updated(catalogue, int(found[1]) if found else 2)
+            po.write_text(written(head, catalogue))
+            po.with_suffix(".mo").write_bytes(compiled(head, catalogue))
+            missing = [text.id for text, forms in catalogue.items() if not all(forms)]
+            self.stdout.write(f"{po.parts[-3]}: {len(catalogue)} texts, {len(missing)} without a translation")
+            if options["missing"]:
+                self.stdout.write("\n".join(missing))

@@ -1,0 +1,83 @@
+"""Sentences that are stored or raised in English, for a reader of another language.
+
+The record, models and programs have English, so nothing that is kept depends on who wrote or looked. What a page shows
+of it is found again by its words: `{0}` in a text of the catalogue stands for whatever was put into it.
+"""
+
+import re
+from functools import lru_cache
+from itertools import cycle
+
+from django.conf import settings
+from django.utils.formats import get_format
+from django.utils.translation import get_language, gettext
+from django.utils.translation.trans_real import translation
+
+_FIELD = re.compile(r"\{(\w+)\}")
+_END = re.compile(r"((?<=[.!?…]) (?=\S)|[;:] )")
+_GROUPED = re.compile(r"\d{1,3}(,\d{3})+")  # 12,345
+_MOST = 20  # parts; a longer text is none of ours
+
+
+def translated(text: str) -> str:
+    """In the language of the moment, as far as the catalogue has it; other sentences stay as they are."""
+    language = get_language() or settings.LANGUAGE_CODE
+    return text if language == settings.LANGUAGE_CODE or not text else _translated(text, language)
+
+
+@lru_cache(maxsize=2_000)
+def _translated(text: str, language: str) -> str:
+    """Of several sentences, those that belong together are looked for first."""
+    if (whole := _found(text, language)) is not None:
+        return whole
+    parts, said = _END.split(text), []
+    if len(parts) > _MOST:
+        return text
+    while parts:
+        lengths = range(len(parts), 0, -1)
+        known = ((n, found) for n in lengths if (found := _found("".join(parts[:n]), language)) is not None)
+        length, words = next(known, (1, parts[0]))
+        said.append(words)
+        del parts[:length]
+    return "".join(said)
+
+
+def _found(text: str, language: str) -> str | None:
+    if text in _known(language):
+        return gettext(text)
+    for template, pattern in _patterns(language):
+        if match := pattern.fullmatch(text):
+            return _filled(gettext(template), match, language)
+    return None
+
+
+def _filled(template: str, match: re.Match[str], language: str) -> str:
+    return _FIELD.sub(lambda field: _value(match[f"f{field[1]}"], language), template)
+
+
+def _value(value: str, language: str) -> str:
+    """A sentence or a phrase within a sentence, or a number. What else begins in capitals is a name."""
+    if _GROUPED.fullmatch(value):
+        return value.replace(",", str(get_format("THOUSAND_SEPARATOR")))
+    return _translated(value, language) if value[0].islower() or value.endswith((".", "!", "?")) else value
+
+
+@lru_cache(maxsize=16)
+def _known(language: str) -> frozenset[str]:
+    """All texts of the catalogue, where Django's own view for scripts has them from."""
+    catalogue = translation(language)._catalog  # type: ignore[attr-defined]
+    return frozenset(text for text in catalogue.keys() if isinstance(text, str))  # noqa: SIM118  no dict
+
+
+@lru_cache(maxsize=16)
+def _patterns(language: str) -> list[tuple[str, re.Pattern[str]]]:
+    """The longest templates first: they say most."""
+    templates = sorted((text for text in _known(language) if _FIELD.search(text)), key=len, reverse=True)
+    return [
+        (text, re.compile("".join(map(_as_pattern, _FIELD.split(text), cycle("-#"))), re.DOTALL)) for text in templates
+    ]
+
+
+def _as_pattern(part: str, kind: str) -> str:
+    """Of what stands around the fields, or of a field's name."""
+    return re.escape(part) if kind == "-" else f"(?P<f{part}>.+?)"
