@@ -6,10 +6,11 @@ to try again, where a page cannot be served now.
 """
 
 import logging
-import os
 import zoneinfo
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import rcssmin
 import rjsmin
@@ -74,13 +75,18 @@ class StaticFiles(ServeStaticMiddleware):
 
 
 def minified(source: Path) -> Path:
-    """A copy of a style or script in `var/static`, without comments and spaces, as old as its source."""
-    copy = VAR_DIR / "static" / source.name
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    fresh = copy.with_name(f"{copy.name}.{os.getpid()}")  # other processes serve the copy that is there
-    fresh.write_text(_MINIFIERS[source.suffix](source.read_text()))
-    os.utime(fresh, (source.stat().st_atime, source.stat().st_mtime))
-    return fresh.replace(copy)
+    """A copy of a style or script in `var/static`, without comments and spaces, named by what it holds.
+
+    So hosts that share the folder write no file that another one serves, which may still be of an earlier version.
+    """
+    content = _MINIFIERS[source.suffix](source.read_text()).encode()
+    copy = VAR_DIR / "static" / f"{source.stem}.{sha256(content).hexdigest()[:16]}{source.suffix}"
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        fresh = copy.with_name(f"{uuid4().hex}.new")  # whoever finds the copy finds all of it
+        fresh.write_bytes(content)
+        fresh.replace(copy)
+    return copy
 
 
 class ContentSecurityPolicy(CSPMiddleware):
