@@ -29,7 +29,8 @@ register = template.Library()
 register.simple_tag(delegated.origin, name="origin_of")
 register.simple_tag(choices.agents, name="usable_agents")
 register.simple_tag(changes.proposed, name="proposed_change")
-_HIDDEN = ("Cf", "Co")  # Unicode's categories of characters that show nothing: bidi controls, zero widths …
+# Unicode's categories of characters that show nothing (bidi controls, zero widths, separators …), and letters that do.
+_HIDDEN, _BLANK = ("Cc", "Cf", "Co", "Zl", "Zp"), "\u034f\u115f\u1160\u2800\u3164\uffa0"
 _MARKS = str.maketrans("", "", "*_`#|>")
 
 
@@ -113,8 +114,7 @@ def exact(text: str) -> str:
 
 
 def _is_hidden(character: str) -> bool:
-    is_control = ord(character) < 32 and character not in "\n\t"
-    return is_control or unicodedata.category(character) in _HIDDEN
+    return (unicodedata.category(character) in _HIDDEN and character not in "\n\t") or character in _BLANK
 
 
 @register.filter

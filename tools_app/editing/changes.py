@@ -83,9 +83,8 @@ def replaced(path: str, content: str, workspace: Workspace) -> str:
         before = content_before(path, workspace)
     except (ToolError, OSError):
         return ""
-    lines = difference(path, before, content.encode()).split("\n")
-    is_whole = len(lines) < diff.LINES and all(len(line) < diff.WIDTH for line in lines)
-    return "\n".join(lines[2:]) if is_whole else ""
+    shown = difference(path, before, content.encode())
+    return "\n".join(shown.split("\n")[2:]) if diff.is_whole(shown) else ""
 
 
 def _measure(text: str, size: int) -> str:

@@ -9,6 +9,7 @@ LINES = 200
 WIDTH = 300  # characters of a line
 _COMPARED = 500  # lines of each version; difflib's worst case is cubic
 _CONTEXT = 3
+_MORE = "… (more changes follow)"  # every other line begins with a mark of its own
 _NO_END = "\n\\ No newline at end of file"  # as git says it
 
 
@@ -23,8 +24,14 @@ def unified(before: str, after: str, path: str) -> str:
     diff = difflib.unified_diff(old[:_COMPARED], new[:_COMPARED], path, path, n=_CONTEXT, lineterm="")
     lines = [_moved(line, start) if line.startswith("@@") else line[:WIDTH] for line in islice(diff, LINES + 1)]
     if cut or len(lines) > LINES:
-        lines[LINES - 1 :] = ["… (more changes follow)"]
+        lines[LINES - 1 :] = [_MORE]
     return "\n".join(lines)
+
+
+def is_whole(diff: str) -> bool:
+    """Whether it has all changes, and all of each line."""
+    lines = diff.split("\n")
+    return lines[-1] != _MORE and all(len(line) < WIDTH for line in lines)
 
 
 def _lines(text: str) -> list[str]:

