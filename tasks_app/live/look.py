@@ -23,7 +23,7 @@ PAGE_CHARS = 128 * 1024  # in them: whoever reads slowly holds one page in memor
 SELDOM_SECONDS = 1.0  # between two looks at what changes with each step and is dear: budgets, files
 _WITH_STATE = ("state", "here", "said", "actions", "queue")  # with the state alone
 _session = Select(lambda pk: Session.objects.filter(pk=pk))
-_newest_task = Select(lambda session: Task.objects.filter(session=session)[:1])
+_newest_task = Select(lambda session: Task.objects.filter(session=session).select_related("session")[:1])
 _entries_after = Select(lambda session, seq: ContextEntry.objects.in_session(session).after(seq)[:PAGE])
 
 
@@ -91,13 +91,10 @@ class Look:
 
         Raises SessionGone.
         """
-        if not (found := _session.rows(self._session_id)):
-            raise SessionGone()
-        (session,) = found
+        session, self.task = self._session_with_task()
         if newcomers or self.rights_may_differ:
             self.rights_may_differ = False  # before it looks
             self.rights = _rights(session)
-        self.task = self._newest_task(session)  # before the entries: nobody hears of an end before its last entry
         entries = self._new_entries(session)
         state = Event({"type": "state", **broadcast.state_of(self.task)}) if self.task else None
         viewers = {viewer for guest in guests if (viewer := self.viewer_of(guest)) is not None}
@@ -108,11 +105,13 @@ class Look:
             self._forget_pages()
         return News(**news)
 
-    def _newest_task(self, session: Session) -> Task | None:
-        task = next(iter(_newest_task.rows(session.pk)), None)
-        if task is not None:
-            task.session = session
-        return task
+    def _session_with_task(self) -> tuple[Session, Task | None]:
+        """As both were at one moment: nobody hears of an end before its last entry."""
+        if task := _newest_task.first(self._session_id):
+            return task.session, task
+        if session := _session.first(self._session_id):
+            return session, None
+        raise SessionGone()
 
     def viewer_of(self, guest: Guest) -> Viewer | None:
         """As of the last look; None for whom may not see the session."""
@@ -129,10 +128,10 @@ class Look:
     def _new_entries(self, session: Session) -> list[ContextEntry]:
         if self.seq is None:
             self.seq = session.last_seq
+        if session.last_seq == self.seq:
+            return []
         writers = [user for user, may_write in self.rights.items() if may_write]
         entries = _entries_after.rows(session.pk, self.seq)
-        if not entries:
-            return []
         for entry in entries:
             entry.session = session
         self.seq = entries[-1].seq

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import accumulate, takewhile
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 
 from llm_app import active_secrets
 from llm_app.composed_query import Select
@@ -21,10 +21,11 @@ from tasks_app.transcript.item import LONGEST_SHOWN, Item
 PAGE, PAGE_BYTES = 60, 60_000  # the most entries and, about, bytes of HTML; the page around them has 30,000
 MOST_OF_ACTIVITY = 500  # entries that a line is made of when a page joins in the middle
 _AROUND = 600  # bytes of HTML beside the words of an entry
-_changes_of = Select(
-    lambda session, *calls: WorkspaceChange.objects.filter(session=session, call_id__in=calls).annotate(
-        count=Count("files")
-    )
+_change_of = WorkspaceChange.objects.filter(session=OuterRef("session_id"), call_id=OuterRef("call_id"))
+_logs_of = Select(
+    lambda session, *calls: ToolCallLog.objects.filter(session_id=session, call_id__in=calls)
+    .select_related("approval__decided_by")
+    .annotate(has_changed=Exists(_change_of))
 )
 
 
@@ -80,9 +81,10 @@ def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list
     """The same, of entries that were redacted at this moment."""
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
     calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
-    logs = _logs(session, calls.values())
+    found = _logs_of.rows(session.pk, *calls.values()) if calls else []
+    logs = {log.call_id: log for log in found}
     failed = _failed_calls(entries)
-    changes = _changes(session, calls.values())
+    changes = _changes(session, [log.call_id for log in found if log.has_changed])
     children = delegated.children_of(logs.values())
     return [
         Item(
@@ -144,18 +146,12 @@ def _call_item(entry: ContextEntry | None) -> Item | None:
     return items_of(entry.session, [entry, *results])[0]
 
 
-def _logs(session: Session, call_ids: Collection[str]) -> dict[str, ToolCallLog]:
-    if not call_ids:
-        return {}
-    logs = ToolCallLog.objects.filter(session_id=session.pk, call_id__in=list(call_ids))
-    return {log.call_id: log for log in logs.select_related("approval__decided_by")}
-
-
 def _changes(session: Session, call_ids: Collection[str]) -> dict[str, WorkspaceChange]:
     """What calls did to files, with the `count` of these."""
     if not call_ids:
         return {}
-    return {row.call_id: row for row in _changes_of.rows(session.pk, *call_ids)}
+    changes = WorkspaceChange.objects.filter(session=session, call_id__in=call_ids)
+    return {row.call_id: row for row in changes.annotate(count=Count("files"))}
 
 
 def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:
