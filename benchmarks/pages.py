@@ -1,99 +1,143 @@
 """What open pages cost: the real server, and pages of one session in another process, while a task runs in it.
 
 python -m benchmarks.pages [COUNT …]   with so many pages and event streams
+python -m benchmarks.pages fan-out     only what one process hands to those who follow
 """
 
+import asyncio
+import os
+import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from benchmarks import floor
+from benchmarks import floor, peers
+from benchmarks.page_clients import Report
 from benchmarks.provider import Provider, fake_provider
 from benchmarks.server import Server
 from benchmarks.token_server import running
 
-COUNTS = (0, 1, 10, 100)
+COUNTS = (1, 10, 100)
 STEPS, TOKENS, IDLE_SECONDS = 100, 150, 4.0
-_COLUMNS = "ms an iteration   floors  messages   KiB  idle ms/s  delta p50    p99 ms"
+ROUNDS = 2  # the least of them counts
+SHORT, LONG = 100, 2100  # tokens that come fast: what both answers have in common is no token's cost
+FOLLOWERS, EVENTS = 200, 500
+_COLUMNS = "ms an iteration   floors  messages   KiB  µs a token  a page  idle ms/s  delta p50    p99 ms"
 _CONFIG = """
 limits: {{max_iterations: 10000}}
 providers:
   - {{name: fake, protocol: openai_native, base_url: "{fake}/v1", api_key: x}}
-  - {{name: slow, protocol: openai_native, base_url: "{tokens}/v1", api_key: x}}
+  - {{name: slow, protocol: openai_native, base_url: "{tokens}/stamped/{count}/v1", api_key: x}}
+  - {{name: short, protocol: openai_native, base_url: "{tokens}/quick/{short}/v1", api_key: x}}
+  - {{name: long, protocol: openai_native, base_url: "{tokens}/quick/{long}/v1", api_key: x}}
 models:
   - {{name: loop, context_window: 10000000, providers: [{{provider: fake, model: "loop-{steps}"}}]}}
   - {{name: words, providers: [{{provider: slow, model: words}}]}}
+  - {{name: short, providers: [{{provider: short, model: words}}]}}
+  - {{name: long, providers: [{{provider: long, model: words}}]}}
 """
 
 
 def report(counts: tuple[int, ...] = COUNTS) -> None:
     """Prints a table. Bars, in floors beyond an iteration without a page: 1.5 for one, 2 for ten, 8 for a hundred;
-    deltas within 200 ms; 50 ms of CPU a second for a hundred that wait.
+    60 µs a token that nobody looks at, 10 µs for each page; deltas within 200 ms; 50 ms of CPU a second for a hundred
+    that wait; 60,000 deliveries a second.
     """
     with tempfile.TemporaryDirectory(prefix="agentsite-pages-") as folder, fake_provider() as fake, running() as tokens:
-        a_floor = _floor(fake, Path(folder))
-        config = _CONFIG.format(fake=fake.base_url, tokens=f"{tokens}/stamped/{TOKENS}", steps=STEPS)
+        a_floor, a_token = _floor(fake, Path(folder)), _token_floor(tokens)
+        config = _CONFIG.format(fake=fake.base_url, tokens=tokens, count=TOKENS, steps=STEPS, short=SHORT, long=LONG)
         with Server.running(Path(folder), config) as server:
             server.run_task(server.session("loop"))  # imports and first connections are not an iteration's cost
-            print(f"{f'open pages, CPU of the server; floor {a_floor:.2f} ms':<48} {_COLUMNS}")
-            bare = None
+            title = f"open pages, CPU of the server; floors {a_floor:.2f} ms, {a_token:.0f} µs"
+            print(f"{title:<52} {_COLUMNS}")
+            nobody = _row(server, fake, "pages", 0)
+            print(nobody.line(a_floor, nobody.token), flush=True)
             for kind in ("pages", "event streams"):
                 for count in counts:
-                    if count == 0 and bare is not None:
-                        continue
-                    row = _row(server, fake, kind, count)
-                    bare = row.iteration if bare is None else bare
-                    print(row.line(bare, a_floor), flush=True)
+                    print(_row(server, fake, kind, count).line(a_floor, nobody.token), flush=True)
+    subprocess.run([sys.executable, "-m", "benchmarks.pages", "fan-out"], check=True)
 
 
 @dataclass(frozen=True)
 class Row:
-    """CPU in ms; `messages` and `bytes` of a client and iteration."""
+    """CPU in ms, `token` in µs; `bare` is without clients."""
 
+    count: int
     name: str
+    bare: float
     iteration: float
-    messages: float
-    bytes: float
+    token: float
     idle: float
-    p50: float
-    p99: float
+    steps: Report
+    words: Report
 
-    def line(self, bare: float, a_floor: float) -> str:
-        more = (self.iteration - bare) / a_floor
-        heard = f"{self.messages:9.2f} {self.bytes / 1024:5.1f} {self.idle:10.0f} {self.p50:10.0f} {self.p99:9.0f}"
-        return f"{self.name:<52} {self.iteration:9.2f} {more:+8.2f} {heard}"
+    def line(self, a_floor: float, bare_token: float) -> str:
+        each = (self.token - bare_token) / self.count if self.count else 0.0
+        heard = f"{self.steps.messages / (STEPS + 1):9.2f} {self.steps.bytes / (STEPS + 1) / 1024:5.1f}"
+        times = f"{self.idle:10.0f} {self.words.p50:10.0f} {self.words.p99:9.0f}"
+        more = f"{self.iteration:15.2f} {(self.iteration - self.bare) / a_floor:+8.2f}"
+        return f"{self.name:<52} {more} {heard} {self.token:11.0f} {each:7.1f} {times}"
 
 
 def _row(server: Server, fake: Provider, kind: str, count: int) -> Row:
+    """Each measurement has one without clients just before it: a machine is not as fast all the time."""
+    steps = [(_steps(server, fake, kind, 0)[0], *_steps(server, fake, kind, count)) for _ in range(ROUNDS)]
+    idle, words = _words(server, kind, count)
+    return Row(
+        count=count,
+        name=f"{count} {kind}",
+        bare=min(bare for bare, _, _ in steps),
+        iteration=min(iteration for _, iteration, _ in steps),
+        token=_token(server, kind, count),
+        idle=idle,
+        steps=steps[-1][2],
+        words=words,
+    )
+
+
+def _steps(server: Server, fake: Provider, kind: str, count: int) -> tuple[float, Report]:
+    """What an iteration cost, and what the clients heard of the task."""
     session = server.session("loop")
     fake.reset()
     with server.clients(kind, session, count) as clients:
         before = server.cpu()
-        time.sleep(IDLE_SECONDS)
-        idle, before = (server.cpu() - before) / IDLE_SECONDS, server.cpu()
         server.run_task(session)
         server.settle()
-        iteration = (server.cpu() - before) / (STEPS + 1)
-        steps = clients()
-    if count and steps.last_seq < 2 * STEPS:
-        raise AssertionError(f"a client has missed entries: it has {steps.last_seq}")
+        cost = (server.cpu() - before) / (STEPS + 1)
+        heard = clients()
+    if count and heard.last_seq < 2 * STEPS:
+        raise AssertionError(f"a client has missed entries: it has {heard.last_seq}")
+    return cost, heard
+
+
+def _token(server: Server, kind: str, count: int) -> float:
+    """What one token of a quick stream costs, in µs."""
+    costs = []
+    for model in ("short", "long"):
+        session = server.session(model)
+        with server.clients(kind, session, count) as clients:
+            before = server.cpu()
+            server.run_task(session, every=4.0)
+            costs.append(server.cpu() - before)
+            clients()
+    return 1000 * (costs[1] - costs[0]) / (LONG - SHORT)
+
+
+def _words(server: Server, kind: str, count: int) -> tuple[float, Report]:
+    """What those who wait cost, and when they hear the words of a stream as slow as a model's."""
     session = server.session("words")
     with server.clients(kind, session, count) as clients:
+        before = server.cpu()
+        time.sleep(IDLE_SECONDS)
+        idle = (server.cpu() - before) / IDLE_SECONDS
         server.run_task(session)
         words = clients()
     if words.with_text < count:
         raise AssertionError(f"only {words.with_text} of {count} clients saw the text")
-    return Row(
-        name=f"{count} {kind}",
-        iteration=iteration,
-        messages=steps.messages / (STEPS + 1),
-        bytes=steps.bytes / (STEPS + 1),
-        idle=idle,
-        p50=words.p50,
-        p99=words.p99,
-    )
+    return idle, words
 
 
 def _floor(fake: Provider, folder: Path) -> float:
@@ -104,5 +148,67 @@ def _floor(fake: Provider, folder: Path) -> float:
     return 1000 * (time.process_time() - began) / (STEPS + 1)
 
 
+def _token_floor(address: str) -> float:
+    """CPU of who only reads and parses the same stream, µs a token."""
+    used = []
+    for tokens in (SHORT, LONG):
+        began = time.process_time()
+        asyncio.run(peers.floor(address, tokens, []))
+        used.append(time.process_time() - began)
+    return 1e6 * (used[1] - used[0]) / (LONG - SHORT)
+
+
+# --- in one process ---------------------------------------------------------------------------------------------
+
+
+def fan_out() -> None:
+    """Prints how many events, encoded once, a room hands to pages in a second of CPU; sockets are not among it."""
+    with tempfile.TemporaryDirectory(prefix="agentsite-pages-") as folder:
+        os.environ |= {"AGENTSITE_VAR": folder, "DJANGO_SETTINGS_MODULE": "agentsite.settings"}
+        os.environ.pop("DATABASE_URL", None)
+        import django
+
+        django.setup()
+        from agentsite.serving import first_start
+        from tasks_app import services
+
+        first_start.migrate()
+        owner = first_start.ensure_admin().user
+        deliveries = asyncio.run(_hand_out(services.create_session(owner)))
+        print(f"fan-out to {FOLLOWERS} pages of a process: {deliveries:,.0f} a second")
+
+
+async def _hand_out(session: Any) -> float:
+    from tasks_app.events import broadcast, event_loop
+    from tasks_app.live.subscription import Page
+    from tasks_app.live.watch import Admission
+
+    event_loop.adopt(asyncio.get_running_loop())
+    heard = [0] * FOLLOWERS
+
+    async def follow(number: int) -> None:
+        admission = Admission(user_id=session.owner_id, token=str(number), check=lambda: None)
+        async for batch in Page(session.owner, session.pk, 0, admission).messages():
+            heard[number] += len(batch)
+
+    following = [asyncio.create_task(follow(number)) for number in range(FOLLOWERS)]
+    while not all(heard):  # noqa: ASYNC110  of all
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(0.5)
+    before, began = list(heard), time.process_time()
+    for number in range(1, EVENTS + 1):
+        await broadcast.send(session.group, {"type": "reset", "stream": str(number)})  # is told at once
+        while any(now - then < number for now, then in zip(heard, before, strict=True)):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    used = time.process_time() - began
+    for task in following:
+        task.cancel()
+    await asyncio.gather(*following, return_exceptions=True)
+    return FOLLOWERS * EVENTS / used
+
+
 if __name__ == "__main__":
-    report(tuple(map(int, sys.argv[1:])) or COUNTS)
+    if sys.argv[1:] == ["fan-out"]:
+        fan_out()
+    else:
+        report(tuple(map(int, sys.argv[1:])) or COUNTS)
