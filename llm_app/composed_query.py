@@ -3,7 +3,7 @@
 What comes of them is what the ORM would find: rows with their related ones, or tuples of values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -39,6 +39,11 @@ class Select(Generic[Found]):
         with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
             cursor.execute(composed.text, _filled(composed.parameters, values))
             return composed.read(cursor.fetchall())
+
+    def of_keys(self, keys: Collection[object]) -> list[Found]:
+        """Their rows; filled up to a power of two, so that there are few queries to compose, however many keys come."""
+        given = list(keys)
+        return self.rows(*given, *given[:1] * (2 ** (len(given) - 1).bit_length() - len(given))) if given else []
 
     def first(self, *values: object) -> Found | None:
         """Of a query that is limited to one row."""

@@ -10,10 +10,16 @@ from django.contrib.sessions.models import Session as Login
 from django.utils import timezone
 from knox.models import get_token_model
 
+from llm_app.composed_query import Select
 from tasks_app.models import Session
 from tasks_app.models.session import RIGHTS, rights_by
 
 Fingerprint = tuple[object, ...]
+_FIELDS = (*RIGHTS, "last_seq", "task_id", "task_state", "task_waiting_for")
+_standings = Select(lambda *of: Session.objects.filter(pk__in=of).order_by().with_newest_task().values_list(*_FIELDS))
+_users = Select(lambda *of: get_user_model().objects.filter(pk__in=of).values_list("pk", "password", "is_active"))
+_logins = Select(lambda *of: Login.objects.filter(pk__in=of).values_list("pk", "session_data", "expire_date"))
+_tokens = Select(lambda *of: get_token_model().objects.filter(pk__in=of).values_list("pk", "expiry"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +49,7 @@ class Watch:
 
     def standings(self, sessions: Collection[UUID]) -> dict[UUID, Standing]:
         """Of those that exist."""
-        fields = (*RIGHTS, "last_seq", "task_id", "task_state", "task_waiting_for")
-        found = list(Session.objects.filter(pk__in=sessions).order_by().with_newest_task().values_list(*fields))
+        found = _standings.of_keys(sessions)
         rights = rights_by(found)
         return {
             pk: Standing(rights=rights[pk], last_seq=last_seq, task=(str(task) if task else None, state, waiting_for))
@@ -69,19 +74,12 @@ class Watch:
 def _fingerprints(admissions: Collection[Admission]) -> dict[Admission, Fingerprint]:
     """All that the checks look at; read before they are made."""
     now = timezone.now()
-    users = _rows(get_user_model(), "pk", {one.user_id for one in admissions}, "password", "is_active")
-    logins = _rows(Login, "session_key", {one.login for one in admissions} - {""}, "session_data", "expire_date")
-    tokens = _rows(get_token_model(), "digest", {one.token for one in admissions} - {""}, "expiry")
+    users = {key: row for key, *row in _users.of_keys({one.user_id for one in admissions})}
+    logins = {key: row for key, *row in _logins.of_keys({one.login for one in admissions} - {""})}
+    tokens = {key: row for key, *row in _tokens.of_keys({one.token for one in admissions} - {""})}
     found: dict[Admission, Fingerprint] = {}
     for one in admissions:
-        row = logins.get(one.login) if one.login else tokens.get(one.token)
+        row: Any = logins.get(one.login) if one.login else tokens.get(one.token)
         is_over = row is None or (row[-1] is not None and row[-1] <= now)
         found[one] = (users.get(one.user_id), row, is_over)
     return found
-
-
-def _rows(model: Any, key: str, values: Collection[object], *fields: str) -> dict[Any, tuple[Any, ...]]:
-    if not values:
-        return {}
-    rows = model._default_manager.filter(**{f"{key}__in": values}).values_list(key, *fields)
-    return {row[0]: row[1:] for row in rows}

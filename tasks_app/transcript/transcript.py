@@ -23,9 +23,11 @@ MOST_OF_ACTIVITY = 500  # entries that a line is made of when a page joins in th
 _AROUND = 600  # bytes of HTML beside the words of an entry
 _change_of = WorkspaceChange.objects.filter(session=OuterRef("session_id"), call_id=OuterRef("call_id"))
 _logs_of = Select(
-    lambda session, *calls: ToolCallLog.objects.filter(session_id=session, call_id__in=calls)
-    .select_related("approval__decided_by")
-    .annotate(has_changed=Exists(_change_of))
+    lambda session, *calls: (
+        ToolCallLog.objects.filter(session_id=session, call_id__in=calls)
+        .select_related("approval__decided_by")
+        .annotate(has_changed=Exists(_change_of))
+    )
 )
 
 
