@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from daphne.server import WebSocketFactory
 from daphne.ws_protocol import WebSocketProtocol
+from twisted.internet import tcp
 from twisted.internet.protocol import Protocol
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport, StringTransportWithDisconnection
@@ -174,3 +175,43 @@ async def test_what_is_sent_to_a_page_that_says_goodbye_goes_nowhere(page: Any) 
     transport.clear()
     await server.handle_reply(protocol, {"type": "websocket.send", "text": "after"})
     assert transport.value() == b""
+
+
+class Socket(tcp.Connection):
+    """Takes as many bytes at once as it is told; what it does not take waits for the reactor."""
+
+    connected = True
+
+    def __init__(self, takes: Any) -> None:
+        self.takes, self.taken, self._tempDataBuffer = takes, b"", []
+
+    def writeSomeData(self, data: bytes) -> Any:
+        if isinstance(self.takes, int):
+            self.taken += data[: self.takes]
+            return len(data[: self.takes])
+        return self.takes
+
+    def write(self, data: bytes) -> None:
+        if data:
+            self._tempDataBuffer.append(data)
+
+
+@pytest.mark.parametrize(
+    ("takes", "taken", "waiting"),
+    [(100, b"onetwo", []), (2, b"on", [b"e", b"two"]), (0, b"", [b"one", b"two"]), (OSError(), b"", [b"one", b"two"])],
+    ids=["all of it", "a part", "nothing", "is broken"],
+)
+def test_a_page_gets_what_its_socket_takes_at_once_and_the_rest_in_order(takes, taken, waiting):
+    connection = back_pressure.Connection(Connections(None, 100), WebSocketFactory(None).buildProtocol(None))
+    connection.transport = Socket(takes)
+    for message in (b"one", b"two"):
+        connection.write(message)
+    assert (connection.transport.taken, connection.transport._tempDataBuffer) == (taken, waiting)
+
+
+def test_the_pieces_of_an_answer_wait_for_each_other(client):
+    taking, _ = client
+    taking.transport = Socket(100)
+    for piece in (b"head", b"body"):
+        taking.write(piece)
+    assert (taking.transport.taken, taking.transport._tempDataBuffer) == (b"", [b"head", b"body"])
