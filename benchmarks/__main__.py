@@ -22,6 +22,7 @@ def main() -> None:
         llm_layer.report()
     pages.report()
     crowd.report()
+    crowd.report_starts()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """The real server, or a whole team with its workers, on data of its own."""
 
+import http.client
 import json
 import os
 import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -25,6 +27,7 @@ from benchmarks.page_clients import Report
 from tests.processes import below, command_line
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_QUIET_SECONDS = 20.0  # the server closes a connection after 30
 _TOKEN, _PASSWORD = "a-token-for-the-bench", "a password for the bench"
 
 
@@ -33,6 +36,7 @@ class Server:
 
     def __init__(self, process: "subprocess.Popen[bytes]", port: int, *, is_team: bool) -> None:
         self._process, self._is_team = process, is_team
+        self._kept = threading.local()
         self.base_url = f"http://127.0.0.1:{port}"
 
     @classmethod
@@ -127,10 +131,21 @@ class Server:
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         headers = {"Authorization": f"Bearer {_TOKEN}", "Content-Type": "application/json"}
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.base_url}/api/v1/{path}", data, headers, method=method)
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)
+        connection = self._connection()
+        connection.request(method, f"/api/v1/{path}", None if body is None else json.dumps(body), headers)
+        answer = connection.getresponse()
+        text = answer.read()
+        if answer.status >= 400:
+            raise RuntimeError(f"{method} {path}: {answer.status} {text.decode()}")
+        return json.loads(text)
+
+    def _connection(self) -> http.client.HTTPConnection:
+        """This thread's, which stays; a new one where the server may have closed it by now."""
+        now, (used, connection) = time.monotonic(), getattr(self._kept, "connection", (0.0, None))
+        if connection is None or now - used > _QUIET_SECONDS:
+            connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.base_url).netloc)
+        self._kept.connection = now, connection
+        return connection
 
     def session(self, model: str) -> str:
         return str(self.call("POST", "sessions/", {"model": model})["id"])

@@ -68,6 +68,11 @@ def visible_session(user: Any, session_id: UUID) -> Session:
     return session
 
 
+def is_visible(user: Any, session_id: UUID) -> bool:
+    """Whether there is such a session for the user."""
+    return _visible_session.first(user.pk, session_id) is not None
+
+
 def writable_session(user: Any, session_id: UUID) -> Session:
     """Raises Http404, and PermissionDenied where the user may only read."""
     session = visible_session(user, session_id)

@@ -11,6 +11,7 @@ from rest_framework.generics import GenericAPIView, ListCreateAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
 from tasks_app import services
 from tasks_app.access import owned_session, visible_session, writable_session
@@ -197,8 +198,7 @@ class SessionDetail(GenericAPIView[Session]):
     serializer_class = SessionSerializer
 
     def get(self, request: Request, session_id: UUID) -> Response:
-        visible = filed(Session.objects.visible_to(request.user), request.user)
-        session = _with_tasks(visible).filter(pk=session_id).first()
+        session = _visible_row.first(request.user.pk, session_id)
         if session is None:
             raise Http404()
         return Response(self.get_serializer(session).data)
@@ -240,4 +240,13 @@ def _with_tasks(sessions: SessionQuerySet) -> SessionQuerySet:
 
 def row_of(session: Session, user: Any) -> Session:
     """One session as the list has it."""
-    return _with_tasks(filed(Session.objects.all(), user)).get(pk=session.pk)
+    row = _row.first(user.pk, session.pk)
+    if row is None:
+        raise Session.DoesNotExist
+    return row
+
+
+_row = Select(lambda user, pk: _with_tasks(filed(Session.objects.filter(pk=pk), user)).order_by())
+_visible_row = Select(
+    lambda user, pk: _with_tasks(filed(Session.objects.visible_to(user).filter(pk=pk), user)).order_by()[:1]
+)
