@@ -240,9 +240,7 @@ def _with_tasks(sessions: SessionQuerySet) -> SessionQuerySet:
 
 def row_of(session: Session, user: Any) -> Session:
     """One session as the list has it."""
-    row = _row.first(user.pk, session.pk)
-    if row is None:
-        raise Session.DoesNotExist
+    (row,) = _row.rows(user.pk, session.pk)
     return row
 
 

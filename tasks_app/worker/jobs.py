@@ -56,9 +56,9 @@ def advance(task_id: UUID) -> None:
             return None
         if process.is_draining():
             return enqueue(task_id)
-        if affinity.is_held_elsewhere(task_id):
-            return hand_on(task_id)
-        with turns.taken():
+        with turns.taken():  # before it asks anything: who waits for its turn keeps no connection
+            if affinity.is_held_elsewhere(task_id):
+                return hand_on(task_id)
             task = lease.claim(task_id)
             if task is not None:
                 with log_ids.bound(task=task.id, session=task.session_id, user=task.started_by_id):

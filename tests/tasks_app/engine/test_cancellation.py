@@ -2,13 +2,16 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
+from django.db import connection
 
 from tasks_app.runtime import turns
 from tasks_app.runtime.cancellation import Interruption, WorkAborted
+from tests.tasks_app.engine.conftest import Run, result
 
 
 def test_a_ring_at_the_moment_at_which_work_ends_is_heard_by_the_next_one(db):
@@ -62,3 +65,19 @@ def test_only_so_many_tasks_work_at_once():
 
     with_turns(3 * turns.AT_ONCE, work)
     assert most == turns.AT_ONCE
+
+
+def test_who_waits_for_a_turn_keeps_no_connection(play: Callable[..., Run], monkeypatch: pytest.MonkeyPatch):
+    kept: list[object] = []
+
+    @contextmanager
+    def taken() -> Iterator[None]:
+        kept.append(connection.connection)
+        yield
+
+    monkeypatch.setattr(turns, "taken", taken)
+    run = play(result())
+    run.in_thread().join()
+    assert kept == [None]
+    run.task.refresh_from_db()
+    assert run.task.state == "done"
