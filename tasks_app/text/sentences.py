@@ -6,7 +6,6 @@ of it is found again by its words: `{0}` in a text of the catalogue stands for w
 
 import re
 from functools import lru_cache
-from itertools import cycle
 
 from django.conf import settings
 from django.utils.formats import get_format
@@ -73,11 +72,17 @@ def _known(language: str) -> frozenset[str]:
 def _patterns(language: str) -> list[tuple[str, re.Pattern[str]]]:
     """The longest templates first: they say most."""
     templates = sorted((text for text in _known(language) if _FIELD.search(text)), key=len, reverse=True)
-    return [
-        (text, re.compile("".join(map(_as_pattern, _FIELD.split(text), cycle("-#"))), re.DOTALL)) for text in templates
-    ]
+    return [(text, re.compile(_as_pattern(text), re.DOTALL)) for text in templates]
 
 
-def _as_pattern(part: str, kind: str) -> str:
-    """Of what stands around the fields, or of a field's name."""
-    return re.escape(part) if kind == "-" else f"(?P<f{part}>.+?)"
+def _as_pattern(template: str) -> str:
+    """What stands around the fields comes first, then a field's name, and so on in turns."""
+    seen: set[str] = set()
+    parts = []
+    for number, part in enumerate(_FIELD.split(template)):
+        if number % 2 == 0:
+            parts.append(re.escape(part))
+        else:
+            parts.append(f"(?P=f{part})" if part in seen else f"(?P<f{part}>.+?)")
+            seen.add(part)
+    return "".join(parts)

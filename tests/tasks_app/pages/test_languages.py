@@ -1,13 +1,35 @@
 """Pages are in their reader's language: that of the settings, or of the browser. Programs and the record have English."""
 
+import html
+import re
+from decimal import Decimal
+from pathlib import Path
+
 import pytest
 from django.conf import settings
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
+from agentsite.management.commands import translations
+from tasks_app.pages.fragments import Fragment, Viewer
+from tasks_app.templatetags import figures
+from tasks_app.text.sentences import translated
+from tasks_app.transcript import transcript
 from tests.tasks_app.pages.conftest import Browser
 
+WALK = [
+    "/",
+    "/sessions/",
+    "/projects/",
+    "/inbox/",
+    "/agents/",
+    "/memory/",
+    "/usage/",
+    "/settings/",
+    "/keys/",
+    "/sessions/import/",
+]
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
 
 
@@ -58,3 +80,78 @@ def test_a_page_is_written_from_right_to_left_where_its_language_is(alices: Brow
     settings.LANGUAGES = [*settings.LANGUAGES, ("ar", "العربية")]
     type(alice).objects.filter(pk=alice.pk).update(language="ar")
     assert '<html lang="ar" dir="rtl"' in alices.page("/")
+
+
+def english_texts() -> list[str]:
+    """What a German page must not say: the texts that differ in German, and cannot be a part of another word."""
+    _, catalogue = translations.read(Path(settings.LOCALE_PATHS[0]) / "de/LC_MESSAGES/django.po")
+    plain = re.compile(r"[A-Z][^%{<]* [^%{<]{5,}")
+    return [text.id for text, forms in catalogue.items() if plain.fullmatch(text.id) and text.id not in forms]
+
+
+def words_of(page: str) -> str:
+    return html.unescape(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
+
+
+def test_no_page_of_a_german_says_an_english_sentence(called, recorded, session, alices: Browser, alice) -> None:
+    type(alice).objects.filter(pk=alice.pk).update(language="de")
+    recorded("user_message", "Bitte.", metadata={"author": "alice"})
+    called("file", '{"action": "read", "path": "a.md"}', "ok")
+    called("shell", '{"command": "ls"}', "ok")
+    failed = "The model provider could not be reached. Trying again in 5 s."
+    recorded("status_notice", failed, metadata={"code": "internal"})
+    texts, own = english_texts(), session.get_absolute_url()
+    addresses = [*WALK, own, *(f"{own}{part}/" for part in ("why", "context", "manage", "share", "delete", "versions"))]
+    for address in addresses:
+        page = words_of(alices.page(address))
+        assert not (found := [text for text in texts if text in page]), (address, found)
+    page = alices.page(own)
+    assert "Datei a.md gelesen, Befehl ls ausgeführt" in html.unescape(page)
+    assert "Der Anbieter des Modells war nicht erreichbar. Neuer Versuch in 5 s." in page
+
+
+def test_what_programs_read_and_what_is_recorded_stays_english(session, alices: Browser, alice, task) -> None:
+    type(alice).objects.filter(pk=alice.pk).update(language="de")
+    german = alices.htmx(f"{session.get_absolute_url()}messages/", {"content": ""})
+    assert "Die Nachricht ist leer." in german.content.decode()
+    answer = alices.post(
+        f"/api/v1/sessions/{session.pk}/messages/", {"content": ""}, "application/json", headers=GERMAN
+    )
+    assert answer.json()["detail"].startswith("The message is empty."), answer.json()
+
+
+def test_one_room_speaks_to_each_page_in_its_language(recorded, session, alice) -> None:
+    recorded("system_reminder", "Be quick.")
+    item = transcript.newest_page(session).items[-1]
+    fragment = Fragment("chat/_pushed.html", session=session, item=item)
+    english, german = (
+        fragment.seen_by(Viewer(alice, may_write=True, is_starter=True, language=language)) for language in ("en", "de")
+    )
+    assert "A reminder from the server" in english
+    assert "Ein Hinweis des Servers" in german
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        (
+            "Stopped. Write a message to go on from here.",
+            "Angehalten. Eine Nachricht schreiben, um hier weiterzumachen.",
+        ),
+        ("deletes many files at once; 3 of its own", "löscht viele Dateien auf einmal; 3 of its own"),
+        ("It waits for the tasks that it has delegated; 1 of 12,000 have ended.", "von 12.000 sind beendet."),
+        ("Nobody has translated this. It has its result.", "Nobody has translated this. Das Ergebnis liegt vor."),
+    ],
+)
+def test_what_is_stored_in_english_is_found_again_by_its_words(stored: str, shown: str) -> None:
+    assert translated(stored) == stored
+    with translation.override("de"):
+        assert translated(stored).endswith(shown)
+
+
+def test_numbers_and_times_are_written_as_the_language_does() -> None:
+    said = (figures.count(12_345), figures.usd(Decimal("1.5")), figures.duration(1_500), figures.size(1_500))
+    assert said == ("12.3k", "$1.50", "1.5 s", "1.5 kB")
+    with translation.override("de"):
+        said = (figures.count(12_345), figures.usd(Decimal("1.5")), figures.duration(1_500), figures.size(1_500))
+    assert said == ("12,3 Tsd.", "1,50 $", "1,5 s", "1,5 kB")
