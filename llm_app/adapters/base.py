@@ -26,8 +26,7 @@ class RouteParameters:
 
     def as_json(self) -> dict[str, Any]:
         """Only what was set: a parameter that a later version adds must not change an old log."""
-        values = ((each.name, getattr(self, each.name)) for each in fields(self))
-        return {name: value for name, value in values if value not in (None, {})}
+        return {name: value for name in _NAMES if (value := getattr(self, name)) not in (None, {})}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RouteParameters":
@@ -50,6 +49,9 @@ class RouteParameters:
         """Tells apart what shapes the bytes of a message: the model, what it can see, and how its provider differs."""
         shaping = {"model": self.model, "takes_images": self.takes_images, "quirks": dict(self.quirks)}
         return orjson.dumps(shaping, option=orjson.OPT_SORT_KEYS).decode()
+
+
+_NAMES = tuple(each.name for each in fields(RouteParameters))
 
 
 @dataclass(frozen=True, kw_only=True)

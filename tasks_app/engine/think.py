@@ -2,7 +2,6 @@
 
 from llm_app import errors
 from llm_app.call import Completion, LLMCall, Recipient, References, Runner, StoredPrompt, client
-from llm_app.stored_prompt import tools_text
 from llm_app.types import Prompt, Purpose
 from tasks_app.engine.compaction import summary
 from tasks_app.engine.compaction.apply import about_to_be_cut, make_room, too_small
@@ -63,10 +62,10 @@ class Requests:
         return make_room(self._context, self._latest, Cause.REFUSED)
 
     def _stored(self, measured: Measured) -> StoredPrompt:
-        context, head, cut = self._context, measured.prompt, measured.conversation.cut
+        context, head, cut = self._context, measured.head.prompt, measured.conversation.cut
         references = References(
             system_blob=context.blob(head.system),
-            tools_blob=context.blob(tools_text(head.tools)),
+            tools_blob=context.blob(measured.head.tools_text),
             compacted_blob=context.blob(cut.text) if cut.text else "",
             cut_seq=cut.seq,
             last_seq=context.history.last_seq,

@@ -1,6 +1,7 @@
 """The states of a task, which may follow which, what it waits for, and why it failed."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from django.db import models
 
@@ -31,6 +32,7 @@ class IllegalTransition(Exception):
     """A task was about to enter a state that its present one cannot become: a fault of ours."""
 
 
+@cache
 def predecessors(state: str) -> tuple[TaskState, ...]:
     """The states in which a task may be when this one is written; the state itself is one, unless it is an end."""
     return tuple(

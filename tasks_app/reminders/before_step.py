@@ -196,12 +196,12 @@ def language(moment: Moment) -> Draft | None:
     newest = next(moment.replies(), None)
     if newest is None or newest.context_type != ContextType.AI_MESSAGE or moment.was_said("language"):
         return None
-    written = newest.arguments.get("text") if isinstance(newest.arguments, dict) else newest.content
-    if not (used := language_of(str(written))):
-        return None
     people = (entry for entry in reversed(moment.entries) if entry.context_type == ContextType.USER_MESSAGE)
-    wanted = language_of(next((entry.content for entry in people), ""))
-    if not wanted or used == wanted:
+    if not (wanted := language_of(next((entry.content for entry in people), ""))):
+        return None
+    arguments = newest.arguments
+    used = language_of(str(arguments.get("text") if isinstance(arguments, dict) else newest.content))
+    if used in ("", wanted):
         return None
     text = (
         f"Your last message is in {used}, but the person writes {wanted}. Write to them in {wanted} from now on, "

@@ -130,7 +130,7 @@ class Comparison:
         """System prompt and tools, with the visibility that fits what was recorded, or else its tools."""
         mode, address, heads = adapter_for(log.adapter).tool_mode, self._context.blob, []
         for self._context.has_open_page, self._context.has_cut, is_brief in product((False, True), repeat=3):
-            heads.append(head := build.build(self._context, mode, is_brief=is_brief))
+            heads.append(head := build.build(self._context, mode, is_brief=is_brief).prompt)
             if (address(head.system), address(tools_text(head.tools))) == (log.system_blob, log.tools_blob):
                 return head
         return next((head for head in heads if address(tools_text(head.tools)) == log.tools_blob), heads[0])

@@ -4,9 +4,8 @@ import math
 from dataclasses import dataclass
 
 from llm_app.call import Recipient
-from llm_app.types import Prompt
 from tasks_app.engine.compaction.window import Window, reserve_for
-from tasks_app.engine.prompt import build
+from tasks_app.engine.prompt.build import Head, build_for
 from tasks_app.record import Conversation
 from tasks_app.run import TaskContext
 
@@ -15,9 +14,9 @@ PRUNE_AT_PERCENT = 85  # of the usable window, where pruning comes first
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A request to a route. `prompt` is without its messages; `factor` makes our tokens those of the provider."""
+    """A request to a route. `factor` makes our tokens those of the provider."""
 
-    prompt: Prompt
+    head: Head
     conversation: Conversation
     window: Window
     factor: float
@@ -34,17 +33,16 @@ class Measured:
 
 
 def measure(context: TaskContext, recipient: Recipient) -> Measured:
-    head = build.build_for(context, recipient)
-    head_size = build.head_tokens(head, recipient.tool_mode)
+    head = build_for(context, recipient)
     conversation = context.history.conversation(recipient.context_window)
     factor = context.calibration.factor(recipient.model)
     prunes = context.settings.agent is not None and context.settings.agent.prune_outputs
     window = Window(
         size=recipient.context_window,
-        head=math.ceil(head_size * factor),
+        head=math.ceil(head.tokens * factor),
         reserve=reserve_for(recipient),
         full_percent=PRUNE_AT_PERCENT if prunes else context.settings.limits.compact_at_percent,
         tail_percent=context.settings.limits.tail_percent,
     )
-    estimated = head_size + conversation.size
-    return Measured(prompt=head, conversation=conversation, window=window, factor=factor, estimated=estimated)
+    estimated = head.tokens + conversation.size
+    return Measured(head=head, conversation=conversation, window=window, factor=factor, estimated=estimated)

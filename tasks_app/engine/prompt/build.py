@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -26,21 +26,23 @@ from tools_app.sandbox import Sandbox
 from tools_app.sandbox.probe import Contents, contents
 
 
-def build_for(context: TaskContext, recipient: Recipient) -> Prompt:
+class Head(NamedTuple):
+    """The prompt has no messages yet. `tokens` are of all of it, by our own count."""
+
+    prompt: Prompt
+    tools_text: str
+    tokens: int
+
+
+def build_for(context: TaskContext, recipient: Recipient) -> Head:
     """What a model sees in the next turn beside the conversation: brief where it would take over half of the window."""
     whole = build(context, recipient.tool_mode)
-    if 2 * head_tokens(whole, recipient.tool_mode) <= recipient.context_window:
+    if 2 * whole.tokens <= recipient.context_window:
         return whole
     return build(context, recipient.tool_mode, is_brief=True)
 
 
-def head_tokens(prompt: Prompt, mode: ToolMode) -> int:
-    """Of the system prompt and the tool list, by our own count. Only a native mode sends the list beside the prompt."""
-    beside = tokens.estimate(tools_text(prompt.tools)) if mode is ToolMode.NATIVE else 0
-    return tokens.estimate(prompt.system) + beside
-
-
-def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Prompt:
+def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Head:
     """The same in a tool mode, whole or brief."""
     visibility = context.visibility
     visible = tuple(context.settings.policy.visible(visibility))
@@ -59,8 +61,20 @@ def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Pr
         preferences="" if context.is_shared else context.task.started_by.preferences,  # readers may see the prompt
         remaining=", ".join(f"`{tool.name}`" for tool in visible) if context.session.off_record else "",
     )
+    return _head(inputs, visible, visibility, redactor)
+
+
+@lru_cache(maxsize=64)
+def _head(
+    inputs: PromptInputs, visible: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor
+) -> Head:
+    """The same one for as long as nothing changes of what it is made of."""
     system = redacted_system(system_prompt(inputs), redactor)
-    return Prompt(system=system, tools=_specs(visible, visibility, redactor, is_brief=is_brief), messages=())
+    tools = _specs(visible, visibility, redactor, is_brief=inputs.is_brief)
+    text = tools_text(tools)
+    beside = text if inputs.mode is ToolMode.NATIVE else ""  # others have the list in the prompt
+    size = tokens.estimate(system) + tokens.estimate(beside)
+    return Head(Prompt(system=system, tools=tools, messages=()), text, size)
 
 
 def inputs_of(

@@ -156,9 +156,9 @@ def test_the_short_forms_take_half_of_the_window_at_most_in_every_way_of_calling
     claim = TaskContext(run.task, workspace_of(run.task.session), sandbox())
     step_settings.refresh_all(claim, claim.look())
     recipient = Recipient(model="m", tool_mode=mode, context_window=WINDOW, max_tokens=WINDOW // 4)
-    prompt = build.build_for(claim, recipient)
-    assert 2 * build.head_tokens(prompt, mode) <= WINDOW
-    assert prompt == build.build_for(claim, recipient)
+    head = build.build_for(claim, recipient)
+    assert 2 * head.tokens <= WINDOW
+    assert head == build.build_for(claim, recipient)
 
 
 def test_what_is_remembered_has_its_share_of_the_window(play, small, owner):
