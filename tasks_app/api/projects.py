@@ -23,6 +23,7 @@ from tasks_app.api.sessions import AgentName
 from tasks_app.downloads import download
 from tasks_app.models import Agent, LibraryFile, Project
 from tasks_app.services import library
+from tasks_app.services.projects import redacted_project
 
 
 class ProjectSerializer(serializers.ModelSerializer[Project]):
@@ -36,6 +37,10 @@ class ProjectSerializer(serializers.ModelSerializer[Project]):
     class Meta:
         model = Project
         fields = ["id", "name", "instructions", "agent", "owner", "created_at", "changed_at"]
+
+    def to_representation(self, instance: Project) -> Any:
+        """Without what has become secret since."""
+        return super().to_representation(redacted_project(instance))
 
 
 class ProjectList(ListCreateAPIView[Project]):

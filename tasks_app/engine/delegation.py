@@ -48,9 +48,10 @@ def inherited(restrictions: Restrictions, session: Session, sessions: Iterable[S
     return Restrictions(paths=paths, commands=[command for each in every for command in each.commands])
 
 
-def helpers_of(agent: Agent | None) -> list[ToolDefinition]:
-    """The agents that another one has as tools, as far as they exist."""
-    rows = Agent.objects.filter(name__in=agent.helpers).order_by("name") if agent and agent.helpers else ()
+def helpers_of(agent: Agent | None, user_id: int) -> list[ToolDefinition]:
+    """The agents that another one has as tools, as far as its task's person may use them."""
+    helpers = agent.helpers if agent else ()
+    rows = Agent.objects.usable_by(user_id).filter(name__in=helpers).order_by("name") if helpers else ()
     return [delegate.agent_tool(row.name, row.description) for row in rows]
 
 

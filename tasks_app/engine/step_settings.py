@@ -143,7 +143,7 @@ def _policy(
         denied=denied,
         safe_only=session.off_record or any(each.safe_only for each in agents),
         restrictions=delegation.inherited(restrictions, session, above) if above else restrictions,
-        helpers=delegation.helpers_of(agent),
+        helpers=delegation.helpers_of(agent, user_id),
         only=[frozenset(one.allowed_tools) for one in (session, *above) if one.allowed_tools is not None],
         has_small_window=has_small_window,
     )

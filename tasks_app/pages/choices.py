@@ -5,14 +5,14 @@ An unknown name chooses nothing.
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from llm_app.models import LogicalModel
 from tasks_app import agent_templates
 from tasks_app.access import Request, posted, signed_in
-from tasks_app.models import Agent, AgentPicture, Session, Workflow
+from tasks_app.models import Agent, AgentPicture, Project, Session, Workflow
 
 
 def offered(user: Any, session: Session | None = None, *, agent: Agent | None = None) -> dict[str, Any]:
@@ -52,12 +52,25 @@ def _drawn(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def picture(request: Request, agent_id: int) -> HttpResponse:
-    """An uploaded one. Its address changes with it, so that browsers may keep it."""
-    if not request.user.is_authenticated:
+    """An uploaded one, for who may use its agent, administers agents, or sees a session or project of it.
+
+    Its address changes with it, so that browsers may keep it.
+    """
+    if not request.user.is_authenticated or not _may_see(request.user, agent_id):
         raise Http404()
     found = get_object_or_404(AgentPicture, agent=agent_id)
     headers = {"Cache-Control": "private, max-age=31536000, immutable"}
     return HttpResponse(bytes(found.png), content_type="image/png", headers=headers)
+
+
+def _may_see(user: Any, agent_id: int) -> bool:
+    acts = Q(agent=agent_id) | Q(active_agent=agent_id) | Q(tasks__agent_version__agent=agent_id)
+    return (
+        Agent.objects.usable_by(user.pk).filter(pk=agent_id).exists()
+        or bool(user.is_staff and user.has_perm("tasks_app.view_agent"))
+        or Project.objects.visible_to(user).filter(agent=agent_id).exists()
+        or Session.objects.visible_to(user).filter(acts).exists()
+    )
 
 
 def chosen_agent(request: Request) -> Agent | None:

@@ -28,6 +28,7 @@ from tasks_app.models import Project, Session, filed
 from tasks_app.pages import choices, library
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import sharing
+from tasks_app.services.projects import redacted_project
 
 ON_PAGE = 20  # sessions of a project
 
@@ -56,7 +57,7 @@ def show(request: Request, project_id: UUID) -> HttpResponse:
     sessions = filed(Session.objects.filter(project=project), request.user).with_newest_task().select_related("owner")
     found = list(sessions[max(page - 1, 0) * ON_PAGE :][: ON_PAGE + 1])
     context = {
-        **library.shown(project, request.user),
+        **library.shown(redacted_project(project), request.user),
         "members": project.memberships.select_related("user", "role").order_by("pk"),
         "sessions": found[:ON_PAGE],
         "page": page,

@@ -1,6 +1,7 @@
 """Parts of a task are given to others, each a task of its own; the call has one result when all have ended."""
 
 import pytest
+from django.contrib.auth.models import Group
 
 from llm_app.models import Budget, LLMLog
 from tasks_app import services
@@ -181,6 +182,14 @@ def test_an_agent_is_a_tool_where_another_ones_settings_say_so(play):
     assert "Filed." in run.results()[0][1]
     [child] = children_of(run.task)
     assert child.session.agent.name == "clerk"
+
+
+def test_a_helper_for_other_roles_is_no_tool_and_a_call_of_it_is_refused(play):
+    run = play(call("ask_clerk", instruction=script(result("Filed."))), result())
+    Agent.objects.create(name="clerk").roles.add(Group.objects.create(name="analysts"))
+    Session.objects.filter(pk=run.task.session_id).update(agent=Agent.objects.create(name="chief", helpers=["clerk"]))
+    assert work_off(run).state == "done"
+    assert (run.results()[0][0], children_of(run.task)) == ("failed", [])
 
 
 def test_the_whole_tree_spends_no_more_than_one_call_over_a_budget_per_task(play, owner):

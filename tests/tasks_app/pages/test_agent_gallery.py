@@ -11,7 +11,7 @@ from tasks_app import agent_templates
 from tasks_app.engine import delegation
 from tasks_app.engine.capabilities.skills import catalogue
 from tasks_app.engine.prompt.build import preview
-from tasks_app.models import Agent, AgentVersion, Session
+from tasks_app.models import Agent, AgentPicture, AgentVersion, Session
 from tests import factories
 from tools_app.contract import registry
 
@@ -86,3 +86,29 @@ def test_an_uploaded_picture_is_encoded_anew(admin_client, alices):
     fake = SimpleUploadedFile("face.png", b"<svg onload=alert(1)>")
     refused = admin_client.post("/admin/tasks_app/agent/add/", rows | {"name": "Other", "upload": fake})
     assert "This picture cannot be used" in refused.content.decode()
+
+
+def test_an_uploaded_picture_is_for_those_who_may_see_its_agent(alices, alice, browser, bob, session):
+    role, clerk = Group.objects.create(name="analysts"), Agent.objects.create(name="Clerk")
+    clerk.roles.add(role)
+    encoded = BytesIO()
+    Image.new("RGB", (8, 8)).save(encoded, "PNG")
+    AgentPicture.small(encoded.getvalue()).put(clerk)
+    address = f"/agents/{clerk.pk}/picture/"
+    assert alices.get(address).status_code == 404
+    alice.groups.add(role)
+    assert alices.get(address)["Content-Type"] == "image/png"
+    bobs = browser(bob)
+    session.memberships.get_or_create(user=bob)
+    assert bobs.get(address).status_code == 404
+    Session.objects.update(agent=clerk)
+    assert bobs.get(address).status_code == 200
+
+
+def test_helpers_are_tools_only_for_people_who_may_use_them(alice):
+    chief = Agent.objects.create(name="Chief", helpers=["clerk"])
+    role = Group.objects.create(name="analysts")
+    Agent.objects.create(name="clerk").roles.add(role)
+    assert delegation.helpers_of(chief, alice.pk) == []
+    alice.groups.add(role)
+    assert [tool.name for tool in delegation.helpers_of(chief, alice.pk)] == ["ask_clerk"]

@@ -255,3 +255,19 @@ def test_notes_of_a_project_are_written_by_its_writers_and_seen_by_its_people_al
     assert browser(bob).post(f"/memory/{note.pk}/delete/").status_code == 404
     assert browser(alice).post(f"/memory/{note.pk}/delete/")["Location"] == project.get_absolute_url()
     assert not MemoryNote.objects.exists()
+
+
+def test_what_becomes_secret_later_is_not_shown_in_instructions_and_files(alices, alice, carol, project, bob, browser):
+    services.change_project(project, name="hunter2-hunter2", instructions="Log in with hunter2-hunter2.")
+    (file,) = library.add_files(project, alice, [SimpleUploadedFile("a.txt", b"The door opens with hunter2-hunter2.")])
+    library_index.read_due()
+    Secret.objects.create(owner=carol, name="KEY", value="hunter2-hunter2")
+    for page in (project.get_absolute_url(), file.get_absolute_url()):
+        shown = browser(bob).page(page)
+        assert "[secret:KEY]." in shown
+        assert "Log in with hunter2-hunter2" not in shown
+        assert "opens with hunter2-hunter2" not in shown
+    answered = browser(bob).get(f"/api/v1/projects/{project.pk}/").json()
+    assert (answered["name"], answered["instructions"]) == ("[secret:KEY]", "Log in with [secret:KEY].")
+    project.refresh_from_db()
+    assert project.instructions == "Log in with hunter2-hunter2."
