@@ -23,7 +23,7 @@ from tasks_app.api.sessions import AgentName
 from tasks_app.downloads import download
 from tasks_app.models import Agent, LibraryFile, Project
 from tasks_app.services import library
-from tasks_app.services.projects import redacted_project
+from tasks_app.services.projects import redacted
 
 
 class ProjectSerializer(serializers.ModelSerializer[Project]):
@@ -40,7 +40,8 @@ class ProjectSerializer(serializers.ModelSerializer[Project]):
 
     def to_representation(self, instance: Project) -> Any:
         """Without what has become secret since."""
-        return super().to_representation(redacted_project(instance))
+        shown = super().to_representation(instance)
+        return shown | {name: redacted(instance, shown[name]) for name in ("name", "instructions")}
 
 
 class ProjectList(ListCreateAPIView[Project]):

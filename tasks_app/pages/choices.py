@@ -52,10 +52,7 @@ def _drawn(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def picture(request: Request, agent_id: int) -> HttpResponse:
-    """An uploaded one, for who may use its agent, administers agents, or sees a session or project of it.
-
-    Its address changes with it, so that browsers may keep it.
-    """
+    """An uploaded one, for who may see its agent. Its address changes with it, so that browsers may keep it."""
     if not request.user.is_authenticated or not _may_see(request.user, agent_id):
         raise Http404()
     found = get_object_or_404(AgentPicture, agent=agent_id)
@@ -65,12 +62,9 @@ def picture(request: Request, agent_id: int) -> HttpResponse:
 
 def _may_see(user: Any, agent_id: int) -> bool:
     acts = Q(agent=agent_id) | Q(active_agent=agent_id) | Q(tasks__agent_version__agent=agent_id)
-    return (
-        Agent.objects.usable_by(user.pk).filter(pk=agent_id).exists()
-        or bool(user.is_staff and user.has_perm("tasks_app.view_agent"))
-        or Project.objects.visible_to(user).filter(agent=agent_id).exists()
-        or Session.objects.visible_to(user).filter(acts).exists()
-    )
+    usable, of_sessions = Agent.objects.usable_by(user.pk).filter(pk=agent_id), Session.objects.visible_to(user)
+    seen = (usable, of_sessions.filter(acts), Project.objects.visible_to(user).filter(agent=agent_id))
+    return (user.is_staff and user.has_perm("tasks_app.view_agent")) or any(rows.exists() for rows in seen)
 
 
 def chosen_agent(request: Request) -> Agent | None:

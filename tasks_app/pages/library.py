@@ -15,7 +15,7 @@ from tasks_app.events import event_loop
 from tasks_app.models import LibraryFile, Project
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import library
-from tasks_app.services.projects import redactor_of
+from tasks_app.services.projects import redacted
 from tools_app.documents.reader import page_picture
 from tools_app.errors import ToolError
 
@@ -67,7 +67,7 @@ def show(request: Request, file_id: int) -> HttpResponse:
     page = int(number) if number.isdecimal() and len(number) < 10 else 1
     page = min(max(page, 1), max(file.count, 1))
     texts = file.passages.filter(page=page).values_list("text", flat=True)
-    text = redactor_of(file.project).redacted("\n".join(texts))
+    text = redacted(file.project, "\n".join(texts))
     context = {"file": file, "project": file.project, "page": page, "text": text}
     context |= {"before": page - 1, "after": page + 1 if page < file.count else 0}
     return render(request, "projects/file.html", context)

@@ -28,7 +28,7 @@ from tasks_app.models import Project, Session, filed
 from tasks_app.pages import choices, library
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import sharing
-from tasks_app.services.projects import redacted_project
+from tasks_app.services.projects import redacted
 
 ON_PAGE = 20  # sessions of a project
 
@@ -52,12 +52,13 @@ def show_all(request: Request) -> HttpResponse:
 @require_GET
 def show(request: Request, project_id: UUID) -> HttpResponse:
     project = visible_project(request.user, project_id)
+    project.name, project.instructions = redacted(project, project.name), redacted(project, project.instructions)
     number = request.GET.get("page", "1")
     page = int(number) if number.isdecimal() and 0 < len(number) < 6 else 1
     sessions = filed(Session.objects.filter(project=project), request.user).with_newest_task().select_related("owner")
     found = list(sessions[max(page - 1, 0) * ON_PAGE :][: ON_PAGE + 1])
     context = {
-        **library.shown(redacted_project(project), request.user),
+        **library.shown(project, request.user),
         "members": project.memberships.select_related("user", "role").order_by("pk"),
         "sessions": found[:ON_PAGE],
         "page": page,

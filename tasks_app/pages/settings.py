@@ -5,6 +5,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Any
 
+from allauth.account.decorators import reauthentication_required
 from django import forms
 from django.conf import settings
 from django.db.models import Count, Q, Sum
@@ -110,6 +111,7 @@ def show(request: Request) -> HttpResponse:
 
 @signed_in
 @require_POST
+@reauthentication_required(enabled=lambda request: posted(request, "email").strip() != request.user.email)
 def profile(request: Request) -> HttpResponse:
     form = ProfileForm(request.POST)
     if not form.is_valid():
@@ -142,21 +144,20 @@ def switch_tools(request: Request) -> HttpResponse:
     """Those that are ticked are off. One that is not on the page, because its server is gone, stays as it was."""
     offered = {tool.name for tool in policy_for(request.user.pk).choices()}
     policy, _ = UserPolicy.objects.get_or_create(user=request.user)
-    elsewhere = set(policy.switched_off) - offered
-    policy.switched_off = sorted(offered & set(request.POST.getlist("off")) | elsewhere)
+    policy.switched_off = sorted(offered & set(request.POST.getlist("off")) | set(policy.switched_off) - offered)
     policy.save(update_fields=["switched_off"])
     return done(request, "settings", gettext("Saved. It applies from the next step of your tasks on."))
 
 
 @signed_in
 @require_POST
+@reauthentication_required
 def make_token(request: Request) -> HttpResponse:
-    """The one answer that ever shows the token."""
+    """The one answer that ever shows the token. A browser that was left open makes none: the password is asked for."""
     form = TokenForm(request.POST)
     if not form.is_valid():
         return _page(request, token=form)
-    _, value = get_token_model().objects.create(request.user, **form.cleaned_data)
-    return _page(request, new_token=value)
+    return _page(request, new_token=get_token_model().objects.create(request.user, **form.cleaned_data)[1])
 
 
 @signed_in

@@ -1,13 +1,11 @@
 """Projects: create, change and delete them; sessions are moved in and out."""
 
-from copy import copy
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
 
 from llm_app import active_secrets
-from llm_app.redaction import Redactor
 from tasks_app.errors import PartOfAnother, Refusal
 from tasks_app.models import Project, Session
 from tasks_app.record import storable
@@ -61,16 +59,9 @@ def _checked(fields: dict[str, Any], writers: set[int], *, is_new: bool = False)
     return fields
 
 
-def redactor_of(project: Project) -> Redactor:
-    """Of what is secret to its people at this moment: it may have become so after it was written."""
-    return active_secrets.of_people(Project.objects.rights([project.pk])[project.pk]).redactor
-
-
-def redacted_project(project: Project) -> Project:
-    """As it is shown; not to be saved."""
-    shown, redactor = copy(project), redactor_of(project)
-    shown.name, shown.instructions = redactor.redacted(shown.name), redactor.redacted(shown.instructions)
-    return shown
+def redacted(project: Project, text: str) -> str:
+    """A text of it as it is shown: without what is secret to its people by now."""
+    return active_secrets.of_people(Project.objects.rights([project.pk])[project.pk]).redactor.redacted(text)
 
 
 def delete_project(project: Project) -> None:

@@ -29,6 +29,10 @@ class Browser(Client):
         assert response.status_code == 200, response
         return response.content.decode()
 
+    def confirm(self, next_page: str = "/settings/") -> Any:
+        """The password again, as before what is dangerous."""
+        return self.post("/accounts/reauthenticate/", {"password": "a password", "next": next_page})
+
     def htmx(self, address: str, data: Any = None) -> Any:
         return self.post(address, data or {}, headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/"})
 

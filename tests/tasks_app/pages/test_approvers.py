@@ -91,6 +91,7 @@ def test_a_form_that_we_did_not_make_is_refused(charlies, approving):
 
 @pytest.mark.parametrize("may_approve", [True, False])
 def test_a_token_is_made_with_or_without_the_right_to_approve(may_approve, alices):
+    alices.confirm()
     alices.post("/settings/tokens/", {"name": "script"} | ({"may_approve": "on"} if may_approve else {}))
     assert ApiToken.objects.get().may_approve == may_approve
     assert ("cannot approve calls" in alices.page("/settings/")) == (not may_approve)

@@ -23,7 +23,30 @@ def test_preferences_keep_no_secret(alices, alice):
     assert alice.preferences == "My key is [secret:KEY]."
 
 
+def test_a_token_and_another_mail_address_ask_for_the_password_again_and_then_are_made(alices, alice, browser):
+    asked = alices.post("/settings/tokens/", {"name": "my script"})
+    assert asked["Location"] == "/accounts/reauthenticate/?next=%2Fsettings%2Ftokens%2F"
+    wrong = alices.post("/accounts/reauthenticate/", {"password": "wrong", "next": "/settings/tokens/"})
+    assert (wrong.status_code, ApiToken.objects.exists()) == (200, False)
+    page = alices.confirm("/settings/tokens/").content.decode()
+    assert ApiToken.objects.get().name == "my script"
+    assert ApiToken.objects.get().token_key in page
+    mails, other = {"email": "thief@example.org", "preferences": "x"}, browser(alice)
+    assert (
+        other.post("/settings/profile/", mails)["Location"] == "/accounts/reauthenticate/?next=%2Fsettings%2Fprofile%2F"
+    )
+    alice.refresh_from_db()
+    assert (alice.email, alice.preferences) == ("", "")
+    alices.post("/settings/profile/", mails)  # asked a moment ago
+    alice.refresh_from_db()
+    assert alice.email == "thief@example.org"
+    other.post("/settings/profile/", mails | {"preferences": "y"})  # the same address
+    alice.refresh_from_db()
+    assert alice.preferences == "y"
+
+
 def test_a_token_is_shown_once_and_works(alices):
+    alices.confirm()
     page = alices.post("/settings/tokens/", {"name": "my script"})
     value = page.context["new_token"]
     assert value in page.content.decode()
@@ -96,11 +119,13 @@ def test_a_tool_that_a_person_switches_off_is_off_for_them_alone(alices, alice, 
 
 
 def test_a_time_zone_is_that_of_pages_and_of_the_agents_day(alices, alice):
+    alices.confirm()
     alices.post("/settings/profile/", {"time_zone": "Asia/Tokyo", "email": "alice@example.org"})
     alice.refresh_from_db()
     assert str(alice.now().tzinfo) == alices.cookies["timezone"].value == "Asia/Tokyo"
     assert 'data-zone="Asia/Tokyo"' in alices.page("/settings/")
-    assert alices.post("/settings/profile/", {"time_zone": "Mars/Base"}).status_code == 422
+    wrong = {"time_zone": "Mars/Base", "email": "alice@example.org"}
+    assert alices.post("/settings/profile/", wrong).status_code == 422
 
 
 def test_others_browsers_are_listed_and_can_be_signed_out(alice, browser):
