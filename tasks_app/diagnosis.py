@@ -97,7 +97,7 @@ def _of_a_person(task: Task) -> Reason:
         return Reason(kind=Kind.NORMAL, sentence=sentence)
     end = f" It is rejected on {approval.expires_at:%-d %B at %H:%M} UTC." if approval.expires_at else ""
     sentence = f"A call of {approval.tool_call.name} waits for approval.{end}"
-    hint = "Approve or reject it in the chat, or under “Waiting for me”."
+    hint = "Approve or reject it in the chat, or in the inbox."
     return Reason(kind=Kind.PERSON, sentence=sentence, hint=hint, since=approval.created_at)
 
 
