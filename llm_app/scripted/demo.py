@@ -84,7 +84,7 @@ def _message_result(request: str, last: str) -> Reply:
         "| the plan beside the chat | the `plan` tool |\n"
         "| the question | `message` of type ask: it waits, also over a restart |\n"
         "| the approval | a call judged dangerous, bound to its exact arguments |\n\n"
-        "For a real model, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start again, or add a provider in the admin."
+        "For a real model, paste an API key on the first page; an administrator may add providers of any kind."
     )
     suggestions = ["Open the report in the workspace", "Look at the record of this task in the admin"]
     return _call("message", {"type": "result", "text": text, "attachments": [REPORT], "suggestions": suggestions})
