@@ -88,7 +88,7 @@ def test_a_projects_pages_have_no_serious_fault(open_page: Callable[..., Page], 
     """Each as it is with a file in the library, also on a phone."""
     page = open_page(server)
     page.goto("/projects/")
-    page.get_by_label("Name").fill("Apollo")
+    page.locator("#main").get_by_label("Name").fill("Apollo")
     page.get_by_role("button", name="Create").click()
     project = page.url
     page.locator("#library-new").set_input_files({"name": "legs.md", "mimeType": "text/plain", "buffer": b"Four legs."})

@@ -16,7 +16,7 @@ LEGS = {"name": "legs.md", "mimeType": "text/markdown", "buffer": b"The lander h
 def shared_project(page: Page, name: str) -> str:
     """The address of a new one in which bob writes, too."""
     page.goto("/projects/")
-    page.get_by_label("Name").fill(name)
+    page.locator("#main").get_by_label("Name").fill(name)
     page.get_by_role("button", name="Create").click()
     page.get_by_role("link", name="Share …").click()
     sheet = page.get_by_role("dialog")
