@@ -14,9 +14,11 @@ from django.utils import translation
 from agentsite.management.commands import translations
 from tasks_app.pages.fragments import Fragment, Viewer
 from tasks_app.templatetags import figures
+from tasks_app.text import sentences
 from tasks_app.text.sentences import translated
 from tasks_app.transcript import transcript
 from tests.tasks_app.pages.conftest import Browser
+from tests.waiting import takes_less_than
 
 WALK = [
     "/",
@@ -147,6 +149,15 @@ def test_what_is_stored_in_english_is_found_again_by_its_words(stored: str, show
     assert translated(stored) == stored
     with translation.override("de"):
         assert translated(stored).endswith(shown)
+
+
+def test_what_only_resembles_a_sentence_of_ours_takes_no_time() -> None:
+    """Whoever chooses a name in it chooses words: each could end each field, and nothing fits in the end."""
+    template = next(text for text in sentences._known("de") if "had grown to" in text)
+    begin, *between, _ = re.split(r"\{\d\}", template)
+    hostile = begin + "".join(words * (4000 // len(between) // len(words)) for words in between) + "."
+    with translation.override("de"), takes_less_than(1):
+        assert translated(hostile) == hostile
 
 
 def test_numbers_and_times_are_written_as_the_language_does() -> None:
