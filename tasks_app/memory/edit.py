@@ -39,7 +39,7 @@ def add(author: Any, text: str, *, for_team: bool = False, project: Project | No
     if for_team and not author.is_staff:
         raise NotesOfTheTeam()
     owner = None if for_team or project else author
-    text = checked(author, text)
+    text = checked(author, text, project)
     if MemoryNote.objects.filter(owner=owner, project=project).count() >= MemoryNote.MOST:
         raise MemoryFull()
     return MemoryNote.objects.create(owner=owner, project=project, text=text)
@@ -47,23 +47,24 @@ def add(author: Any, text: str, *, for_team: bool = False, project: Project | No
 
 def change(note: MemoryNote, author: Any, text: str) -> MemoryNote:
     """What a person wrote over is theirs: no longer captured by itself. Raises EmptyNote or NoteTooLong."""
-    note.text, note.auto = checked(author, text), False
+    note.text, note.auto = checked(author, text, note.project), False
     note.save()
     return note
 
 
-def checked(author: Any, text: str) -> str:
+def checked(author: Any, text: str, project: Project | None = None) -> str:
     """The text as it is stored: without what is secret. Raises EmptyNote or NoteTooLong."""
     if not (text := text.replace("\0", "").strip()):
         raise EmptyNote(field="text")
-    if len(text := active_secrets.of_people([author.pk]).redactor.redacted(text)) > MemoryNote.LONGEST:
+    if len(text := _redactor(author, {project.pk} if project else set()).redacted(text)) > MemoryNote.LONGEST:
         raise NoteTooLong(field="text")
     return text
 
 
 def redacted_notes(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]:
     """Without what is secret at this moment, and without tasks that the reader may not see; not to be saved."""
-    redactor, notes = active_secrets.of_people([reader.pk]).redactor, list(notes)
+    notes = list(notes)
+    redactor = _redactor(reader, {note.project_id for note in notes if note.project_id})
     origins = {note.task.session_id for note in notes if note.task}
     seen = set(Session.objects.visible_to(reader).filter(pk__in=origins).values_list("pk", flat=True))
     for note in notes:
@@ -71,6 +72,11 @@ def redacted_notes(reader: Any, notes: Iterable[MemoryNote]) -> list[MemoryNote]
         if note.task and note.task.session_id not in seen:
             note.task = None
     return notes
+
+
+def _redactor(person: Any, projects: set[Any]) -> Redactor:
+    """Of what is secret to the person, and to the people of the projects: all of them read its notes."""
+    return active_secrets.of_people({person.pk}.union(*Project.objects.rights(projects).values())).redactor
 
 
 def redact(owner: Any, redactor: Redactor) -> None:

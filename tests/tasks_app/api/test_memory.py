@@ -2,6 +2,7 @@
 
 import pytest
 
+from llm_app.models import Secret
 from tasks_app.models import MemoryNote, Project, Session
 
 
@@ -48,6 +49,19 @@ def test_notes_of_a_project_are_read_by_its_people_and_written_by_who_may_write(
     member.save()
     assert bobs.call("PATCH", one, {"text": "Five legs."}).json()["text"] == "Five legs."
     assert bobs.call("DELETE", one).status_code == 204
+
+
+def test_a_note_of_a_project_hides_what_is_secret_to_any_of_its_people(alices, alice, program, bob, charlie):
+    project = Project.objects.create(owner=alice, name="Apollo")
+    MemoryNote.objects.create(project=project, text="It was hunter2-hunter2 all along.")  # before she kept it
+    Secret.objects.create(owner=alice, name="KEY", value="hunter2-hunter2")
+    for person, may_write in ((bob, False), (charlie, True)):
+        project.memberships.create(user=person, may_write=may_write)
+    written = program(charlie).call("POST", "memory/", {"text": "Try hunter2-hunter2.", "project": str(project.pk)})
+    changed = program(charlie).call("PATCH", f"memory/{written.json()['id']}/", {"text": "hunter2-hunter2, again."})
+    assert (written.json()["text"], changed.json()["text"]) == ("Try [secret:KEY].", "[secret:KEY], again.")
+    told = program(bob).call("GET", f"memory/?project={project.pk}").json()["results"]
+    assert [note["text"] for note in told] == ["[secret:KEY], again.", "It was [secret:KEY] all along."]
 
 
 @pytest.mark.parametrize("body", [{}, {"text": ""}, {"text": "  "}, {"text": 1}, {"text": "x" * 1001}])
