@@ -14,17 +14,19 @@ from django.db.models.expressions import RawSQL
 from django.db.models.query import ModelIterable, get_related_populators  # type: ignore[attr-defined]
 from django.db.models.sql import Query, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
+from django.db.transaction import TransactionManagementError
 
 Found = TypeVar("Found")
 _composing = Lock()
 
 
 class _Composed(NamedTuple):
-    """`read` makes what was asked for of the database's rows."""
+    """`read` makes what was asked for of the database's rows; `locks` them, which holds in a transaction alone."""
 
     text: str
     parameters: Sequence[Any]
     read: Callable[[Sequence[Any]], list[Any]]
+    locks: bool
 
 
 class Select(Generic[Found]):
@@ -35,8 +37,12 @@ class Select(Generic[Found]):
         self._composed: dict[int, _Composed] = {}
 
     def rows(self, *values: object) -> list[Found]:
+        """Raises TransactionManagementError where it would lock them for nothing."""
         composed = self._composed.get(len(values)) or self._composed_for(len(values))
-        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        connection = connections[DEFAULT_DB_ALIAS]
+        if composed.locks and connection.get_autocommit():
+            raise TransactionManagementError("Rows are locked in a transaction only.")
+        with connection.cursor() as cursor:
             cursor.execute(composed.text, _filled(composed.parameters, values))
             return composed.read(cursor.fetchall())
 
@@ -106,7 +112,7 @@ def _compose(query: "models.QuerySet[Any, Any]") -> _Composed:
     compiler, text, parameters = _text_of(query.query)
     read = _models if query._iterable_class is ModelIterable else _values
     converters = compiler.get_converters([column[0] for column in compiler.select[: compiler.col_count]])
-    return _Composed(text, parameters, partial(read, compiler, converters))
+    return _Composed(text, parameters, partial(read, compiler, converters), query.query.select_for_update)
 
 
 def _values(compiler: SQLCompiler, converters: Any, rows: Sequence[Any]) -> list[Any]:

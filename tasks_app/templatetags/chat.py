@@ -145,7 +145,9 @@ def diff_lines(diff: str) -> list[tuple[str, str]]:
     """Each line of a unified diff with its kind: file, added, removed, place or same."""
     kinds = {"+": "added", "-": "removed", "@": "place"}
     lines = diff.removesuffix("\n").split("\n")  # not at a carriage return or the like: those are shown
-    return [("file" if line.startswith(("+++", "---")) else kinds.get(line[:1], "same"), line) for line in lines]
+    names = {n - back for n, line in enumerate(lines) for back in (1, 2) if line.startswith("@")}  # above a place
+    is_name = [n in names and line.startswith(("---", "+++")) for n, line in enumerate(lines)]
+    return [("file" if is_name[n] else kinds.get(line[:1], "same"), line) for n, line in enumerate(lines)]
 
 
 # --- states -----------------------------------------------------------------------------------------------------

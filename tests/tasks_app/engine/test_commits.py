@@ -4,13 +4,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db import transaction
+from django.db.transaction import TransactionManagementError
 from django.forms.models import model_to_dict
 
 from llm_app.composed_query import Select
 from llm_app.models import LLMLog, Secret
 from llm_app.statements import Insert, execute, save
-from tasks_app.models import CallStatus, ContextEntry, ContextType, Limits, Task, ToolCallLog
-from tasks_app.record import Draft, notice
+from tasks_app.models import CallStatus, ContextEntry, ContextType, Limits, Session, Task, ToolCallLog
+from tasks_app.record import Draft, lock, notice
 from tasks_app.replay import verification
 from tasks_app.run import TaskContext
 from tasks_app.runtime import lease, process
@@ -50,6 +52,14 @@ def llm_log() -> LLMLog:
 
 def said(context: TaskContext) -> list[str]:
     return [entry.content for entry in ContextEntry.objects.in_session(context.session)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_lock_is_taken_outside_a_transaction(session: Session) -> None:
+    with pytest.raises(TransactionManagementError):
+        lock(session)
+    with transaction.atomic():
+        assert lock(session).seq == 0
 
 
 def test_what_others_have_appended_comes_first(context: TaskContext) -> None:

@@ -5,9 +5,11 @@ import pytest
 from llm_app.models import Secret
 from tasks_app import services
 from tasks_app.models import WorkspaceChange
+from tasks_app.templatetags.chat import diff_lines
 from tasks_app.worker import jobs
 from tasks_app.workspaces import workspace_of
 from tests.tasks_app.engine.conftest import call, result, script
+from tools_app.editing.diff import unified
 
 SECRET = "s3cr3t-abcdefgh-1234"
 
@@ -23,6 +25,18 @@ def changed(transactional_db, session, alice):
     task = services.post_message(session, alice, script(*replies)).task
     jobs.advance(task.pk)
     return session
+
+
+def test_a_changed_line_that_looks_like_the_name_of_a_file_is_shown_as_a_change():
+    diff = unified("-- keep\nsame\n", "++ drop\nsame\n", "a.sql")
+    assert diff_lines(diff) == [
+        ("file", "--- a.sql"),
+        ("file", "+++ a.sql"),
+        ("place", "@@ -1,2 +1,2 @@"),
+        ("removed", "--- keep"),
+        ("added", "+++ drop"),
+        ("same", " same"),
+    ]
 
 
 def address(session, number, verb=""):
