@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_app.models import Secret
+from llm_app.models import Blob, LLMLog, Secret
 from tasks_app import services
 from tasks_app.models import MemoryNote
 from tests import factories
@@ -15,6 +15,10 @@ def remember(text):
 
 def start_of(run):
     return next(entry.content for entry in run.entries if entry.metadata.get("kind") == "task_start")
+
+
+def first_system_prompt():
+    return Blob.objects.get(pk=LLMLog.objects.order_by("created_at").first().system_blob).content
 
 
 @pytest.fixture
@@ -199,13 +203,7 @@ def test_the_five_nearest_are_told_and_no_more(ask, owner):
     assert "Billing invoices overdue" in told.partition("<memory>")[2].splitlines()[1]
 
 
-def test_off_the_record_nothing_is_read_or_written_and_the_prompt_says_what_remains(ask, owner, monkeypatch):
-    from tasks_app.engine.prompt import build
-
-    seen = []
-    monkeypatch.setattr(
-        build, "system_prompt", lambda inputs, real=build.system_prompt: seen.append(real(inputs)) or real(inputs)
-    )
+def test_off_the_record_nothing_is_read_or_written_and_the_prompt_says_what_remains(ask, owner):
     MemoryNote.objects.create(owner=owner, text="The launch is delayed.")
     run = ask(
         "launch",
@@ -220,18 +218,12 @@ def test_off_the_record_nothing_is_read_or_written_and_the_prompt_says_what_rema
     assert "<memory>" not in start_of(run)
     assert MemoryNote.objects.count() == 1
     assert run.task.state == "done"
-    section = seen[0].partition("<off_record>")[2]
+    section = first_system_prompt().partition("<off_record>")[2]
     assert "`file`" in section
     assert "`shell`" not in section
     assert "`memory`" not in section
 
 
-def test_on_the_record_the_prompt_says_nothing_of_it(ask, monkeypatch):
-    from tasks_app.engine.prompt import build
-
-    seen = []
-    monkeypatch.setattr(
-        build, "system_prompt", lambda inputs, real=build.system_prompt: seen.append(real(inputs)) or real(inputs)
-    )
+def test_on_the_record_the_prompt_says_nothing_of_it(ask):
     ask("launch")
-    assert "off_record" not in seen[0]
+    assert "off_record" not in first_system_prompt()

@@ -6,10 +6,10 @@ import zipfile
 import pytest
 from django.contrib.auth.models import Group
 
+from llm_app.models import Blob, LLMLog
 from tasks_app import services
 from tasks_app.engine.capabilities import skills
 from tasks_app.engine.compaction.lines import line_of
-from tasks_app.engine.prompt import build
 from tasks_app.models import Loaded
 from tasks_app.record.turns import group
 from tests import factories
@@ -82,15 +82,11 @@ def test_a_long_description_stands_whole_in_the_prompt(length, transactional_db)
     assert dict(skills.catalogue(owner.pk))["long"] == "x" * length
 
 
-def test_names_and_descriptions_stand_in_the_prompt_and_the_text_does_not(play, folding, monkeypatch):
-
-    seen = []
-    monkeypatch.setattr(
-        build, "system_prompt", lambda inputs, real=build.system_prompt: seen.append(real(inputs)) or real(inputs)
-    )
+def test_names_and_descriptions_stand_in_the_prompt_and_the_text_does_not(play, folding):
     play(result()).advance()
-    assert "- folding: Fold maps." in seen[0]
-    assert "crease" not in seen[0]
+    system = Blob.objects.get(pk=LLMLog.objects.get().system_blob).content
+    assert "- folding: Fold maps." in system
+    assert "crease" not in system
 
 
 def test_a_skill_of_a_role_is_not_there_for_others(play, owner, folding):
