@@ -9,7 +9,7 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Chat
+from tests.e2e.conftest import Chat, call, result, script
 from tests.e2e.speaker import Speaker
 from tests.server import Server
 
@@ -82,6 +82,17 @@ def test_an_answer_and_the_pages_of_its_session_have_none(chat: Chat, speaker: S
     for address in OF_SESSION:
         chat.page.goto(place.partition("#")[0] + address)
         assert faults(chat.page) == [], address
+
+
+def test_cards_that_ask_have_none(chat: Chat) -> None:
+    asks = call("message", {"type": "ask", "text": "Which one?", "options": ["The first", "The second"]})
+    chat.start(script(call("shell", {"command": "rm -rf nothing" + "\necho ran" * 30}), asks, result()))
+    approve = chat.page.get_by_role("button", name="Approve once")
+    expect(approve).to_be_visible()
+    assert faults(chat.page) == []
+    approve.click()
+    expect(chat.page.get_by_role("button", name="The first")).to_be_visible()
+    assert faults(chat.page) == []
 
 
 def test_a_projects_pages_have_no_serious_fault(open_page: Callable[..., Page], server: Server) -> None:
