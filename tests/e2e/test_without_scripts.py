@@ -27,6 +27,12 @@ def reload_until(page: Page, place: Locator) -> None:
     until(lambda: page.reload() and place.count())
 
 
+def press(page: Page, name: str) -> None:
+    """And waits for the page that answers: a reload before it is refused."""
+    with page.expect_navigation():
+        page.get_by_role("button", name=name).click()
+
+
 def test_a_message_is_sent_and_its_result_read(page: Page):
     start(page, script(call("file", {"action": "write", "path": "a", "content": "x"}), result("All done.")))
     reload_until(page, page.locator(".entry.result"))
@@ -37,7 +43,7 @@ def test_a_question_is_answered(page: Page):
     ask = call("message", {"type": "ask", "text": "Red or blue?", "options": ["Red", "Blue"]})
     start(page, script(ask, result("Thank you.")))
     reload_until(page, page.get_by_role("button", name="Blue"))
-    page.get_by_role("button", name="Blue").click()
+    press(page, "Blue")
     reload_until(page, page.locator(".entry.result"))
     expect(page.locator(".answer")).to_contain_text("Blue")
 
@@ -45,7 +51,7 @@ def test_a_question_is_answered(page: Page):
 def test_a_call_is_approved(page: Page):
     start(page, script(call("shell", {"command": "rm -rf nothing; echo ran"}), result("Ran it.")))
     reload_until(page, page.get_by_role("button", name="Approve once"))
-    page.get_by_role("button", name="Approve once").click()
+    press(page, "Approve once")
     reload_until(page, page.locator(".entry.result"))
     expect(page.locator(".entry.tool_call")).to_contain_text("Approved by ada")
 
