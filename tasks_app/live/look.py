@@ -42,7 +42,7 @@ def backlog(session_id: UUID, guest: Guest, after: int, until: int, *, renders: 
     if renders and entries:
         activity = transcript.activity_at(session, entries[0].seq - 1)
         found, _ = pushes.pushed(session, pushes.items_of_new(session, entries, None), entries, activity)
-        items = pushes.html_of(found, [viewer])
+        items = {viewer: found.seen_by(viewer)}
     return News(appended=list(map(Appended, entries)), items=items), viewer
 
 
@@ -176,7 +176,7 @@ class Look:
             self._activity = transcript.activity_at(session, entries[0].seq - 1)
         found, self._activity = pushes.pushed(session, items, entries, self._activity)
         self._activity_at = entries[-1].seq
-        return pushes.html_of(found, viewers)
+        return {viewer: found.seen_by(viewer) for viewer in viewers}
 
     def _draw_pieces(
         self,

@@ -1,10 +1,10 @@
 """New entries as pages get them: items that are appended or replaced, in the group of steps that they belong to."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.pages import fragments
-from tasks_app.pages.fragments import Fragment, Place, Viewer
+from tasks_app.pages.fragments import Fragment, Place, Push
 from tasks_app.transcript import delegated, transcript
 from tasks_app.transcript.activity import Activity, is_step
 from tasks_app.transcript.item import Item
@@ -29,11 +29,12 @@ def items_of_new(session: Session, entries: Sequence[ContextEntry], call: Contex
 
 def pushed(
     session: Session, items: Sequence[Item], entries: Sequence[ContextEntry], activity: Activity | None
-) -> tuple[list[Fragment], Activity | None]:
+) -> tuple[Fragment, Activity | None]:
     """Of the items, those whose entry is new are appended, others replaced. `activity` is what is being done before
-    them; what is being done after them is the second value.
+    them; what is being done after them is the second value. The line of a group comes with its last item.
     """
-    new, pushes = {entry.seq for entry in entries}, []
+    new = {entry.seq for entry in entries}
+    pushes: list[Push] = []
     for item in items:
         place: Place = "old"
         if item.entry.seq in new:
@@ -41,12 +42,10 @@ def pushed(
             activity = None if place == "message" else activity or Activity()
         if activity is not None:
             activity.take(item)
-        pushes.append(fragments.pushed(session, item, activity, place))
-    return pushes, activity
-
-
-def html_of(pushes: Sequence[Fragment], viewers: Iterable[Viewer]) -> Mapping[Viewer, str]:
-    return {viewer: "".join(fragment.seen_by(viewer) for fragment in pushes) for viewer in viewers}
+            if pushes and pushes[-1].activity is activity:
+                pushes[-1] = pushes[-1]._replace(activity=None)
+        pushes.append(Push(item, place, activity))
+    return fragments.pushed(session, pushes), activity
 
 
 def stands(task: Task) -> tuple[object, ...]:

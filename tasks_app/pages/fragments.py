@@ -1,9 +1,9 @@
 """The pieces of a session's page: rendered the same when it loads, when something happens, and after a reconnect."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from django.conf import settings
 from django.template.loader import render_to_string
@@ -19,7 +19,7 @@ from tasks_app.transcript.item import Item
 
 Place = Literal["old", "message", "group", "member"]  # a new step begins a group, or is a member of the newest one
 
-_UNSAID = {"oob": False, "whole": False, "in_card": False}  # a template takes long to find that it was not given a name
+_UNSAID = {"oob": False, "whole": False}  # a template takes long to find that it was not given a name
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,17 @@ def entry(item: Item, viewer: Any, *, oob: bool = False) -> SafeString:
     return _rendered("chat/_entry.html", {**viewing(item.entry.session, viewer), "item": item, "oob": oob})
 
 
-def pushed(session: Session, item: Item, activity: Activity | None, place: Place) -> Fragment:
-    """What a page needs when an entry is appended: a new item, or its call's item in place of the old one.
+class Push(NamedTuple):
+    """A new item, or one in place of the old one. With an `activity`, the line of its group is replaced."""
 
-    With the line of the `activity` that it belongs to.
-    """
-    context = {"session": session, "item": item, "activity": activity, "place": place}
-    return Fragment("chat/_pushed.html", **context, **_UNSAID)
+    item: Item
+    place: Place
+    activity: Activity | None
+
+
+def pushed(session: Session, pushes: Sequence[Push]) -> Fragment:
+    """What a page needs when entries are appended."""
+    return Fragment("chat/_pushed.html", session=session, pushes=pushes, **_UNSAID)
 
 
 def _rendered(template: str, context: dict[str, Any]) -> SafeString:

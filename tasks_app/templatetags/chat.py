@@ -4,15 +4,12 @@ import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 from urllib.parse import quote
 
 from django import template
-from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.functional import Promise
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -23,9 +20,12 @@ from tasks_app.models import ENDED, Approval, CallStatus, ContextCut, Session, T
 from tasks_app.pages import changes, choices, markdown
 from tasks_app.pages.context import Gauge, gauge_of
 from tasks_app.pages.sessions import beside, projects_beside
+from tasks_app.templatetags import entries
 from tasks_app.transcript import delegated
 
 register = template.Library()
+register.simple_tag(entries.icon)
+register.simple_tag(entries.prose)
 register.simple_tag(delegated.origin, name="origin_of")
 register.simple_tag(choices.agents, name="usable_agents")
 register.simple_tag(changes.proposed, name="proposed_change")
@@ -72,18 +72,6 @@ _WAITING = {
 _QUEUED = Badge(_("Queued"), "clock", "calm")
 _STOPPED = Badge(_("Stopped"), "stop", "calm")
 _ASKS = Badge(_("Waits for you"), "question", "asks")
-
-
-@register.simple_tag
-@cache
-def icon(name: str) -> SafeString:
-    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
-
-
-@register.simple_tag
-def prose(text: str, session: Session) -> SafeString:
-    """Markdown, with the session's workspace behind relative links and pictures."""
-    return markdown.markdown(text, reverse("upload", args=[session.pk]))
 
 
 @register.filter

@@ -47,7 +47,7 @@ class Item:
     change: WorkspaceChange | None = None
     children: Sequence[Task] = ()
 
-    @property
+    @cached_property
     def id(self) -> str:
         return f"e{self.entry.seq}"
 
@@ -88,7 +88,7 @@ class Item:
 
     # --- messages -----------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def text(self) -> str:
         """What a person reads of a message."""
         if self.entry.context_type == ContextType.USER_MESSAGE:
@@ -98,7 +98,7 @@ class Item:
         said = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a step that is blocked
         return str(said) if self.entry.tool_call else self.entry.content
 
-    @property
+    @cached_property
     def words(self) -> str:
         """What was said beside a call, less what a message says itself; nothing beside one that was withheld."""
         if not self.entry.tool_call or self._is_withheld:
@@ -122,7 +122,7 @@ class Item:
         content, attached = self.entry.content, self.entry.metadata.get("attachments")
         return content.partition(f"\n\n[attached file: {attached[0]}")[0] if attached else content
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """What a message is: info, ask or result; empty for words that came without a call."""
         return str(self.arguments.get("type", "")) if self.entry.tool_call else ""

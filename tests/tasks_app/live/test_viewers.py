@@ -10,7 +10,7 @@ from tasks_app.live.look import Look
 from tasks_app.live.messages import Guest
 from tasks_app.models import ContextType, InboxMessage, Task
 from tasks_app.pages import fragments
-from tasks_app.pages.fragments import Fragment, Viewer
+from tasks_app.pages.fragments import Fragment, Push, Viewer
 from tasks_app.transcript import transcript
 from tests.factories import log
 
@@ -48,7 +48,7 @@ def check(template, people, **context):
 def check_items(session, people):
     """The rendering of every item of the session, for each of the people."""
     items = transcript.newest_page(session).items
-    return [check("chat/_pushed.html", people, session=session, item=item, is_new=True) for item in items]
+    return [check("chat/_entry.html", people, session=session, item=item) for item in items]
 
 
 def test_everybody_gets_their_own_words(recorded, session, people):
@@ -114,7 +114,7 @@ def test_the_pieces_around(waiting_for, task, session, people, alice, carol):
 def test_what_does_not_depend_on_the_viewer_is_rendered_once(recorded, session, people, monkeypatch):
     recorded(ContextType.SYSTEM_REMINDER, "Be quick.")
     item = transcript.newest_page(session).items[-1]
-    fragment = Fragment("chat/_pushed.html", session=session, item=item, is_new=True)
+    fragment = fragments.pushed(session, [Push(item, "message", None)])
     first = [fragment.seen_by(viewer) for viewer in people]
     monkeypatch.setattr(fragments, "_rendered", None)
     assert [fragment.seen_by(viewer) for viewer in people] == first

@@ -125,7 +125,7 @@ def test_what_programs_read_and_what_is_recorded_stays_english(session, alices: 
 def test_one_room_speaks_to_each_page_in_its_language(recorded, session, alice) -> None:
     recorded("system_reminder", "Be quick.")
     item = transcript.newest_page(session).items[-1]
-    fragment = Fragment("chat/_pushed.html", session=session, item=item)
+    fragment = Fragment("chat/_entry.html", session=session, item=item)
     english, german = (
         fragment.seen_by(Viewer(alice, may_write=True, is_starter=True, language=language)) for language in ("en", "de")
     )
