@@ -14,21 +14,22 @@ MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it r
 
 
 class LiveStream:
-    """`feed` is called on the event loop, the rest from any thread. What could be the beginning of a secret waits."""
+    """`feed` is called on the event loop, the rest from any thread.
+
+    A batch is redacted before it is sent; what could be the beginning of a secret waits.
+    """
 
     def __init__(self, group: str, task_id: UUID, redactor: Redactor) -> None:
         self.id = uuid.uuid4().hex
-        self._group, self._task_id = group, task_id
+        self._group, self._task_id, self._redactor = group, task_id, redactor
         self._redactors: dict[str, StreamRedactor] = defaultdict(lambda: StreamRedactor(redactor))
-        self._texts: dict[str, list[str]] = defaultdict(list)
+        self._texts: dict[str, list[str]] = defaultdict(list)  # with their secrets
         self._pending: dict[str, list[str]] = defaultdict(list)
         self._sent: dict[str, int] = defaultdict(int)
         self._pump: asyncio.Task[None] | None = None
         self._next_batch = 0.0  # by the loop's clock
 
     def feed(self, kind: str, text: str) -> None:
-        if not (text := self._redactors[kind].feed(text)):
-            return
         self._texts[kind].append(text)
         self._pending[kind].append(text)
         if self._pump is None or self._pump.done():
@@ -37,7 +38,7 @@ class LiveStream:
 
     def text(self, kind: str) -> str:
         """All that could be seen, for the record of an interrupted stream."""
-        return "".join(self._texts[kind])
+        return StreamRedactor(self._redactor).feed("".join(self._texts[kind]))
 
     def withdraw(self) -> None:
         """Takes back what was shown, if anything was."""
@@ -52,7 +53,7 @@ class LiveStream:
                 await asyncio.sleep(wait)
             batch, self._pending = self._pending, defaultdict(list)
             for kind, texts in batch.items():
-                await self._send(kind, "".join(texts))
+                await self._send(kind, self._redactors[kind].feed("".join(texts)))
             self._next_batch = now() + BATCH_SECONDS
 
     async def _send(self, kind: str, text: str) -> None:

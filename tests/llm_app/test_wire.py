@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 import pytest
@@ -18,6 +18,10 @@ Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
 async def ask(answer: Answer, **request: object) -> list[ServerEvent]:
+    return [event async for event in events_of(answer, **request)]
+
+
+async def events_of(answer: Answer, **request: object) -> AsyncIterator[ServerEvent]:
     """Posts to a server that reads the request and then does as it is told."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -29,7 +33,8 @@ async def ask(answer: Answer, **request: object) -> list[ServerEvent]:
     fields = {"url": f"http://127.0.0.1:{port}/v1", "headers": {}, "body": b"the body"} | request
     try:
         async with aclosing(wire.events(wire.HTTPRequest(**fields), silence_s=0.4, total_s=1)) as events:
-            return [event async for event in events]
+            async for event in events:
+                yield event
     finally:
         server.close()
         await wire.close()
@@ -107,6 +112,24 @@ async def test_what_is_no_http_is_a_cut_stream(answer):
 async def test_nobody_listens():
     with pytest.raises(errors.ConnectionFailed):
         await ask(reset, url="http://127.0.0.1:9/v1")
+
+
+async def test_a_quick_stream_is_read_in_few_pieces():
+    """To be woken for each token costs more than to read them all."""
+    sent = 0
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(HEADERS + b"\r\n")
+        await asyncio.sleep(0.2)  # nobody waits in a short answer
+        for sent in range(1, 51):
+            writer.write(b"data: %d\n\n" % sent)
+            await asyncio.sleep(0)
+        writer.close()
+
+    heard = [(event.data, sent) async for event in events_of(answer)]
+    assert [data for data, _ in heard] == [str(number) for number in range(1, 51)]
+    assert len({sent for _, sent in heard}) < 15
 
 
 @pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1/v1", "http://[/v1", "nonsense"])
