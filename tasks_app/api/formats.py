@@ -4,6 +4,7 @@ A page is `next`, `previous` and `results`, by a cursor that stays valid while r
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import IO, Any
 
 import orjson
@@ -20,8 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tasks_app.api.problems import TooLarge
-
-MOST_ROWS = 2**31 - 1  # seq is a 32-bit column
+from tasks_app.api.rows import MOST_ROWS, Rows
 
 
 class JSONBody(BaseParser):
@@ -87,29 +87,35 @@ class Seq(serializers.IntegerField):
         super().__init__(**{"required": False, "default": 0, "min_value": 0, "max_value": MOST_ROWS, **options})
 
 
+def asked(query: type[serializers.Serializer[Any]], request: Request) -> Mapping[str, Any]:
+    """What the address asks for, checked. Most ask for nothing, which means the same each time."""
+    if query._declared_fields.keys().isdisjoint(request.query_params):
+        return _unasked(query)
+    return _checked(query, request.query_params)
+
+
+def _checked(query: type[serializers.Serializer[Any]], parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    checked = query(data=parameters)
+    checked.is_valid(raise_exception=True)
+    return dict(checked.validated_data)
+
+
+@lru_cache
+def _unasked(query: type[serializers.Serializer[Any]]) -> Mapping[str, Any]:
+    return _checked(query, {})
+
+
 class ByCursor(CursorPagination):
     page_size_query_param = "limit"
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
+    def paginate_queryset(self, queryset: QuerySet[Any] | Rows, request: Request, view: Any = None) -> list[Any] | None:
         try:
-            return super().paginate_queryset(queryset, request, view)
+            return super().paginate_queryset(queryset, request, view)  # type: ignore[arg-type]
         except (ValueError, ValidationError) as error:  # a cursor that somebody made up
             raise NotFound(self.invalid_cursor_message) from error
 
 
 class NewestFirst(ByCursor):
-    """First which rows are on the page, then all of these: what belongs to a row is dear to sort by the thousand.
-
-    `whole` of the view is where they come from.
-    """
-
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any] | None:
-        if not hasattr(view, "whole"):
-            return super().paginate_queryset(queryset, request, view)
-        page = super().paginate_queryset(queryset.only("created_at"), request, view) or []
-        rows = view.whole().in_bulk([row.pk for row in page])
-        return [rows[row.pk] for row in page if row.pk in rows]
-
     ordering = "-created_at"
     max_page_size = 200
 

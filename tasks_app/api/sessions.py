@@ -4,22 +4,20 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import Http404
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.generics import GenericAPIView, ListCreateAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
 from tasks_app import services
 from tasks_app.access import owned_session, visible_session, writable_session
-from tasks_app.api.formats import Text
+from tasks_app.api import session_rows
+from tasks_app.api.formats import Text, asked
 from tasks_app.api.idempotency import idempotent
-from tasks_app.models import Agent, Project, Session, SessionSearch, Task, as_tags, file_session, filed
+from tasks_app.models import Agent, Project, Session, Task, as_tags, file_session
 from tasks_app.models.filing import MOST_TAGS
-from tasks_app.models.session import SessionQuerySet
 
 
 class TaskBriefSerializer(serializers.ModelSerializer[Task]):
@@ -60,9 +58,6 @@ class Tags(serializers.ListField):
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=MOST_TAGS, **options)
 
-    def to_representation(self, data: Any) -> list[str]:
-        return str(data).split()
-
     def to_internal_value(self, data: Any) -> Any:
         return as_tags(super().to_internal_value(data))
 
@@ -89,26 +84,11 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
     tags: Any = Tags(source="tag_text", required=False, help_text="The user's own; no spaces, lower case.")
     next_steps = serializers.ListField(child=serializers.CharField(), read_only=True)
     owner: Any = serializers.SlugRelatedField(slug_field="username", read_only=True)
-    task = serializers.SerializerMethodField()
+    task = TaskBriefSerializer(read_only=True, allow_null=True)
 
     class Meta:
         model = Session
-        fields = [
-            "id",
-            "title",
-            "model",
-            "agent",
-            "active_agent",
-            "project",
-            "summary",
-            "next_steps",
-            "owner",
-            "task",
-            "parent",
-            "parent_seq",
-        ]
-        fields += ["root", "folder", "denied_tools", "off_record", "pinned", "archived", "tags"]
-        fields += ["created_at", "updated_at"]
+        fields = list(session_rows.COLUMNS)
         read_only_fields = ["summary", "parent", "parent_seq", "root", "folder"]
 
     def validate_denied_tools(self, value: list[str]) -> list[str]:
@@ -131,12 +111,8 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
             raise serializers.ValidationError("Only the owner of a session moves it.")
         return value
 
-    @extend_schema_field(TaskBriefSerializer(allow_null=True))
-    def get_task(self, session: Session) -> dict[str, Any] | None:
-        newest: Any = session  # annotated by `_rows`
-        if newest.task_id is None:
-            return None
-        return {"id": str(newest.task_id), "state": newest.task_state, "waiting_for": newest.task_waiting_for}
+    def to_representation(self, row: Any) -> dict[str, Any]:
+        return session_rows.as_json(row)
 
 
 class SessionQuery(serializers.Serializer[Any]):
@@ -160,18 +136,9 @@ class SessionList(ListCreateAPIView[Session]):
     queryset = Session.objects.all()
     serializer_class = SessionSerializer
 
-    def get_queryset(self) -> QuerySet[Session]:
-        query = SessionQuery(data=self.request.query_params)
-        query.is_valid(raise_exception=True)
-        visible = Session.objects.visible_to(self.request.user).filter(root=query.validated_data.get("root"))
-        if project := query.validated_data.get("project"):
-            visible = visible.filter(project=project)
-        search = SessionSearch.parse(query.validated_data.get("q", ""))
-        found: QuerySet[Session] = search.among(visible, self.request.user)
-        return found
-
-    def whole(self) -> QuerySet[Session]:
-        return _with_tasks(filed(Session.objects.all(), self.request.user))
+    def get_queryset(self) -> Any:
+        filters = dict(asked(SessionQuery, self.request))
+        return session_rows.listed(self.request.user, filters.pop("q", ""), filters)
 
     @extend_schema(parameters=[SessionQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -186,7 +153,7 @@ class SessionList(ListCreateAPIView[Session]):
         created = services.create_session(user, **serializer.validated_data)
         if filing:
             file_session(created, user, **filing)
-        serializer.instance = row_of(created, user)
+        serializer.instance = session_rows.row_of(created, user)  # type: ignore[assignment]  # all that its JSON needs
 
 
 class SessionDetail(GenericAPIView[Session]):
@@ -198,10 +165,7 @@ class SessionDetail(GenericAPIView[Session]):
     serializer_class = SessionSerializer
 
     def get(self, request: Request, session_id: UUID) -> Response:
-        session = _visible_row.first(request.user.pk, session_id)
-        if session is None:
-            raise Http404()
-        return Response(self.get_serializer(session).data)
+        return Response(session_rows.as_json(session_rows.visible_row(request.user, session_id)))
 
     def patch(self, request: Request, session_id: UUID) -> Response:
         session = visible_session(request.user, session_id)
@@ -224,27 +188,10 @@ class SessionDetail(GenericAPIView[Session]):
         return Response(status=204)
 
     def _answer(self, session: Session) -> Response:
-        return Response(self.get_serializer(row_of(session, self.request.user)).data)
+        return Response(session_rows.as_json(session_rows.row_of(session, self.request.user)))
 
 
 def _filing(given: dict[str, Any]) -> dict[str, Any]:
     """What of the given fields is kept in the user's own list; taken out of them."""
     names = {"is_pinned": "is_pinned", "is_archived": "is_archived", "tag_text": "tags"}
     return {column: given.pop(name) for name, column in names.items() if name in given}
-
-
-def _with_tasks(sessions: SessionQuerySet) -> SessionQuerySet:
-    """With all that their JSON needs, in one query."""
-    return sessions.select_related("owner", "model", "agent", "active_agent").with_newest_task()
-
-
-def row_of(session: Session, user: Any) -> Session:
-    """One session as the list has it."""
-    (row,) = _row.rows(user.pk, session.pk)
-    return row
-
-
-_row = Select(lambda user, pk: _with_tasks(filed(Session.objects.filter(pk=pk), user)).order_by())
-_visible_row = Select(
-    lambda user, pk: _with_tasks(filed(Session.objects.visible_to(user).filter(pk=pk), user)).order_by()[:1]
-)

@@ -13,10 +13,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tasks_app.access import visible_session, visible_task
-from tasks_app.api.formats import MOST_ROWS, AsItIs, RawBody
+from tasks_app.api import session_rows
+from tasks_app.api.formats import AsItIs, RawBody
 from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.api.problems import TooLarge
-from tasks_app.api.sessions import SessionSerializer, row_of
+from tasks_app.api.rows import MOST_ROWS
+from tasks_app.api.sessions import SessionSerializer
 from tasks_app.downloads import text_download
 from tasks_app.models import Session, Task
 from tasks_app.services import forks, transfer
@@ -89,4 +91,4 @@ class Fork(GenericAPIView[Task]):
 
     @idempotent
     def _stored(self, request: Request, store: Callable[[], Session]) -> Response:
-        return Response(SessionSerializer(row_of(store(), request.user), context={"request": request}).data, 201)
+        return Response(session_rows.as_json(session_rows.row_of(store(), request.user)), 201)

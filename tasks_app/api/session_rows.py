@@ -1,0 +1,96 @@
+"""Sessions as REST shows them: what their JSON needs of the database, and the JSON."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import Http404
+
+from llm_app.composed_query import Select
+from tasks_app.api.rows import Query, Rows, as_time
+from tasks_app.models import Session, SessionSearch, filed
+
+Row = Mapping[str, Any]
+COLUMNS = {  # what the database calls the fields of the JSON
+    "id": "pk",
+    "title": "title",
+    "model": "model__name",
+    "agent": "agent__name",
+    "active_agent": "active_agent__name",
+    "project": "project",
+    "summary": "summary",
+    "next_steps": "next_steps",
+    "owner": "owner__username",
+    "task": "task_id",
+    "parent": "parent",
+    "parent_seq": "parent_seq",
+    "root": "root",
+    "folder": "folder",
+    "denied_tools": "denied_tools",
+    "off_record": "off_record",
+    "pinned": "is_pinned",
+    "archived": "is_archived",
+    "tags": "tag_text",
+    "created_at": "created_at",
+    "updated_at": "updated_at",
+}
+_OF_TASK = ("task_state", "task_waiting_for")
+_NAMES = (*COLUMNS, *_OF_TASK)
+
+
+def listed(user: Any, words: str, filters: Mapping[str, Any]) -> Rows:
+    """Those that a user may see: by `root` the delegated ones below it, else those that people started."""
+    find = _visible if "root" in filters else _started_by_people
+    rows = Rows(model=Session, find=find, show=_shown, of=[user], filters=filters, names=_NAMES)
+    search = SessionSearch.parse(words)
+    return rows if search == SessionSearch() else replace(rows, find=partial(_found, find, search), varies=True)
+
+
+def visible_row(user: Any, session_id: UUID) -> Row:
+    """Raises Http404."""
+    for row in _visible_row.rows(user.pk, session_id):
+        return _named(row)
+    raise Http404()
+
+
+def row_of(session: Session, user: Any) -> Row:
+    """One session as the list has it."""
+    (row,) = _row.rows(user.pk, session.pk)
+    return _named(row)
+
+
+def as_json(row: Row) -> dict[str, Any]:
+    ids = {name: row[name] and str(row[name]) for name in ("id", "project", "parent", "root")}
+    times = {name: as_time(row[name]) for name in ("created_at", "updated_at")}
+    task = row["task"] and {"id": str(row["task"]), "state": row["task_state"], "waiting_for": row["task_waiting_for"]}
+    plain = {name: row[name] for name in COLUMNS}
+    return {**plain, **ids, **times, "task": task, "tags": row["tags"].split()}
+
+
+def _named(row: Sequence[Any]) -> Row:
+    return dict(zip(_NAMES, row, strict=True))
+
+
+def _visible(user: Any) -> Any:
+    return Session.objects.visible_to(user)
+
+
+def _started_by_people(user: Any) -> Any:
+    return _visible(user).started_by_people()
+
+
+def _found(find: Query, search: SessionSearch, user: Any) -> Any:
+    sessions: Any = find(user)
+    return search.among(sessions, user)
+
+
+def _shown(user: Any) -> "QuerySet[Session, Any]":
+    rows = filed(Session.objects.order_by().with_newest_task(), user)
+    return rows.values_list(*COLUMNS.values(), *_OF_TASK)  # type: ignore[no-any-return]
+
+
+_row = Select(lambda user, pk: _shown(user).filter(pk=pk))
+_visible_row = Select(lambda user, pk: _shown(user).filter(pk__in=_visible(user).filter(pk=pk).order_by().values("pk")))
