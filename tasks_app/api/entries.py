@@ -18,7 +18,8 @@ from rest_framework.views import APIView
 
 from tasks_app.access import SignedOut, visible_session
 from tasks_app.api.authentication import admission_of
-from tasks_app.api.formats import AsItIs, BySeq, Seq
+from tasks_app.api.formats import AsItIs, BySeq, Seq, asked
+from tasks_app.api.rows import Rows
 from tasks_app.live.look import SessionGone
 from tasks_app.live.subscription import EventStream
 from tasks_app.models import ContextEntry, ContextType
@@ -77,11 +78,9 @@ class EntryList(ListAPIView[ContextEntry]):
     serializer_class = EntrySerializer
     pagination_class = BySeq
 
-    def get_queryset(self) -> QuerySet[ContextEntry]:
+    def get_queryset(self) -> Any:
         self._session = visible_session(self.request.user, self.kwargs["session_id"])
-        query = EntryQuery(data=self.request.query_params)
-        query.is_valid(raise_exception=True)
-        return ContextEntry.objects.in_session(self._session).after(query.validated_data["after"])
+        return Rows(model=ContextEntry, find=_after, of=[self._session, asked(EntryQuery, self.request)["after"]])
 
     def paginate_queryset(self, queryset: Any) -> Any:
         return redact_entries(self._session, super().paginate_queryset(queryset) or [])
@@ -89,6 +88,11 @@ class EntryList(ListAPIView[ContextEntry]):
     @extend_schema(parameters=[EntryQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         return super().get(request, *args, **kwargs)
+
+
+def _after(session: Any, seq: Any) -> QuerySet[ContextEntry]:
+    """Without what no JSON has."""
+    return ContextEntry.objects.in_session(session).after(seq).defer("session", "hash", "hash_key")
 
 
 class EventQuery(serializers.Serializer[Any]):

@@ -1,26 +1,22 @@
 """Tasks: how they stand, and what they wait for."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-import orjson
-from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.generics import GenericAPIView, ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from llm_app.composed_query import Select
-from tasks_app.access import is_visible, visible_task
+from tasks_app.access import visible_task
+from tasks_app.api import task_rows
 from tasks_app.api.authentication import admission_of
 from tasks_app.api.entries import ToolCallSerializer
-from tasks_app.interaction.open_call import pending_json
+from tasks_app.api.formats import asked
 from tasks_app.live.subscription import StateChange
 from tasks_app.models import PERSON, FailureCode, Task, TaskState
-from tasks_app.runtime import admission
 
 MOST_SECONDS = 60  # that somebody waits with one request: proxies end longer ones
 
@@ -80,15 +76,19 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     parent: Any = serializers.UUIDField(
         source="parent_call.task_id", allow_null=True, default=None, help_text="The task that delegated it."
     )
-    children = serializers.SerializerMethodField(help_text="The tasks that it has delegated.")
-    queue_position = serializers.SerializerMethodField(help_text="1 for the next; null for a task that is not queued.")
-    failure = serializers.SerializerMethodField()
-    pending = serializers.SerializerMethodField()
+    children = serializers.ListField(
+        child=serializers.UUIDField(), read_only=True, help_text="The tasks that it has delegated."
+    )
+    queue_position = serializers.IntegerField(
+        read_only=True, allow_null=True, help_text="1 for the next; null for a task that is not queued."
+    )
+    failure = FailureSerializer(read_only=True, allow_null=True)
+    pending = PendingSerializer(read_only=True, allow_null=True)
     workflow = serializers.CharField(source="workflow.name", default=None, allow_null=True)
     plan = PlanStepSerializer(many=True)
     usage = UsageSerializer()
     cost_usd = serializers.FloatField(allow_null=True)
-    output_schema = serializers.SerializerMethodField()
+    output_schema: Any = serializers.JSONField(read_only=True, allow_null=True)
     final_result = FinalResultSerializer(allow_null=True)
 
     class Meta:
@@ -112,48 +112,13 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
         ]
         read_only_fields = fields
 
-    @extend_schema_field(serializers.ListField(child=serializers.UUIDField()))
-    def get_children(self, task: Task) -> list[str]:
-        """Those of all tasks of a page are asked for with its first one."""
+    def to_representation(self, task: Task) -> dict[str, Any]:
+        """The children of all tasks of a page are asked for with its first one."""
         known = self.context.setdefault("children", {})
         if task.pk not in known:
             page: Any = self.parent.instance if isinstance(self.parent, serializers.ListSerializer) else [task]
-            known.update(_children([one.pk for one in page]))
-        return list(map(str, known[task.pk]))
-
-    def get_queue_position(self, task: Task) -> int | None:
-        return admission.position_of(task)
-
-    @extend_schema_field(FailureSerializer(allow_null=True))
-    def get_failure(self, task: Task) -> dict[str, str] | None:
-        return {"code": task.failure_code, "detail": task.failure_detail} if task.failure_code else None
-
-    @extend_schema_field(serializers.JSONField(allow_null=True))
-    def get_output_schema(self, task: Task) -> Any:
-        return orjson.loads(task.output_schema) if task.output_schema else None
-
-    @extend_schema_field(PendingSerializer(allow_null=True))
-    def get_pending(self, task: Task) -> dict[str, Any] | None:
-        return pending_json(task)
-
-
-def _children(tasks: Sequence[UUID]) -> dict[UUID, list[UUID]]:
-    """Which tasks each of them has delegated, in the order of its calls."""
-    found: dict[UUID, list[UUID]] = {task: [] for task in tasks}
-    if len(tasks) == 1:
-        rows = _children_of.rows(*tasks)
-    else:
-        rows = list(_by_parent(Task.objects.filter(parent_call__task__in=tasks)))
-    for task, child in rows:
-        found[task].append(child)
-    return found
-
-
-def _by_parent(children: QuerySet[Task]) -> "QuerySet[Task, tuple[UUID, UUID]]":
-    return children.order_by("parent_call", "number").values_list("parent_call__task", "pk")
-
-
-_children_of = Select(lambda task: _by_parent(Task.objects.filter(parent_call__task=task)))
+            known.update(task_rows.children_of([one.pk for one in page]))
+        return task_rows.as_json(task, known[task.pk])
 
 
 class TaskQuery(serializers.Serializer[Any]):
@@ -168,18 +133,8 @@ class TaskList(ListAPIView[Task]):
     queryset = Task.objects.all()
     serializer_class = TaskSerializer
 
-    def get_queryset(self) -> QuerySet[Task]:
-        query = TaskQuery(data=self.request.query_params)
-        query.is_valid(raise_exception=True)
-        if session := query.validated_data.get("session"):
-            may_see = is_visible(self.request.user, session)
-            visible = Task.objects.all() if may_see else Task.objects.none()
-        else:
-            visible = Task.objects.visible_to(self.request.user)
-        return visible.filter(**query.validated_data)
-
-    def whole(self) -> QuerySet[Task]:
-        return Task.objects.select_related("agent_version", "parent_call")
+    def get_queryset(self) -> Any:
+        return task_rows.listed(self.request.user, asked(TaskQuery, self.request))
 
     @extend_schema(parameters=[TaskQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
@@ -201,11 +156,10 @@ class TaskDetail(GenericAPIView[Task]):
     @extend_schema(parameters=[WaitQuery])
     def get(self, request: Request, task_id: UUID) -> Response:
         """With `wait`, the server asks again once something has changed: `change` is what it awaits, in no thread."""
-        query = WaitQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
+        seconds = asked(WaitQuery, request)["wait"]
         task = visible_task(request.user, task_id)
         response = Response(self.get_serializer(task).data)
-        if (seconds := query.validated_data["wait"]) and task.is_active:
+        if seconds and task.is_active:
             follower = StateChange(request.user, task.session_id, admission_of(request))
             response.change = partial(follower.from_, task, seconds)  # type: ignore[attr-defined]
         return response

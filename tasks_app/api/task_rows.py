@@ -1,0 +1,86 @@
+"""Tasks as REST shows them: what their JSON needs of the database, and the JSON."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db.models import QuerySet
+
+from llm_app.composed_query import Select
+from tasks_app.access import is_visible
+from tasks_app.api.rows import Rows, as_time
+from tasks_app.interaction.open_call import pending_json
+from tasks_app.models import Task
+from tasks_app.runtime import admission
+
+_SHOWN = [
+    *("session", "state", "waiting_for", "stopped", "failure_code", "failure_detail", "iteration", "workflow", "plan"),
+    *("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens", "cost_usd", "output_schema", "final_result"),
+    *("created_at", "ended_at", "admitted_at", "terminal", "stop_requested_at"),
+    *("agent_version__number", "agent_version__content", "parent_call__task"),
+]
+
+
+def listed(user: Any, filters: Mapping[str, Any]) -> "Rows | QuerySet[Task]":
+    """Of the tasks that a user may see those that fit."""
+    if "session" not in filters:
+        return Rows(model=Task, find=_visible, show=_shown, of=[user], filters=filters)
+    if not is_visible(user, filters["session"]):
+        return Task.objects.none()
+    return Rows(model=Task, find=_all, show=_shown, filters=filters)
+
+
+def children_of(tasks: Iterable[UUID]) -> dict[UUID, list[str]]:
+    """Which tasks each of them has delegated, in the order of its calls."""
+    found: dict[UUID, list[str]] = {task: [] for task in tasks}
+    for task, child in _children_of.of_keys(found):
+        found[task].append(str(child))
+    return found
+
+
+def as_json(task: Task, children: list[str]) -> dict[str, Any]:
+    version, parent, final = task.agent_version, task.parent_call, task.final_result
+    return {
+        "id": str(task.pk),
+        "session": str(task.session_id),
+        "agent": version and {"name": version.name, "version": version.number},
+        "parent": parent and str(parent.task_id),
+        "children": children,
+        "state": task.state,
+        "waiting_for": task.waiting_for,
+        "queue_position": admission.position_of(task),
+        "failure": {"code": task.failure_code, "detail": task.failure_detail} if task.failure_code else None,
+        "stopped": task.stopped,
+        "iteration": task.iteration,
+        "pending": pending_json(task),
+        "workflow": task.workflow.get("name"),
+        "plan": [{name: step[name] for name in ("title", "status")} for step in task.plan],
+        "usage": task.usage,
+        "cost_usd": None if task.cost_usd is None else float(task.cost_usd),
+        "output_schema": orjson.loads(task.output_schema) if task.output_schema else None,
+        "final_result": final and {name: final.get(name) for name in ("text", "data", "attachments", "suggestions")},
+        "created_at": as_time(task.created_at),
+        "ended_at": task.ended_at and as_time(task.ended_at),
+    }
+
+
+def _all() -> QuerySet[Task]:
+    return Task.objects.all()
+
+
+def _visible(user: Any) -> QuerySet[Task]:
+    return Task.objects.visible_to(user)
+
+
+def _shown(*_: Any) -> QuerySet[Task]:
+    return Task.objects.select_related("agent_version", "parent_call").only(*_SHOWN)
+
+
+_children_of = Select(
+    lambda *tasks: (
+        Task.objects.filter(parent_call__task__id__in=tasks)
+        .order_by("parent_call", "number")
+        .values_list("parent_call__task", "pk")
+    )
+)
