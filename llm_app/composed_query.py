@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.models.base import ModelState
 from django.db.models.expressions import RawSQL
 from django.db.models.query import ModelIterable, get_related_populators  # type: ignore[attr-defined]
 from django.db.models.sql import Query, UpdateQuery
@@ -121,14 +122,17 @@ def _values(compiler: SQLCompiler, converters: Any, rows: Sequence[Any]) -> list
 
 
 def _models(compiler: SQLCompiler, converters: Any, rows: Sequence[Any]) -> list[Any]:
-    """As `ModelIterable` makes them."""
+    """As `ModelIterable` makes them, for models with no `__init__` of their own: Django's looks at each field anew."""
     klass: Any = compiler.klass_info
     own = slice(klass["select_fields"][0], klass["select_fields"][-1] + 1)
     names = [column[0].target.attname for column in compiler.select[own]]
     related = get_related_populators(klass, compiler.select, DEFAULT_DB_ALIAS)
     found = []
     for row in compiler.apply_converters(rows, converters) if converters else rows:
-        made = klass["model"].from_db(DEFAULT_DB_ALIAS, names, row[own])
+        made = klass["model"].__new__(klass["model"])
+        made.__dict__.update(zip(names, row[own], strict=True))
+        made._state = ModelState()
+        made._state.adding, made._state.db = False, DEFAULT_DB_ALIAS
         for populator in related:
             populator.populate(row, made)
         for name, place in (compiler.annotation_col_map or {}).items():

@@ -144,6 +144,9 @@ def test_what_is_composed_once_has_related_rows_and_values_as_the_orm_has(contex
     assert found.session.model == expected.session.model
     assert model_to_dict(found.session) == model_to_dict(expected.session)
     assert found.agent_version is expected.agent_version is None
+    (thin,) = Select(lambda task: Task.objects.filter(pk=task).only("state")).rows(context.task.pk)
+    assert thin.get_deferred_fields() == Task.objects.only("state").get().get_deferred_fields()
+    assert thin.plan == expected.plan
     values = Select(lambda task: Task.objects.filter(pk=task).values_list("session", "plan", "created_at"))
     assert values.first(context.task.pk) == (expected.session_id, expected.plan, expected.created_at)
     assert values.first(context.session.pk) is None
