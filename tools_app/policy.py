@@ -90,11 +90,10 @@ class Policy:
 
     def visible(self, visibility: ToolVisibility) -> list[ToolDefinition]:
         """Asked several times a step: the answer to a situation stays the same as long as the policy."""
-        if visibility not in self._visible:
-            self._visible[visibility] = [
-                each for each in self.every_tool() if self.shows(each, visibility) and each.listed(visibility)
-            ]
-        return self._visible[visibility]
+        if (found := self._visible.get(visibility)) is None:
+            every = (each for each in self.every_tool() if self.shows(each, visibility) and each.listed(visibility))
+            found = self._visible[visibility] = list(every)
+        return found
 
     def every_tool(self) -> list[ToolDefinition]:
         """Those of this server, the agents that are tools, and those of the MCP servers that are open to the user."""

@@ -39,6 +39,7 @@ from tools_app.mcp.arguments import fitted_arguments
 from tools_app.policy import Policy
 
 T = TypeVar("T")
+_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Check:
@@ -78,12 +79,12 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
         seq = context.history.entries[-1].seq
         context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq))
         raise _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
-    call.log.fingerprint = fingerprint(call.call.name, call.call.arguments)
-    step_settings.refresh(context, context.look())  # the model took its time
+    step_settings.refresh_rows(context, context.look())  # the model took its time
     try:
         with Check(call.log, "arguments"):
             definition, arguments = _definition_and_arguments(context, call)
     except ToolError as error:
+        call.log.fingerprint = _fingerprint_as_written(call)
         _check_repetition(context, call)
         raise _refusal(context, call, CallStatus.FAILED, _with_names(context, error)) from error
     if not definition.loop_exempt:
@@ -93,9 +94,10 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     if why := _too_early(context, definition, arguments):
         call.log.note("workflow", "refused", 0)
         raise _refusal(context, call, CallStatus.BLOCKED, why)
-    opinion = _opinion(context, call, _described(call, definition, arguments))
-    if context.settings.hooks:  # they took theirs
-        step_settings.refresh(context, context.look())
+    opinion = Opinion()
+    if context.settings.hooks:
+        opinion = _opinion(context, call, _described(call, definition, arguments))
+        step_settings.refresh_rows(context, context.look())  # they took theirs
         judgement = _judgement(context, call, definition, arguments)
     reasons = [judgement.rule] if context.settings.policy.needs_approval(definition.name, judgement) else []
     reasons += [opinion.ask] if opinion.ask else []
@@ -173,11 +175,17 @@ def _definition_and_arguments(context: TaskContext, call: OpenCall) -> tuple[Too
     definition = context.settings.policy.find(call.call.name)
     arguments = coerce.read_arguments(definition, call.call.arguments)
     if definition.own_schema:
+        call.log.fingerprint = _fingerprint_as_written(call)  # for the log, should a person interrupt
         arguments = fitted_arguments(definition, arguments, partial(_unless_aborted, context, call))
     canonical = arguments.model_dump(mode="json", exclude_none=True)
-    call.log.arguments = json.dumps(context.secrets.redactor.redacted_json(canonical), ensure_ascii=False)
+    call.log.arguments = _json(context.secrets.redactor.redacted_json(canonical))
     call.log.fingerprint = fingerprint(definition.name, canonical)
     return definition, arguments
+
+
+def _fingerprint_as_written(call: OpenCall) -> str:
+    """Of a call without a canonical form."""
+    return fingerprint(call.call.name, call.call.arguments)
 
 
 def _unless_aborted(context: TaskContext, call: OpenCall, work: Coroutine[Any, Any, T]) -> T:

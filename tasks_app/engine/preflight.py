@@ -175,6 +175,7 @@ def _remind(context: TaskContext) -> None:
         task=task,
         limits=context.settings.limits,
         entries=context.history.entries,
+        newest=context.history.newest,
         tools=tools,
         permitted=context.settings.policy.permitted,
         repeatable=[tool.name for tool in visible if tool.loop_exempt],
@@ -207,8 +208,8 @@ def _instructions_above(entries: Sequence[ContextEntry]) -> list[str]:
     newest = next((entry for entry in reversed(entries) if entry.context_type != ContextType.SYSTEM_REMINDER), None)
     if newest is None or newest.context_type != ContextType.TOOL_RESULT:
         return []
-    call = next(entry for entry in reversed(entries) if entry.call)
-    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    arguments = next(entry for entry in reversed(entries) if entry.tool_call).arguments
+    arguments = arguments if isinstance(arguments, dict) else {}
     words = [str(arguments.get("path") or ""), *_WORD.findall(str(arguments.get("command") or ""))[:MOST_WORDS]]
     found: dict[str, None] = {}
     named = set()

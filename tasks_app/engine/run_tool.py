@@ -15,7 +15,7 @@ from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import CallStatus, TaskState, ToolCallLog
 from tasks_app.record import Draft, images
 from tasks_app.record.entry_json import plan_change
-from tasks_app.record.tokens import within_budget
+from tasks_app.record.tokens import estimate, within_budget
 from tasks_app.run import Aborted, TaskContext
 from tasks_app.runtime import lease
 from tasks_app.runtime.cancellation import WorkAborted
@@ -88,6 +88,8 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
 
     Raises Aborted when a person interrupts; the result is then withheld, because it was not checked.
     """
+    if not context.settings.hooks:
+        return result
     outcome = Outcome(status=result.status, content=result.content)
     try:
         opinion = consult(context, "after_execution", cleared.described, outcome)
@@ -109,14 +111,14 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     call = cleared.open
     call.log.status = CallStatus(result.status)
     context.stage(rows=[call.log])
-    # Before anything is cut: a half of a secret is not found any more.
-    redactor = context.secrets.refresh(context.look().version).redactor
+    whole = _redacted(context, result)
+    redactor = context.secrets.redactor
     changes = effects.apply(result.effects, effects.Changes(task=context.task, call=call, redactor=redactor))
     if "plan" in changes.fields:
         plan = plan_change(context.task.plan, changes.fields["plan"])
         result = replace(result, metadata={**result.metadata, "plan": plan})
     context.stage(
-        *_drafts(context, cleared, result, redactor),
+        *_drafts(context, cleared, result, whole, redactor),
         *changes.drafts,
         rows=changes.rows,
         crashes=0,
@@ -130,10 +132,21 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
         context.look_again()
 
 
-def _drafts(context: TaskContext, cleared: ClearedCall, result: ToolResult, redactor: Redactor) -> list[Draft]:
-    """The result as it is recorded, and what is said right after it."""
-    call = cleared.open
-    whole, most = redactor.redacted(result.content), context.settings.result_tokens
+def _redacted(context: TaskContext, result: ToolResult) -> str:
+    """What it says, by the secrets of this moment where the commit cannot redact it anew: with effects, or where it is
+    cut, for a half of a secret is not found any more. All else the commit redacts, and looks for new secrets itself.
+    """
+    whole = context.secrets.redactor.redacted(result.content)
+    if not result.effects and estimate(whole) <= context.settings.result_tokens:
+        return whole
+    return context.secrets.refresh(context.look().version).redactor.redacted(result.content)
+
+
+def _drafts(
+    context: TaskContext, cleared: ClearedCall, result: ToolResult, whole: str, redactor: Redactor
+) -> list[Draft]:
+    """The result as it is recorded, `whole` being its redacted content, and what is said right after it."""
+    call, most = cleared.open, context.settings.result_tokens
     content = within_budget(result, whole, context.workspace, call.call, most)
     kept, faults = images.keep(context.workspace, result.images)
     notes = [redactor.redacted(note) for note in result.notes]

@@ -44,12 +44,19 @@ def refresh_all(context: TaskContext, look: Look) -> None:
 
 
 def refresh(context: TaskContext, look: Look) -> None:
-    """Reads settings and secrets where the look, which the caller has just taken, says that anything has changed."""
+    """Reads settings and secrets where the look, which the caller has just taken, says that anything has changed; or
+    where a folder of skills has."""
+    context.skill_folders = skills.state_of_folders()
+    refresh_rows(context, look)
+
+
+def refresh_rows(context: TaskContext, look: Look) -> None:
+    """The same within a step: folders are looked at once a step."""
     context.secrets.refresh(look.version)
     sessions = delegation.above(context.session)
     inherited = [(each.agent_id, each.active_agent_id, str(each.denied_tools)) for each in sessions]
     of_session = (look.agent, look.denied_tools, look.project)
-    known = (look.version, timezone.now().date(), *of_session, skills.state_of_folders(), *inherited)
+    known = (look.version, timezone.now().date(), *of_session, context.skill_folders, *inherited)
     if context.settings.version != known:
         context.allowance.refresh()
         context.settings = read_settings(context.task, look, known, sessions)

@@ -1,6 +1,9 @@
 """An entry of the record (table `task_context`): what was appended once and is never changed."""
 
 import json
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from django.db import models
@@ -101,7 +104,7 @@ class ContextEntry(models.Model):
     @property
     def call(self) -> dict[str, str] | None:
         """{id, name, arguments}, the arguments as the text that came; None where there is no call."""
-        return json.loads(self.tool_call) if self.tool_call else None
+        return dict(_call_in(self.tool_call)) if self.tool_call else None
 
     @property
     def pictures(self) -> list[dict[str, Any]]:
@@ -122,3 +125,9 @@ class ContextEntry(models.Model):
             return json.loads(call["arguments"])
         except ValueError:
             return call["arguments"]
+
+
+@lru_cache(maxsize=64)
+def _call_in(tool_call: str) -> Mapping[str, str]:
+    """A step asks for its newest call several times."""
+    return MappingProxyType(json.loads(tool_call))

@@ -5,7 +5,7 @@ written for it.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice, takewhile
 from typing import Any
@@ -19,14 +19,15 @@ from tasks_app.text.languages import language_of
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """What the triggers look at. `entries` are those that the model sees in full, `tools` the names that it sees;
-    `permitted` has those too that the policy would let it use, if there were something for them to do; `repeatable`
-    those that may repeat themselves.
+    """What the triggers look at. `entries` are those that the model sees in full, `newest` the last of them by type and
+    by kind of reminder. `tools` are the names that it sees; `permitted` has those too that the policy would let it use,
+    if there were something for them to do; `repeatable` those that may repeat themselves.
     """
 
     task: Task
     limits: Limits
     entries: Sequence[ContextEntry] = ()
+    newest: Mapping[str, ContextEntry] = field(default_factory=dict)
     tools: Sequence[str] = ()
     permitted: Collection[str] = ()
     repeatable: Collection[str] = ()
@@ -71,8 +72,7 @@ def current_place(task: Task) -> int | None:
 
 def _workflow_step_again(moment: Moment) -> Draft | None:
     """When the model no longer sees the entry that named the current step."""
-    types = (entry.context_type for entry in reversed(moment.entries))
-    if not moment.task.workflow or ContextType.WORKFLOW_STEP in types:
+    if not moment.task.workflow or ContextType.WORKFLOW_STEP in moment.newest:
         return None
     place = current_place(moment.task)
     return None if place is None else workflow_step(moment.task.workflow, place)
@@ -83,8 +83,7 @@ def project(moment: Moment) -> Draft | None:
 
     So after a change, after the entry with them was cut, and when the session has left the project.
     """
-    told = next((entry for entry in reversed(moment.entries) if entry.metadata.get("kind") == "project"), None)
-    found = moment.project
+    told, found = moment.newest.get("project"), moment.project
     version = f"{found.pk} {_digest(found)}" if found and found.instructions else ""
     if version == (told.metadata.get("version") if told else ""):
         return None
@@ -196,8 +195,8 @@ def language(moment: Moment) -> Draft | None:
     newest = next(moment.replies(), None)
     if newest is None or newest.context_type != ContextType.AI_MESSAGE or moment.was_said("language"):
         return None
-    people = (entry for entry in reversed(moment.entries) if entry.context_type == ContextType.USER_MESSAGE)
-    if not (wanted := language_of(next((entry.content for entry in people), ""))):
+    asked = moment.newest.get(ContextType.USER_MESSAGE)
+    if not (wanted := language_of(asked.content if asked else "")):
         return None
     arguments = newest.arguments
     used = language_of(str(arguments.get("text") if isinstance(arguments, dict) else newest.content))

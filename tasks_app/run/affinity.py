@@ -1,7 +1,7 @@
 """What an engine process holds for a session, such as an open page: while it lives, the session's tasks run there."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -58,16 +58,14 @@ class SessionAffinity:
     """Keeps the session's row true, and tells the model what was lost of it, with the next result."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
-        gone = [words for name, words in session.held.items() if not self.has(name)]
+        self._session, self._key = session, str(session.pk)
+        gone = [words for name, words in session.held.items() if name not in self.held]
         self._lost = f"[Gone: {', '.join(gone)}. It was idle too long, or the server was restarted.]" if gone else ""
 
-    def has(self, name: str) -> bool:
-        return name in held_resources.held_for(str(self._session.pk))
-
     @property
-    def has_jobs(self) -> bool:
-        return any(name.startswith(held_resources.JOB) for name in held_resources.held_for(str(self._session.pk)))
+    def held(self) -> Mapping[str, str]:
+        """What this process holds for the session: name → words."""
+        return held_resources.held_for(self._key)
 
     def with_losses(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts; the first result among them also says what was lost."""
@@ -80,7 +78,7 @@ class SessionAffinity:
 
     def save(self) -> None:
         """In the transaction of a commit. What was lost stays in the row until it is told."""
-        here = dict(held_resources.held_for(str(self._session.pk)))
+        here = dict(self.held)
         holder = process.name() if here else ""
         if self._lost or (self._session.held, self._session.held_by) == (here, holder):
             return

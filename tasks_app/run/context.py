@@ -18,15 +18,18 @@ from tasks_app.run.usage import Calibration
 from tasks_app.runtime.cancellation import Interruption
 from tools_app.contract import ToolVisibility
 from tools_app.files import Workspace
-from tools_app.held_resources import PAGE
+from tools_app.held_resources import JOB, PAGE
 from tools_app.hooks.base import Hook
 from tools_app.policy import Policy
 from tools_app.sandbox import Sandbox
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class StepSettings:
-    """What administrators and owners have set for a step, read together. `version` is the state that they were in."""
+    """What administrators and owners have set for a step, read together. `version` is the state that they were in.
+
+    Two of them are equal only if they are the same object: rows would be compared by their keys.
+    """
 
     version: tuple[object, ...] = ()
     limits: Limits
@@ -78,12 +81,14 @@ class TaskContext(UnitOfWork):
         self.is_shared = task.session.is_open_to_others(task.started_by)
         self.settings = StepSettings(limits=Limits.current())
         self.loaded_groups: frozenset[str] = frozenset()
+        self.skill_folders: tuple[object, ...] = ()  # as they were at the beginning of the step
         self.untold_mark = -1  # of the file history, when it was last looked at
         self.interruption = Interruption(self.is_interrupted)
         self.streamed: LiveStream | None = None  # the newest reply's stream, to be withdrawn if its call is refused
         self.detector = self.settings.loop_detector()
         self.detector.load(_calls_since_last_message(task))
         self._blobs: dict[str, str] = {}
+        self._visibility: tuple[tuple[object, ...], ToolVisibility] | None = None  # with what it was made of
 
     def withdraw_stream(self) -> None:
         """Takes back what a person has seen of a call that will not run."""
@@ -102,14 +107,23 @@ class TaskContext(UnitOfWork):
 
     @property
     def visibility(self) -> ToolVisibility:
-        """What decides, beside the policy, which tools the model sees in this step."""
-        limits = self.settings.limits
+        """What decides, beside the policy, which tools the model sees in this step: the same object while it is so."""
+        decides = (
+            *(self.settings, self.loaded_groups, tuple(self._affinity.held), self.has_made_all_calls),
+            *(self.history.has_cut, self.session.folder, bool(self.task.workflow), self.task.output_schema),
+        )
+        if self._visibility is None or self._visibility[0] != decides:
+            self._visibility = decides, self._visibility_now()
+        return self._visibility[1]
+
+    def _visibility_now(self) -> ToolVisibility:
+        limits, held = self.settings.limits, self._affinity.held
         return ToolVisibility(
             makes_images=bool(self.settings.abilities.makes_images),
             makes_audio=bool(self.settings.abilities.makes_audio),
             sees_pictures=bool(self.settings.abilities.sees),
-            has_open_page=self._affinity.has(PAGE),
-            has_jobs=self._affinity.has_jobs,
+            has_open_page=PAGE in held,
+            has_jobs=any(name.startswith(JOB) for name in held),
             loaded=self.loaded_groups,
             skills=self.settings.skills,
             handoffs=self.settings.handoffs,

@@ -13,6 +13,7 @@ from tasks_app.record import Conversation, Cut, images, message_of
 
 class History:
     """`entries` are those in the context behind the cut, oldest first; each has its message, whose bytes are made once.
+    `newest` is the last of them of each type, and of each kind of reminder.
 
     What is before the cut is not in memory; `has_cut` says whether there is one. `call_ids` are the ids of all calls so
     far: a provider may give one twice.
@@ -21,6 +22,7 @@ class History:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.entries: list[ContextEntry] = []
+        self.newest: dict[str, ContextEntry] = {}
         self.call_ids: set[str] = set()
         self.has_cut = False
         self._messages: list[Message] = []
@@ -40,9 +42,10 @@ class History:
         """Takes what was appended to the record."""
         for entry, message in _with_messages(entries):
             self.entries.append(entry)
+            self.newest |= dict.fromkeys(kinds_of(entry), entry)
             self._messages.append(message)
-            if entry.call:
-                self.call_ids.add(entry.call["id"])
+            if message.tool_call:
+                self.call_ids.add(message.tool_call.id)
             for conversation in self._conversations.values():
                 conversation.add(entry, message)
 
@@ -114,12 +117,25 @@ class History:
         for place, (entry, message) in enumerate(_with_messages(missing)):
             self.entries.insert(place, entry)
             self._messages.insert(place, message)
+        self.newest = newest_of(self.entries)
         self._before = seq
 
     def _forget_before(self, seq: int) -> None:
         keep = next((place for place, entry in enumerate(self.entries) if entry.seq > seq), len(self.entries))
         del self.entries[:keep], self._messages[:keep]
+        self.newest = newest_of(self.entries)
         self._before = max(self._before, seq)
+
+
+def kinds_of(entry: ContextEntry) -> list[str]:
+    """Its type, and what kind of reminder it is, if it is one."""
+    is_reminder = entry.context_type == ContextType.SYSTEM_REMINDER
+    return [entry.context_type, *([entry.metadata["kind"]] if is_reminder and "kind" in entry.metadata else [])]
+
+
+def newest_of(entries: Iterable[ContextEntry]) -> dict[str, ContextEntry]:
+    """The last one of each kind."""
+    return {kind: entry for entry in entries for kind in kinds_of(entry)}
 
 
 _newest_cut = Select(lambda session: ContextCut.objects.in_session(session)[:1])

@@ -9,10 +9,10 @@ from typing import Any
 
 def fingerprint(name: str, arguments: Any) -> str:
     """The hash of a call: its name and its arguments in canonical form."""
-    canonical = json.dumps([name, arguments], sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
+    return hashlib.sha256(_canonical([name, arguments]).encode(errors="surrogatepass")).hexdigest()
 
 
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str).encode
 LONGEST_CYCLE = 4  # calls
 CYCLE_REPEATS = 4
 
@@ -33,13 +33,13 @@ class LoopDetector:
 
     def repeats(self, call: str) -> bool:
         """Whether this call must be refused."""
-        return sum(seen == call and not refused for seen, refused in self._calls) >= self._threshold
+        return self._calls.count((call, False)) >= self._threshold
 
     def cycle(self) -> list[str]:
         """The calls of the cycle that the newest call has completed, if it has: told once, not at each further turn."""
-        if any(refused for _, refused in self._calls):
+        calls = [seen for seen, refused in self._calls if not refused]
+        if len(calls) < len(self._calls) or not calls or calls.count(calls[-1]) < CYCLE_REPEATS:
             return []
-        calls = [seen for seen, _ in self._calls]
         lengths = range(1, LONGEST_CYCLE + 1)
         shortest = next((n for n in lengths if _turned(calls, n) >= CYCLE_REPEATS * n), 0)
         is_complete = shortest > 1 and _turned(calls, shortest) == CYCLE_REPEATS * shortest

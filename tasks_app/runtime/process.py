@@ -151,7 +151,7 @@ def _own_lock() -> LockFile:
     with _creating:
         if _own is None:
             _own = _locked(uuid.uuid4().hex, json.dumps({"host": socket.gethostname()}) + "\n")
-        elif not _own.path.exists():
+        elif not os.path.exists(_own.path):  # asked with each write of a task: without what a Path does beside
             _own.file.seek(0)
             _own = _locked(_own.path.name, _own.file.read())
         return _own

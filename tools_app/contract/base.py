@@ -108,14 +108,15 @@ class ToolContext:
     `session` identifies the caller, for what outlives the call. `report` shows output while the tool runs, `started`
     records a new process group; both are called on the event loop. `output_schema` is that of the task's result.
     `groups` are the names of tools by the group that they are loaded with. `page_bytes` is how much of a result the
-    model is shown, the tool's own words included. `mask` finds what an administrator keeps commands from.
+    model is shown, the tool's own words included. `layers` and `mask`, what an administrator keeps commands from, are
+    found when they are asked for.
     `secrets` are the values of the placeholders in the arguments, only for a tool that takes secrets.
     """
 
     session: str
     workspace: Workspace
     sandbox: Sandbox
-    layers: tuple[Layer, ...] = ()
+    layers: Callable[[], tuple[Layer, ...]] = tuple
     mask: Callable[[], Mask] = Mask
     network: NetworkPolicy
     plan: Sequence[PlanStep] = ()

@@ -15,6 +15,7 @@ DEEPEST = 100  # levels that values may have: pydantic takes 255, and validators
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _INDEX = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
+_COMPOSING = frozenset(["$ref", "allOf", "anyOf", "oneOf"])
 _WORDS = {"true": True, "false": False}
 _KINDS: Mapping[str, type | tuple[type, ...]] = {
     "object": dict,
@@ -59,13 +60,20 @@ def coerced(value: Any, schema: Any, root: Any = None) -> Any:
     if not isinstance(schema, Mapping):  # true and false say nothing about it
         return value
     root = schema if root is None else root
+    if not _COMPOSING.isdisjoint(schema):
+        value = _by_parts(value, schema, root)
+    return _by_type(value, schema, root)
+
+
+def _by_parts(value: Any, schema: Mapping[str, Any], root: Any) -> Any:
+    """As the schemas mean it that this one is composed of."""
     if isinstance(reference := schema.get("$ref"), str):
         value = coerced(value, resolved(reference, root), root)
     for part in _list(schema, "allOf"):
         value = coerced(value, part, root)
     if options := _list(schema, "anyOf") or _list(schema, "oneOf"):
         value = _by_option(value, options, root)
-    return _by_type(value, schema, root)
+    return value
 
 
 def _by_option(value: Any, options: Sequence[Any], root: Any) -> Any:

@@ -42,6 +42,8 @@ class Restrictions:
 
     def why_not(self, arguments: Arguments, workspace: Workspace) -> str:
         """What the model is told of a call that is not allowed; empty if it is."""
+        if not self.paths and not self.commands:
+            return ""
         given = arguments.model_dump(mode="json", exclude_none=True)
         scripts = [str(given[name]) for name in _SCRIPTS if name in given]
         command = next((c for script in scripts for c in self.commands if _runs(script, c.split())), "")

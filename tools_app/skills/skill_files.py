@@ -7,7 +7,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -172,13 +172,16 @@ def installed_skills(*places: Path) -> Mapping[str, SkillFolder]:
     return found
 
 
-def state_of(*places: Path) -> tuple[object, ...]:
+def state_of(place: str) -> tuple[object, ...]:
     """Another value whenever a SKILL.md of people has come, gone or changed: a tenth of what it takes to list them."""
-    return tuple(state for place in places for state in _states_in(str(place)))
+    try:
+        return tuple(_states_in(place, sorted(os.listdir(place))))
+    except OSError:
+        return ()
 
 
-def _states_in(place: str) -> Iterator[tuple[str, int, int]]:
-    for name in sorted(os.listdir(place) if os.path.isdir(place) else ()):
+def _states_in(place: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    for name in names:
         with suppress(OSError):
             status = os.stat(f"{place}/{name}/{FILE}")
             yield name, status.st_mtime_ns, status.st_size

@@ -71,7 +71,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
     return Command(
         text=text,
         environment=environment,
-        layers=context.layers,
+        layers=context.layers(),
         session=context.session,
         workspace=context.workspace.make_root(),
         views=context.workspace.views,

@@ -23,7 +23,7 @@ def catalogue(user_id: int) -> tuple[tuple[str, str], ...]:
 
 def state_of_folders() -> tuple[object, ...]:
     """Another one whenever an installed skill has come, gone or changed."""
-    return state_of(Path(settings.SKILLS_DIR))
+    return state_of(str(settings.SKILLS_DIR))
 
 
 class StoredSkills:

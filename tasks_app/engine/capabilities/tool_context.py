@@ -31,6 +31,8 @@ from tools_app.policy import Policy
 from tools_app.sandbox.ports import SandboxPorts
 
 _NOTES = 800  # bytes: who approved, what a hook remarks
+_REACHING_HOSTS = (Target.SANDBOX, Target.NETWORK, Target.BROWSER)
+_NO_HOSTS = NetworkPolicy()
 
 
 def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
@@ -41,7 +43,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         session=str(task.session_id),
         workspace=context.workspace,
         sandbox=context.sandbox,
-        layers=layers(context.sandbox, settings.agent),
+        layers=partial(layers, context.sandbox, settings.agent),
         mask=partial(settings.policy.restrictions.mask, context.workspace),
         network=_network(settings.policy, cleared.definition, str(task.session_id)),
         plan=[PlanStep(**step) for step in task.plan],
@@ -78,8 +80,10 @@ def _reader_service() -> ReaderService | None:
 def _network(policy: Policy, definition: ToolDefinition, session: str) -> NetworkPolicy:
     """Where the tool may go: programs to the hosts that are named for them, others to all that is public, and to what
     the session's own programs serve."""
+    if definition.target not in _REACHING_HOSTS:
+        return _NO_HOSTS
     only = policy.hosts(definition.name) if definition.target is Target.SANDBOX else None
-    reads = definition.target in (Target.NETWORK, Target.BROWSER)
+    reads = definition.target is not Target.SANDBOX
     allowed = _allowed_addresses() if only or reads else frozenset()
     return NetworkPolicy(only=only, allow_internal=allowed, sandbox=SandboxPorts(session=session) if reads else None)
 

@@ -23,6 +23,7 @@ from tasks_app import reminders
 from tasks_app.models import ContextEntry, ContextType, Limits, Project, Task, ToolCallLog
 from tasks_app.record import Draft, message_of
 from tasks_app.reminders.before_step import Moment
+from tasks_app.run.history import newest_of
 from tools_app.notes import Note, Passage, rendered
 
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "reminders.md"
@@ -70,7 +71,7 @@ def standing() -> Standing:
 def moment(**fields: Any) -> Moment:
     """A moment at which a reminder is due; the fields that are none of its own are the task's."""
     own = {name: fields.pop(name) for name in {field.name for field in dataclasses.fields(Moment)} & fields.keys()}
-    return Moment(task=Task(**fields), limits=Limits(), **own)
+    return Moment(task=Task(**fields), limits=Limits(), newest=newest_of(own.get("entries", ())), **own)
 
 
 def entry(context_type: ContextType, content: str, **fields: Any) -> ContextEntry:

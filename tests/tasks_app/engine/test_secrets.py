@@ -133,6 +133,24 @@ def test_a_long_result_is_redacted_before_it_is_cut_and_kept(play, token):
     assert VALUE[:8] not in kept.read_text()
 
 
+@pytest.mark.parametrize("lines", [1, 3000])
+def test_what_becomes_secret_while_a_tool_runs_is_redacted_in_its_result(play, owner, monkeypatch, lines):
+    made = run_tool.tool_context
+
+    def saved_meanwhile(*about):
+        Secret.objects.get_or_create(owner=owner, name="LATER", defaults={"value": "some-value-1"})
+        return made(*about)
+
+    monkeypatch.setattr(run_tool, "tool_context", saved_meanwhile)
+    run = play(call("shell", command=f'yes "$(rev <<<1-eulav-emos)" | head -n {lines}'), result())
+    run.advance()
+    kept = [path.read_text() for path in run.task.session.workspace_path.glob(".results/*")]
+    assert len(kept) == (lines > 1)
+    for text in (run.results()[0][1], *kept):
+        assert "[secret:LATER]" in text
+        assert "some-val" not in text
+
+
 def test_the_fault_of_a_tool_says_no_secret(play, token, monkeypatch):
     from tools_app.tools import shell
 
