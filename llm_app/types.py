@@ -126,11 +126,16 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """All that a model sees. `system` carries the cache marker between its stable and its dynamic part."""
+    """All that a model sees. `system` carries the cache marker between its stable and its dynamic part.
+
+    `openings` keeps the bytes of what precedes the messages, by adapter and parameters: prompts that differ in nothing
+    but their messages may share them.
+    """
 
     system: str
     tools: Sequence[ToolSpec]
     messages: Sequence[Message]
+    openings: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def tool_names(self) -> frozenset[str]:

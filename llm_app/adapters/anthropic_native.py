@@ -57,11 +57,13 @@ class AnthropicNative(Adapter):
         return blocks + picture_blocks(message)
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
-        head = orjson.dumps(self._head(prompt, parameters))
         messages = self.encoded(prompt, parameters)
         if messages and _has_cache_points(parameters):
             messages[-1] = _with_cache_point(messages[-1])
-        return head[:-1] + b',"messages":[' + b",".join(messages) + b"]}"
+        return self.opened(prompt, parameters) + b",".join(messages) + b"]}"
+
+    def opening(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        return orjson.dumps(self._head(prompt, parameters))[:-1] + b',"messages":['
 
     def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         head: dict[str, Any] = {"model": parameters.model, "stream": True, "max_tokens": parameters.max_tokens}
@@ -73,7 +75,7 @@ class AnthropicNative(Adapter):
             head["max_tokens"] = max(parameters.max_tokens, budget + 1024)
             head.pop("temperature", None)  # the protocol refuses both together
         head |= extra_body.allowed_fields(parameters.extra_body)
-        if "thinking" in head and not self._may_think(prompt, parameters):
+        if "thinking" in head and not self.may_think(prompt, parameters):
             del head["thinking"]
         if parameters.quirks.get("thinking_is_bound") and self.tool_mode is ToolMode.NATIVE:
             head = _with_binding(head)
@@ -82,7 +84,7 @@ class AnthropicNative(Adapter):
             tools |= _tool_choice(parameters, thinks="thinking" in head)
         return parameters.without_unsupported(head | {"system": _system(prompt, parameters)} | tools)
 
-    def _may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
+    def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
         """Adaptive thinking goes with any history: platform.claude.com/docs/en/build-with-claude/adaptive-thinking."""
         is_adaptive = parameters.quirks.get("thinking_form") == "adaptive"
         return is_adaptive or thinking_fits(prompt.messages, parameters.model)

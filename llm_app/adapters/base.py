@@ -44,6 +44,14 @@ class RouteParameters:
         unsupported = self.quirks.get("unsupported", ())
         return {name: value for name, value in body.items() if name not in unsupported}
 
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @cached_property
+    def key(self) -> str:
+        """Tells apart all that shapes a request beside the prompt."""
+        return orjson.dumps(self.as_json(), option=orjson.OPT_SORT_KEYS).decode()
+
     @cached_property
     def message_key(self) -> str:
         """Tells apart what shapes the bytes of a message: the model, what it can see, and how its provider differs."""
@@ -118,12 +126,26 @@ class Adapter:
     async def close(self) -> None:
         """Closes what calls on the running loop have left open beside our own connections."""
 
+    def opened(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        """What `opening` says, made once for as long as prompts share their system prompt and tools."""
+        key = f"{self.name}.{self.version}.{self.may_think(prompt, parameters)}.{parameters.key}"
+        if (opening := prompt.openings.get(key)) is None:
+            opening = prompt.openings[key] = self.opening(prompt, parameters)
+        return opening
+
+    def opening(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        """The request up to its messages, which decide over nothing in it but what `may_think` says."""
+        raise NotImplementedError
+
+    def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
+        """Whether these messages allow a request to ask for thinking."""
+        return True
+
     def encoded(self, prompt: Prompt, parameters: RouteParameters) -> list[bytes]:
         """The messages' bytes; each message is serialized once in its life."""
         key = f"{self.name}.{self.version}.{parameters.message_key}"
-        for message in prompt.messages:
-            if key not in message.encoded:
-                message.encoded[key] = self.encode(_as_seen(message, parameters), parameters)
+        for message in [message for message in prompt.messages if key not in message.encoded]:
+            message.encoded[key] = self.encode(_as_seen(message, parameters), parameters)
         return [part for message in prompt.messages if (part := message.encoded[key])]
 
 

@@ -74,12 +74,12 @@ class LiteLLM(OpenAINative):
 
     def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         head = super()._head(prompt, parameters)
-        if parameters.thinking_budget and self._may_think(prompt, parameters):
+        if parameters.thinking_budget and self.may_think(prompt, parameters):
             head["thinking"] = {"type": "enabled", "budget_tokens": parameters.thinking_budget}
         head["drop_params"] = True  # what a provider does not know is left out, not refused
         return {name: value for name, value in head.items() if name not in _REFUSED}
 
-    def _may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
+    def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
         """Claude, at whatever provider, refuses it after a call of another model."""
         return "claude" not in parameters.model or thinking_fits(prompt.messages, parameters.model, self.name)
 

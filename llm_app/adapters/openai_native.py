@@ -74,12 +74,15 @@ class OpenAINative(Adapter):
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         """The messages come last: each request then begins with the bytes of the one before."""
-        head = orjson.dumps(self._head(prompt, parameters))
-        system = orjson.dumps({"role": "system", "content": without_marker(prompt.system)})
         messages = self.encoded(prompt, parameters)
         if parameters.quirks.get("merge_user_messages"):
             messages = merge_user_messages(messages)
-        return head[:-1] + b',"messages":[' + b",".join([system, *messages]) + b"]}"
+        return b",".join([self.opened(prompt, parameters), *messages]) + b"]}"
+
+    def opening(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        head = orjson.dumps(self._head(prompt, parameters))
+        system = orjson.dumps({"role": "system", "content": without_marker(prompt.system)})
+        return head[:-1] + b',"messages":[' + system
 
     def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         quirks = parameters.quirks

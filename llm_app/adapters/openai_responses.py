@@ -53,8 +53,10 @@ class OpenAIResponses(OpenAINative):
 
     def body(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
         """The items come last: each request then begins with the bytes of the one before."""
-        head = orjson.dumps(self._head(prompt, parameters))
-        return head[:-1] + b',"input":[' + b",".join(self.encoded(prompt, parameters)) + b"]}"
+        return self.opened(prompt, parameters) + b",".join(self.encoded(prompt, parameters)) + b"]}"
+
+    def opening(self, prompt: Prompt, parameters: RouteParameters) -> bytes:
+        return orjson.dumps(self._head(prompt, parameters))[:-1] + b',"input":['
 
     def _head(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:
         head: dict[str, Any] = {"model": parameters.model, "stream": True, "store": False}

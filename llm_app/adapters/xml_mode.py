@@ -26,7 +26,7 @@ class AnthropicXML(AnthropicNative):
         words = [{"type": "text", "text": text}] if text else []
         return words + picture_blocks(message)
 
-    def _may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
+    def may_think(self, prompt: Prompt, parameters: RouteParameters) -> bool:
         return True  # results are words of a user, so each reply begins a turn
 
     def _tools(self, prompt: Prompt, parameters: RouteParameters) -> dict[str, Any]:

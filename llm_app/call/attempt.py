@@ -1,11 +1,11 @@
 """One request to one provider: its bytes, its stream, its log."""
 
 import asyncio
-import hashlib
 import random
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
+from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
@@ -15,12 +15,12 @@ from llm_app.adapters.base import RouteParameters
 from llm_app.budgets import Allowance, AnswerMeter, CallSize
 from llm_app.call.lessons import UNSUPPORTED, Lesson, lessons_of
 from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
-from llm_app.call.route_settings import endpoint_of, parameters_of, recipient_of
+from llm_app.call.route_settings import RouteSettings, parameters_of
 from llm_app.errors import BadRequest, LLMError, ProviderTimeout
 from llm_app.metrics import count_call
 from llm_app.models import CallStatus, LearnedQuirk, LLMLog, Route
 from llm_app.pricing import prices
-from llm_app.protocols import adapter_for
+from llm_app.redaction import Redactor
 from llm_app.redaction.prompt import redacted_prompt
 from llm_app.redaction.turn import redacted_turn
 from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
@@ -43,6 +43,8 @@ def ask(call: LLMCall, route: Route, number: int, observer: Observer, run: Runne
             if lesson is None or lesson in learned:
                 raise
             _keep(lesson, route, error.detail)
+            if call.routes is not None:
+                call.routes.has_learned(route)
         learned.append(lesson)
         observer.adapted(lesson.sentence)
 
@@ -64,18 +66,18 @@ class Attempt:
     def __init__(
         self, call: LLMCall, route: Route, number: int, observer: Observer, learned: Sequence[Lesson] = ()
     ) -> None:
-        self._adapter = adapter_for(route.provider.protocol, route.model.kind)
-        self._stored = call.prompt_for(recipient_of(route))
+        settings = call.routes.settings_of(route) if call.routes else RouteSettings.of(route)
+        self._adapter, self._endpoint, self._price = settings.adapter, settings.endpoint, settings.price
+        self._stored = call.prompt_for(settings.recipient)
         self._redactor = call.redactor or active_secrets.of_people([]).redactor
         self._redacted = redacted_prompt(self._stored.prompt, self._redactor)
         self._learned = learned  # in this very call
-        self._parameters = parameters_of(route, *learned)
+        self._parameters = parameters_of(route, *learned) if learned else settings.parameters
         self._body = self._adapter.body(self._redacted.prompt, self._parameters)
+        self._sha256 = settings.sha256
         self._route, self._observer = route, observer
-        self._endpoint = endpoint_of(route)
         self._parser = self._adapter.parser(self._parameters, self._redacted.prompt)
         self._allowance = call.allowance or Allowance(call.user_id, call.task_id, call.tree)
-        self._price = prices.price_of(route)
         self._meter = AnswerMeter(len(self._body))
         self._started = time.monotonic()
         self._log = self._new_log(call, number)
@@ -152,7 +154,7 @@ class Attempt:
             estimated_tokens=references.estimated_tokens,
             parameters=parameters,
             masked_spans=self._redacted.spans,
-            request_sha256=hashlib.sha256(body).hexdigest(),
+            request_sha256=self._sha256.of(body),
             request_bytes=len(body),
         )
 
@@ -161,11 +163,10 @@ class Attempt:
 
         A key that a route gives to its provider in `extra_body` must reach it, but must not be logged.
         """
-        plain = self._parameters.as_json()
-        redacted = self._redactor.redacted_json(plain)
-        if redacted == plain:
-            return plain, self._body
-        return redacted, self._adapter.body(self._redacted.prompt, RouteParameters.from_json(redacted))
+        redacted = _redacted(self._parameters, self._redactor)
+        if redacted == self._parameters:
+            return redacted.as_json(), self._body
+        return redacted.as_json(), self._adapter.body(self._redacted.prompt, redacted)
 
     def _finish(self, status: CallStatus, error: str = "", error_type: str = "") -> LLMLog:
         log = self._log
@@ -208,6 +209,14 @@ class Attempt:
 
     def _elapsed_ms(self) -> int:
         return round((time.monotonic() - self._started) * 1000)
+
+
+@lru_cache(maxsize=64)
+def _redacted(parameters: RouteParameters, redactor: Redactor) -> RouteParameters:
+    """The same ones, unless something in them is secret."""
+    plain = parameters.as_json()
+    redacted = redactor.redacted_json(plain)
+    return parameters if redacted == plain else RouteParameters.from_json(redacted)
 
 
 def _reserve_or_wait(allowance: Allowance, size: CallSize, observer: Observer, run: Runner) -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from llm_app.call.route_settings import RouteSettings
 from llm_app.composed_query import Select
 from llm_app.models import CircuitBreaker, Route
 
@@ -27,6 +28,7 @@ class KnownRoutes:
         else:
             self._routes = _usable_default.rows(user_id, task_id)
         self._changes = -1
+        self._settings: dict[int, tuple[Route, RouteSettings]] = {}
 
     def refresh(self, changes: int) -> None:
         """Reads the breakers again, if any has changed: `changes` counts those of all, as of now."""
@@ -37,6 +39,19 @@ class KnownRoutes:
             breaker = copy(breakers.get(route.provider_id)) or CircuitBreaker()
             breaker.provider = route.provider
         self._changes = changes
+
+    def settings_of(self, route: Route) -> RouteSettings:
+        """Made once for each row; one that was read anew has its own. Raises ProtocolUnavailable."""
+        row, settings = self._settings.get(route.pk, (None, None))
+        if row is not route or settings is None:
+            settings = RouteSettings.of(route)
+            self._settings[route.pk] = route, settings
+        return settings
+
+    def has_learned(self, route: Route) -> None:
+        """A refusal has taught something of the route's model: the next call begins with it."""
+        route.has_learned = True  # type: ignore[attr-defined]  # annotated by usable_for
+        self._settings.pop(route.pk, None)
 
     def now(self) -> list[Route]:
         """`probe_is_due` goes by this host's clock. The update that takes a probe asks the database's."""

@@ -10,10 +10,11 @@ from django.db import transaction
 from llm_app.budgets import Allowance, Tree
 from llm_app.call.known_routes import KnownRoutes
 from llm_app.call.retry import Action
+from llm_app.call.route_settings import Recipient
 from llm_app.errors import LLMError
 from llm_app.models import LLMLog
 from llm_app.redaction import Redactor
-from llm_app.types import Delta, LLMTurnResult, Prompt, Purpose, ToolMode
+from llm_app.types import Delta, LLMTurnResult, Prompt, Purpose
 
 T = TypeVar("T")
 
@@ -32,17 +33,6 @@ class References:
     cut_seq: int = 0
     last_seq: int = 0
     estimated_tokens: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipient:
-    """The model that a prompt is made for. Figures are tokens, `model` is the name at the provider."""
-
-    model: str
-    tool_mode: ToolMode
-    context_window: int
-    max_tokens: int
-    takes_images: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

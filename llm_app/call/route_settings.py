@@ -1,22 +1,77 @@
-"""What a route says of a request: who it is for, what shapes it, and where it goes."""
+"""What a route says of a request: who it is for, what shapes it, where it goes, and what it costs."""
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from llm_app.adapters.base import Endpoint, RouteParameters
+from llm_app.adapters.base import Adapter, Endpoint, RouteParameters
 from llm_app.call.families import quirks_of_family
 from llm_app.call.lessons import UNSUPPORTED, Lesson
-from llm_app.call.llm_call import Recipient
 from llm_app.models import ModelKind, Protocol, Route
+from llm_app.pricing import prices
 from llm_app.protocols import adapter_for
+from llm_app.types import ToolMode
 
 SMALL_WINDOW = 32_000  # tokens
+_CLOSING = 64  # bytes: what may follow the newest message, such as a cache point
 
 
-def recipient_of(route: Route) -> Recipient:
+@dataclass(frozen=True, kw_only=True)
+class Recipient:
+    """The model that a prompt is made for. Figures are tokens, `model` is the name at the provider."""
+
+    model: str
+    tool_mode: ToolMode
+    context_window: int
+    max_tokens: int
+    takes_images: bool = False
+
+
+class GrowingHash:
+    """SHA-256 of requests of which each begins as the one before: only what is new is hashed."""
+
+    def __init__(self) -> None:
+        self._begun, self._state = b"", hashlib.sha256()
+
+    def of(self, body: bytes) -> str:
+        beginning = body[:-_CLOSING]
+        if not beginning.startswith(self._begun):
+            self._begun, self._state = b"", hashlib.sha256()
+        self._state.update(memoryview(beginning)[len(self._begun) :])
+        self._begun, whole = beginning, self._state.copy()
+        whole.update(body[len(beginning) :])
+        return whole.hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RouteSettings:
+    """Made of a row as it was read, with what it has learned by then."""
+
+    adapter: Adapter
+    recipient: Recipient
+    parameters: RouteParameters
+    endpoint: Endpoint
+    price: Mapping[str, Any]
+    sha256: GrowingHash = field(default_factory=GrowingHash)
+
+    @classmethod
+    def of(cls, route: Route) -> "RouteSettings":
+        """Raises ProtocolUnavailable."""
+        adapter = adapter_for(route.provider.protocol, route.model.kind)
+        return cls(
+            adapter=adapter,
+            recipient=_recipient(route, adapter),
+            parameters=parameters_of(route),
+            endpoint=_endpoint(route),
+            price=prices.price_of(route),
+        )
+
+
+def _recipient(route: Route, adapter: Adapter) -> Recipient:
     return Recipient(
         model=route.provider_model,
-        tool_mode=adapter_for(route.provider.protocol, route.model.kind).tool_mode,
+        tool_mode=adapter.tool_mode,
         context_window=_window(route),
         max_tokens=_max_tokens(route),
         takes_images=route.takes_images,
@@ -64,7 +119,7 @@ def _name_of_model(route: Route) -> str:
     return f"{prefix}/{route.provider_model}" if prefix else route.provider_model
 
 
-def endpoint_of(route: Route) -> Endpoint:
+def _endpoint(route: Route) -> Endpoint:
     provider = route.provider
     return Endpoint(
         base_url=provider.base_url,

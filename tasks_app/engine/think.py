@@ -1,8 +1,10 @@
 """One turn of the LLM: from the context to the one call that will run."""
 
+from dataclasses import replace
+
 from llm_app import errors
 from llm_app.call import Completion, LLMCall, Recipient, References, Runner, StoredPrompt, client
-from llm_app.types import Prompt, Purpose
+from llm_app.types import Purpose
 from tasks_app.engine.compaction import summary
 from tasks_app.engine.compaction.apply import about_to_be_cut, make_room, too_small
 from tasks_app.engine.compaction.measure import Measured, measure
@@ -71,7 +73,7 @@ class Requests:
             last_seq=context.history.last_seq,
             estimated_tokens=measured.estimated,
         )
-        whole = Prompt(system=head.system, tools=head.tools, messages=measured.conversation.messages)
+        whole = replace(head, messages=measured.conversation.messages)
         return StoredPrompt(prompt=whole, references=references)
 
 

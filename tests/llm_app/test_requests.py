@@ -1,12 +1,17 @@
 """What goes out: each protocol's way of saying a history, and bytes that a provider's cache knows again."""
 
+import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import strategies
 
 from llm_app.adapters.base import Adapter, RouteParameters
 from llm_app.cache_boundary import MARKER
+from llm_app.call.route_settings import GrowingHash
 from llm_app.protocols import adapter_for
 from llm_app.types import Message, Prompt, Thinking, ToolCall
 from tests.contracts.openai_tools import bad_reply_schema
@@ -48,6 +53,27 @@ def result(number: int = 1, text: str = "ok") -> Message:
 
 def thought(protocol: str, model: str = "m", *blocks: dict[str, str]) -> Thinking:
     return Thinking(text="hm", protocol=protocol, model=model, blocks=blocks)
+
+
+# --- what is made once ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adapter", [*OWN, "litellm"])
+def test_prompts_that_share_their_opening_are_sent_as_if_they_did_not(adapter: str) -> None:
+    shared = Prompt(system=f"stable{MARKER}dynamic", tools=TOOLS, messages=())
+    histories = [[user("go")], [user("go"), call(), result()], [user("go"), call(), result(), user("on")]]
+    for fields in ({"model": "claude"}, {"model": "claude", "thinking_budget": 2000}, {"model": "n", "max_tokens": 9}):
+        for messages in histories:  # the second allows no thinking at Anthropic's: its call was made without any
+            once = adapter_for(adapter).body(replace(shared, messages=messages), parameters(**fields))
+            assert once == raw(adapter, messages, **fields)
+
+
+@hypothesis.given(strategies.lists(strategies.tuples(strategies.integers(0, 400), strategies.binary(max_size=200))))
+def test_the_hash_of_a_request_that_grows_is_that_of_its_bytes(changes: list[tuple[int, bytes]]) -> None:
+    growing, body = GrowingHash(), b""
+    for kept, more in changes:
+        body = body[:kept] + more
+        assert growing.of(body) == hashlib.sha256(body).hexdigest()
 
 
 # --- a history ----------------------------------------------------------------------------------------------------
