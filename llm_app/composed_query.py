@@ -47,10 +47,14 @@ class Select(Generic[Found]):
             cursor.execute(composed.text, _filled(composed.parameters, values))
             return composed.read(cursor.fetchall())
 
-    def of_keys(self, keys: Collection[object]) -> list[Found]:
-        """Their rows; filled up to a power of two, so that there are few queries to compose, however many keys come."""
+    def of_keys(self, keys: Collection[object], *before: object) -> list[Found]:
+        """Their rows; filled up to a power of two, so that there are few queries to compose, however many keys come.
+
+        The values `before` them are given to the query first.
+        """
         given = list(keys)
-        return self.rows(*given, *given[:1] * (2 ** (len(given) - 1).bit_length() - len(given))) if given else []
+        filling = given[:1] * (2 ** (len(given) - 1).bit_length() - len(given)) if given else []
+        return self.rows(*before, *given, *filling) if given else []
 
     def first(self, *values: object) -> Found | None:
         """Of a query that is limited to one row."""

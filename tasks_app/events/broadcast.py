@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-import time
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 
@@ -17,30 +16,67 @@ _sending = set[asyncio.Task[None]]()  # the event loop alone would forget them
 
 
 class OneProcess(InMemoryChannelLayer):
-    """For the embedded mode. Who receives discards the channel at the end, and changes no message: so a message needs
-    neither a task nor a copy for each receiver, and no search for what nobody receives any more.
+    """For the embedded mode. Who receives leaves the group at the end, and changes no message: so a message needs
+    neither a task nor a copy for each receiver, a queue stays, and nobody searches for what is not received any more.
     """
 
-    async def group_send(self, group: str, message: dict[str, Any]) -> None:
-        expires = time.time() + self.expiry
+    def put(self, group: str, message: dict[str, Any]) -> None:
+        """On the event loop."""
         for channel in self.groups.get(group, ()):
-            queue = self.channels.setdefault(channel, asyncio.Queue(maxsize=self.get_capacity(channel)))
             with suppress(asyncio.QueueFull):
-                queue.put_nowait((expires, message))
+                self._queue(channel).put_nowait((0, message))
 
-    def _clean_expired(self) -> None: ...
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        self.put(group, message)
+
+    async def receive(self, channel: str) -> dict[str, Any]:
+        _, message = await self._queue(channel).get()
+        return message
+
+    async def group_discard(self, group: str, channel: str) -> None:
+        await super().group_discard(group, channel)
+        self.channels.pop(channel, None)
+
+    def _queue(self, channel: str) -> "asyncio.Queue[tuple[float, dict[str, Any]]]":
+        if channel not in self.channels:
+            self.channels[channel] = asyncio.Queue(maxsize=self.get_capacity(channel))
+        queue: asyncio.Queue[tuple[float, dict[str, Any]]] = self.channels[channel]
+        return queue
+
+
+class RowsDue(asyncio.Event):
+    """Set from a hint on until somebody begins to read the rows. What becomes of these meanwhile, the `channel` need
+    not hear: in one process, the event loop is not even woken for it.
+    """
+
+    channel = ""
+    _channels: ClassVar[set[str]] = set()
+
+    def set(self) -> None:
+        super().set()
+        self._channels.add(self.channel)
+
+    def clear(self) -> None:
+        """Before the rows are read: what is stored after that is hinted at again."""
+        super().clear()
+        self._channels.discard(self.channel)
+
+    @classmethod
+    def is_news(cls, layer: OneProcess, group: str) -> bool:
+        """Whether anybody would read the rows for a hint who does not do so anyway. From any thread."""
+        return not layer.groups.get(group, {}).keys() <= cls._channels
 
 
 def entry_appended(session: Session, seq: int) -> None:
-    _send(session, {"type": "entry", "seq": seq})
+    _hint(session, {"type": "entry", "seq": seq})
 
 
 def state_changed(task: Task) -> None:
     """On the page of whoever delegated it, it is shown too; and above all, if it waits for a person."""
-    _send(task.session, {"type": "state", **state_of(task)})
+    _hint(task.session, {"type": "state", **state_of(task)})
     if task.parent_call is not None:
         for above in {task.parent_call.session_id, task.session.root_id}:
-            _send(Session(id=above), {"type": "child"})
+            _hint(Session(id=above), {"type": "child"})
 
 
 def inbox_changed(session: Session) -> None:
@@ -69,11 +105,20 @@ async def send(group: str, message: dict[str, Any]) -> None:
     await layer.group_send(group, message)
 
 
+def _hint(session: Session, message: dict[str, Any]) -> None:
+    """Says nothing but that the rows are not as they were."""
+    layer = get_channel_layer()
+    if not isinstance(layer, OneProcess) or RowsDue.is_news(layer, session.group):
+        _send(session, message)
+
+
 def _send(session: Session, message: dict[str, Any]) -> None:
     """Who begins to follow reads the rows after that: where this process knows of nobody, the loop is not woken."""
     layer = get_channel_layer()
-    if not isinstance(layer, OneProcess) or session.group in layer.groups:
+    if not isinstance(layer, OneProcess):
         event_loop.get().call_soon_threadsafe(_begin, session.group, message)
+    elif session.group in layer.groups:
+        event_loop.get().call_soon_threadsafe(layer.put, session.group, message)
 
 
 def _begin(group: str, message: dict[str, Any]) -> None:

@@ -9,14 +9,17 @@ from uuid import UUID
 
 from channels.layers import get_channel_layer
 
+from tasks_app.events.broadcast import RowsDue
 from tasks_app.events.event_loop import in_thread
-from tasks_app.live.look import PAGE, SELDOM_SECONDS, Look, SessionGone
+from tasks_app.live.look import PAGE, Look, SessionGone
 from tasks_app.live.messages import Event, Member, News
+from tasks_app.live.pieces import SELDOM_SECONDS
 from tasks_app.live.prose import Prose
 from tasks_app.live.text_so_far import TextSoFar
 from tasks_app.pages.fragments import Viewer
 
 logger = logging.getLogger(__name__)
+GATHER_SECONDS = 0.03  # from a change to the look: a call, its result and the states around them often come together
 LOOK_SECONDS = 0.12  # between two looks, however many changes come
 DELTA_SECONDS = 1 / 30  # between two messages with text
 Hint = dict[str, Any]
@@ -33,7 +36,7 @@ class Room:
         self.session_id = session_id
         self.look = Look(session_id)
         self.members: dict[Member, None] = {}
-        self._needs_look = asyncio.Event()
+        self._needs_look = RowsDue()
         self._is_looking = False
         self._inbox = True
         self._last_state: Any = None
@@ -60,6 +63,7 @@ class Room:
         layer = get_channel_layer()
         assert layer is not None
         self._layer, self._channel = layer, await layer.new_channel()
+        self._needs_look.channel = self._channel
         self._group = f"session.{self.session_id.hex}"
         await layer.group_add(self._group, self._channel)
         self._work = [asyncio.create_task(self._run(self._listen))]
@@ -96,6 +100,7 @@ class Room:
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
+        self._needs_look.clear()
         if hasattr(self, "_channel"):
             await self._layer.group_discard(self._group, self._channel)
 
@@ -128,10 +133,8 @@ class Room:
             self.look_at(hint["seq"])
         elif kind == "state":
             self.look_unless(hint.get("task"), hint.get("state"), hint.get("waiting_for"))
-        elif kind == "child":
-            self.look_again()
-        elif kind == "files":
-            self.look.files_may_differ = True
+        elif kind in ("child", "files"):
+            self.look.pieces.files_may_differ |= kind == "files"
             self._needs_look.set()
         else:
             self._inbox |= kind == "inbox"
@@ -192,6 +195,7 @@ class Room:
     async def _look_on(self) -> None:
         while True:
             await self._needs_look.wait()
+            await asyncio.sleep(GATHER_SECONDS)
             await self._look_once()
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -215,7 +219,7 @@ class Room:
             self._needs_look.set()
         if self._looking_later is not None:
             self._looking_later.cancel()
-        if self.look.is_behind:
+        if self.look.pieces.is_behind:
             loop = asyncio.get_running_loop()
             self._looking_later = loop.call_later(SELDOM_SECONDS, self._needs_look.set)
 

@@ -4,7 +4,7 @@ What became secret after an entry was stored is redacted whenever the entry is r
 """
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import asdict
 from typing import Any
@@ -87,14 +87,12 @@ def _people(rows: Iterable[tuple[int | None, int | None]]) -> set[int]:
     return people.union(*(get_user_model().members_of(role).values_list("pk", flat=True) for role in roles))
 
 
-def redact_entries(
-    session: Session, entries: Iterable[ContextEntry], writers: Collection[int] | None = None
-) -> list[ContextEntry]:
-    """Entries of a session without what is secret in it at this moment; `writers` are those who may write in it."""
+def redact_entries(session: Session, entries: Iterable[ContextEntry]) -> list[ContextEntry]:
+    """Entries of a session without what is secret in it at this moment."""
     entries = list(entries)
     if not entries:
         return []
-    redactor = redactor_of(session) if writers is None else active_secrets.of_people(writers).redactor
+    redactor = redactor_of(session)
     return [redact_entry(entry, redactor) for entry in entries]
 
 

@@ -83,7 +83,7 @@ def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list
     """The same, of entries that were redacted at this moment."""
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
     calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
-    found = _logs_of.rows(session.pk, *calls.values()) if calls else []
+    found = _logs_of.of_keys(calls.values(), session.pk)
     logs = {log.call_id: log for log in found}
     failed = _failed_calls(entries)
     changes = _changes(session, [log.call_id for log in found if log.has_changed])

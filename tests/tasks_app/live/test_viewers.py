@@ -65,6 +65,19 @@ def test_whoever_comes_later_sees_no_waiting_message_with_what_became_secret(ses
     assert "s3cr3t-value" not in waiting(look, bob)
 
 
+def test_what_became_secret_since_the_last_look_is_in_no_news(recorded, task, session, alice):
+    look = Look(session.pk)
+    for words in ("First.", "Second."):
+        recorded("system_reminder", words)
+        look.again([Guest(alice, "en")], inbox=False, newcomers=True)
+    recorded("system_reminder", "With s3cr3t-value.")
+    secrets.after_saving(Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value"))
+    news = look.again([Guest(alice, "en")], inbox=False, newcomers=False)
+    (html,) = news.items.values()
+    assert "With " in html
+    assert "s3cr3t-value" not in html + news.appended[0].entry.content
+
+
 def waiting(look, user):
     news = look.again([Guest(user, "en")], inbox=False, newcomers=True)
     (html,) = news.whole.values()
