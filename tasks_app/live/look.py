@@ -1,6 +1,7 @@
 """One look at a session's rows, for all in this process who follow it: read, redacted and rendered once."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -138,7 +139,7 @@ class Look:
         if self.pieces.call is not None:
             self.pieces.call = redact_entry(self.pieces.call, redactor)
         if self._activity is not None:
-            self._activity.retake([redact_entry(entry, redactor) for entry in self._activity.entries])
+            self._activity.retake(partial(redact_entry, redactor=redactor))
         return [redact_entry(entry, redactor) for entry in entries]
 
     def _redactor_now(self) -> Redactor:

@@ -1,6 +1,6 @@
 """What an agent does between two messages: its calls, one after the other, as one group with one line."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -49,15 +49,10 @@ class Activity:
         if item.entry.tool_call:
             self._steps[item.call["id"]] = _Step(item=item, is_amiss=item.status in _AMISS)
 
-    @property
-    def entries(self) -> list[ContextEntry]:
-        """Those of its calls."""
-        return [step.item.entry for step in self._steps.values()]
-
-    def retake(self, entries: Sequence[ContextEntry]) -> None:
-        """The same ones without what has become a secret since."""
-        for (call_id, step), entry in zip(list(self._steps.items()), entries, strict=True):
-            if entry is not step.item.entry:
+    def retake(self, redacted: Callable[[ContextEntry], ContextEntry]) -> None:
+        """Without what has become a secret since."""
+        for call_id, step in list(self._steps.items()):
+            if (entry := redacted(step.item.entry)) is not step.item.entry:
                 self._steps[call_id] = _Step(item=Item(entry=entry), is_amiss=step.is_amiss)
 
     @property
