@@ -89,3 +89,6 @@ class ProviderUnavailable(LLMError):
 
 class BudgetExceeded(Exception):
     """A budget is spent. The provider did not fail: no retry, no failover. The message is shown to the person."""
+
+
+NAMES = [kind.__name__ for kind in list(vars().values()) if isinstance(kind, type) and issubclass(kind, LLMError)]

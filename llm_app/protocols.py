@@ -150,6 +150,11 @@ def adapters() -> Mapping[str, Adapter]:
     return {**_BUILT_IN, **plugins().adapters}
 
 
+def adapter_names() -> set[str]:
+    """Of all that logs may have."""
+    return {*adapters(), *(adapter.name for adapter in _MEDIA.values())}
+
+
 def labels() -> dict[str, str]:
     """What an administrator reads, by the name of the protocol."""
     return {name: adapter.label or name for name, adapter in adapters().items()}

@@ -15,13 +15,14 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from agentsite.accounts import two_factor
 from agentsite.accounts.models import ApiToken, User
+from tasks_app.admin.base import LargeTable
 from tools_app.admin.policy import RolePolicyInline, UserPolicyInline
 
 admin.site.unregister([Group, Authenticator, UserSession])  # the keys of the two are nobody's to see
 
 
 @admin.register(User)
-class MemberAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg]
+class MemberAdmin(UserAdmin, LargeTable):  # type: ignore[type-arg]
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm

@@ -10,11 +10,14 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import path, reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.decorators import display
 
-from llm_app.models import Blob, LLMLog
-from tasks_app.admin.base import ReadOnlyAdmin, link_to_row
+from llm_app import errors, protocols
+from llm_app.models import Blob, LLMLog, LogicalModel, Provider
+from llm_app.types import Purpose
+from tasks_app.admin.base import ReadOnlyAdmin, known, link_to_row
 from tasks_app.errors import Refusal
 from tasks_app.models import AgentVersion, Session, Task
 from tasks_app.replay import sent
@@ -61,19 +64,15 @@ class ShowsRequest:
 
 @admin.register(LLMLog)
 class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
-    list_display = [
-        "created_at",
-        "purpose",
-        "model",
-        "target",
-        "outcome",
-        "tokens",
-        "cost",
-        "duration",
-        "in_session",
-        "of_task",
+    list_display = ["created_at", "purpose", "target", "outcome", "tokens", "work", "origin"]
+    list_filter = [
+        "status",
+        known("error_type", lambda: errors.NAMES),
+        known("purpose", lambda: Purpose),
+        known("provider", lambda: Provider.objects.values_list("name", flat=True)),
+        known("model", lambda: LogicalModel.objects.values_list("name", flat=True)),
+        known("adapter", protocols.adapter_names),
     ]
-    list_filter = ["status", "error_type", "purpose", "provider", "model", "adapter"]
     search_fields = ["provider", "provider_model", "error", "=task_id", "=session_id"]
     ordering = ["-created_at"]
     fieldsets = (
@@ -150,11 +149,17 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
 
     @display(description="answered by")
     def target(self, log: LLMLog) -> str:
-        return f"{log.provider}/{log.provider_model}"
+        return f"{log.model}: {log.provider}/{log.provider_model}"
 
     @display(description="tokens", ordering="input_tokens")
     def tokens(self, log: LLMLog) -> str:
         return f"{log.input_tokens:,} in ({log.cached_tokens:,} cached), {log.output_tokens:,} out"
+
+    @display(description="time", ordering="duration_ms")
+    def work(self, log: LLMLog) -> str:
+        """Each column is 13 kB of the list: what a call took is one."""
+        cost = f", {self.cost(log)} USD" if log.cost_usd else ""
+        return f"{self.duration(log)}{cost}"
 
     @display(description="USD", ordering="cost_usd")
     def cost(self, log: LLMLog) -> str:
@@ -180,6 +185,10 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
     @display(description="task")
     def of_task(self, log: LLMLog) -> SafeString:
         return link_to_row(Task, log.task_id, str(log.task_id)[:8])
+
+    @display(description="session and task")
+    def origin(self, log: LLMLog) -> SafeString:
+        return format_html("{} {}", self.in_session(log), self.of_task(log))
 
     @display(description="agent")
     def of_agent(self, log: LLMLog) -> SafeString:

@@ -9,7 +9,7 @@ from unfold.decorators import display
 
 from llm_app import active_secrets
 from llm_app.redaction import seen_values
-from tasks_app.admin.base import ReadOnlyAdmin, ReadOnlyInline, link_to_row
+from tasks_app.admin.base import ReadOnlyAdmin, ReadOnlyInline, known, link_to_row
 from tasks_app.models import (
     Approval,
     ContextEntry,
@@ -22,6 +22,7 @@ from tasks_app.models import (
     ToolCallLog,
     WorkspaceChange,
 )
+from tools_app.models import DangerLevel
 
 _BEGINNING = 120  # characters
 _LONG = ("content", "thinking", "tool_call", "metadata")
@@ -86,7 +87,7 @@ class ToolCallInline(ReadOnlyInline):
 @admin.register(ToolCallLog)
 class ToolCallAdmin(ReadOnlyAdmin):
     list_display = ["name", "status", "danger", "looped", "in_session", "of_task", "started_at", "duration_ms"]
-    list_filter = ["status", "danger", "looped"]
+    list_filter = ["status", known("danger", lambda: DangerLevel.values), "looped"]
     search_fields = ["name", "call_id", "arguments"]
 
     @display(description="session")
@@ -111,7 +112,7 @@ class ApprovalAdmin(ReadOnlyAdmin):
         "created_at",
         "expires_at",
     ]
-    list_filter = ["decision", "scope", "tool_call__danger"]
+    list_filter = ["decision", "scope", known("tool_call__danger", lambda: DangerLevel.values)]
     list_select_related = ["tool_call", "decided_by"]
     search_fields = ["reason", "tool_call__name", "decided_by__username"]
 

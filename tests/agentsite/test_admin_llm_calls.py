@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from llm_app.models import LLMLog
 from tasks_app.models import Task
@@ -40,6 +42,14 @@ def test_failed_calls_are_found_by_the_kind_of_their_failure(task: Task, browser
     assert listed(browser, status="failed") == ["Overloaded", "ServerError"]
     assert listed(browser, provider="one") == ["ServerError"]
     assert "failed: Overloaded" in browser.get(LIST).content.decode()
+
+
+def test_filters_offer_what_is_known_without_reading_all_calls(task: Task, browser: Client) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        page = browser.get(LIST, {"model": "long-gone"}).content.decode()
+    assert not [query["sql"] for query in captured if "DISTINCT" in query["sql"]]
+    for offered in ("error_type=CircuitOpen", "purpose=summary", "model=long-gone", "adapter=openai_xml"):
+        assert offered in page
 
 
 def test_calls_are_found_by_the_words_of_their_failure(task: Task, browser: Client) -> None:
