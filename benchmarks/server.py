@@ -212,8 +212,9 @@ def _empty_redis() -> str:
 
 
 def _cpu(pid: int) -> float:
+    """To the nanosecond; that of its children that have ended, in ticks of 10 ms."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return 1000 * sum(map(int, fields[11:15])) / _TICKS
+    return 1000 * (time.clock_gettime(~pid << 3 | 2) + sum(map(int, fields[13:15])) / _TICKS)
 
 
 def _peak_memory(pid: int) -> float:

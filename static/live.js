@@ -89,7 +89,7 @@ function addProse(told) {
     target.insertAdjacentHTML("beforeend", told.open);
     dress(target);
   }
-  if (told.tail) (all("p, li, td, th, code, h1, h2, h3, h4, h5, h6", target).at(-1) || target).append(told.tail);
+  if (told.tail) (all("p, li, td, th, pre code, h1, h2, h3, h4, h5, h6", target).at(-1) || target).append(told.tail);
 }
 
 // The entry that says what became of the text is on its way: the page does not jump in between.

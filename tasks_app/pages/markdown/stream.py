@@ -14,6 +14,9 @@ EAGER = 1_500  # characters of an open block that is rendered again whenever it 
 GROWTH = 4  # a longer one is rendered again when it has grown by this part of itself: the cost stays linear
 # At the end of what has come: signs of which nobody knows yet what they will be, a list, a line, a fence …
 _UNDECIDED = re.compile(r"(?:\A|\n)[ \t]*(?:[-=*_#`~>|+:$\\\[ \t]{1,8}|\d{1,3}[.)]?[ \t]*)\Z")
+# Words that mean themselves wherever they go on with a block, and a block that ends with such; its closing tags.
+_WORDS = re.compile(r"[A-Za-zÀ-ÖØ-öø-ÿ0-9 .,?!'@]*")
+_ENDS_WITH_WORDS = re.compile(r"[^>\s](?:\s*</(?:p|li|ul|ol|blockquote|h[1-6])>)+\s*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
@@ -38,6 +41,7 @@ class StreamedMarkdown:
         self._source = ""  # of what is open, as it was rendered
         self._open = ""
         self._fence = ""  # that has begun the open block, and not ended it
+        self._takes_words = False  # the open block: they are shown behind it as they come
         self._tail: list[str] = []
         self._tail_length = 0
         self._undecided = ""
@@ -60,16 +64,21 @@ class StreamedMarkdown:
     def _is_due(self, text: str) -> bool:
         if self._fence:
             return any(_ends(line, self._fence) for line in text.split("\n"))
+        if self._takes_words and _WORDS.fullmatch(text):
+            return False
         return self._tail_length * GROWTH >= len(self._source) - EAGER
 
     def _rendered(self, source: str) -> Change:
         cut, self._fence = _last_block(source)
         closed = markdown(source[:cut], self._files_url) if source[:cut].strip() else ""
-        self._source = source[cut:]
+        opened = source[cut:]
+        self._source = opened if self._fence else opened.rstrip(" ")  # which HTML does not have at the end of a block
         self._open = markdown(self._source, self._files_url, is_whole=not self._fence)
-        self._tail, self._tail_length = [], 0
+        self._takes_words = not self._source.endswith("\n") and bool(_ENDS_WITH_WORDS.search(self._open[-200:]))
+        spaces = opened[len(self._source) :]
+        self._tail, self._tail_length = [spaces], 0
         self._closed.append(closed)
-        return Change(closed=closed, open=self._open)
+        return Change(closed=closed, open=self._open, tail=spaces)
 
 
 def _last_block(source: str) -> tuple[int, str]:

@@ -6,10 +6,10 @@ from hashlib import sha256
 
 import pytest
 from django.conf import settings
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tasks_app.pages.markdown import markdown
+from tasks_app.pages.markdown import PLAIN, markdown, parser, sanitizer
 
 FILES = "/s/1/files/"
 ATTACKS = [
@@ -248,3 +248,10 @@ def test_the_drawing_of_diagrams_is_what_its_makers_published():
     assert said
     for name, digest in said:
         assert sha256((vendor / name).read_bytes()).hexdigest() == digest
+
+
+@given(st.from_regex(PLAIN, fullmatch=True))
+@example("http:www.example.com, e.g. 1. (c) -- it's  100%")
+def test_plain_words_are_shown_as_the_parser_would(text):
+    parsed = parser.rendered(text, FILES, is_whole=True)
+    assert markdown(text, FILES) == sanitizer.sanitised(parsed, FILES)

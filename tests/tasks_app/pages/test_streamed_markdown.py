@@ -109,10 +109,33 @@ def test_the_cost_grows_with_the_text_and_not_with_its_square(kind, monkeypatch)
 def test_only_the_open_block_is_rendered_again():
     shown = StreamedMarkdown()
     shown.add("First.\n\nSecond")
-    change = shown.add(" goes on.")
+    change = shown.add(" *goes* on.")
     assert change.closed == ""
-    assert change.open == '<p dir="auto">Second goes on.</p>\n'
-    assert shown.add("\n\nThird").closed == '<p dir="auto">Second goes on.</p>\n'
+    assert change.open == '<p dir="auto">Second <em>goes</em> on.</p>\n'
+    assert shown.add("\n\nThird").closed == '<p dir="auto">Second <em>goes</em> on.</p>\n'
+
+
+@pytest.mark.parametrize("text", ["Words and ", "- one\n- two ", "> said", "## A title", "Some `code` and "])
+def test_words_that_mean_themselves_go_behind_the_open_block(text):
+    shown = StreamedMarkdown()
+    shown.add(text)
+    change = shown.add("more words, at 3.5")
+    assert (change.open, change.tail) == (None, "more words, at 3.5")
+    closing = re.search(r"(</\w+>\s*)+$", shown.whole.open)
+    assert shown.whole.open[: closing.start()] + shown.whole.tail + closing[0] == markdown(f"{text}more words, at 3.5")
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        *(("*so*", "on"), ("https://a.exa", "mple"), ("line\n", "another"), ("| a |\n|---|\n| b", "c")),
+        *(("&amp", ";"), ("**a", "** b"), ("[a](b", ")"), ("`a", "` b")),
+    ],
+)
+def test_what_may_mean_something_else_is_rendered_again(text, more):
+    shown = StreamedMarkdown()
+    shown.add(text)
+    assert shown.add(more).open == markdown(text + more)
 
 
 def test_code_is_coloured_when_its_fence_closes():
