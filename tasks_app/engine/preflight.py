@@ -209,7 +209,8 @@ def _instructions_above(entries: Sequence[ContextEntry]) -> list[str]:
     if newest is None or newest.context_type != ContextType.TOOL_RESULT:
         return []
     arguments = next(entry for entry in reversed(entries) if entry.tool_call).arguments
-    arguments = arguments if isinstance(arguments, dict) else {}
+    if not isinstance(arguments, dict) or arguments.keys().isdisjoint(("path", "command")):
+        return []
     words = [str(arguments.get("path") or ""), *_WORD.findall(str(arguments.get("command") or ""))[:MOST_WORDS]]
     found: dict[str, None] = {}
     named = set()

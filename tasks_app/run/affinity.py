@@ -70,7 +70,7 @@ class SessionAffinity:
     def with_losses(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts; the first result among them also says what was lost."""
         told = list(drafts)
-        for place, draft in enumerate(told):
+        for place, draft in enumerate(told if self._lost else ()):
             if self._lost and draft.context_type is ContextType.TOOL_RESULT:
                 told[place] = replace(draft, content=f"{draft.content}\n{self._lost}")
                 self._lost = ""
