@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from django.http import Http404
 from llm_app.composed_query import Select
 from tasks_app.api.rows import Query, Rows, as_time
 from tasks_app.models import Session, SessionSearch, filed
+from tasks_app.models.session_text import searched, words_of
 
 Row = Mapping[str, Any]
 COLUMNS = {  # what the database calls the fields of the JSON
@@ -44,9 +46,13 @@ _NAMES = (*COLUMNS, *_OF_TASK)
 def listed(user: Any, words: str, filters: Mapping[str, Any]) -> Rows:
     """Those that a user may see: by `root` the delegated ones below it, else those that people started."""
     find = _visible if "root" in filters else _started_by_people
-    rows = Rows(model=Session, find=find, show=_shown, of=[user], filters=filters, names=_NAMES)
     search = SessionSearch.parse(words)
-    return rows if search == SessionSearch() else replace(rows, find=partial(_found, find, search), varies=True)
+    rows = Rows(model=Session, find=partial(_found, find, search), show=_shown, of=[user], names=_NAMES, varies=True)
+    if search.is_of_words:
+        wanted = searched(search.words)
+        matching = _matching(find, tuple(bool(asked) for _, asked in wanted))
+        rows = replace(rows, find=matching, of=[user, *chain(*wanted)], varies=False)
+    return replace(rows, filters=filters)
 
 
 def visible_row(user: Any, session_id: UUID) -> Row:
@@ -87,7 +93,12 @@ def _found(find: Query, search: SessionSearch, user: Any) -> Any:
     return search.among(sessions, user)
 
 
-def _shown(user: Any) -> "QuerySet[Session, Any]":
+@lru_cache(maxsize=64)
+def _matching(find: Query, shape: tuple[bool, ...]) -> Query:
+    return lambda user, *values: find(user).matching(words_of(shape, values))  # type: ignore[attr-defined]
+
+
+def _shown(user: Any, *_: Any) -> "QuerySet[Session, Any]":
     rows = filed(Session.objects.order_by().with_newest_task(), user)
     return rows.values_list(*COLUMNS.values(), *_OF_TASK)  # type: ignore[no-any-return]
 

@@ -99,6 +99,11 @@ class SessionSearch:
             kinds=tuple(found["is"]),
         )
 
+    @property
+    def is_of_words(self) -> bool:
+        """Nothing else narrows it down."""
+        return self == SessionSearch(words=self.words)
+
     def among(self, sessions: SessionQuerySet, user: Any) -> Any:
         """Those that it finds, filed as the user has them."""
         found = filed(sessions.matching(self.words), user)

@@ -1,7 +1,7 @@
 """A session: one conversation, one workspace, one record, shared by those who may see it."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
 from tasks_app.models.agent import Agent
 from tasks_app.models.project import Project, ProjectMember
-from tasks_app.models.session_text import has_words, is_behind
+from tasks_app.models.session_text import Word, has_words, is_behind, searched
 from tasks_app.models.sharing import SessionMember
 from tasks_app.models.task_state import PERSON
 
@@ -48,9 +48,10 @@ class SessionQuerySet(models.QuerySet["Session"]):
         """All but those of delegated tasks."""
         return self.filter(root=None)
 
-    def matching(self, words: str) -> "SessionQuerySet":
+    def matching(self, words: str | Sequence[Word]) -> "SessionQuerySet":
         """Those with all of the words in their title or in entries; all if there are none."""
-        return self.filter(has_words(words, _related("entries"))) if words.strip() else self
+        wanted = searched(words) if isinstance(words, str) else words
+        return self.filter(has_words(wanted, _related("entries"))) if wanted else self
 
     def behind(self) -> "SessionQuerySet":
         """Those whose newest entries have no terms yet."""

@@ -1,5 +1,8 @@
 """What sessions are found by: the terms of their entries, put together in the background."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
@@ -7,6 +10,7 @@ from tasks_app.text import full_text
 from tasks_app.text.retrieval import terms_of
 
 MOST_WORDS = 8  # of a search
+Word = tuple[Any, Any]  # as it was typed, and what the index is asked for: nothing, if it has no terms
 
 
 class SessionText(models.Model):
@@ -31,18 +35,32 @@ def is_behind() -> Q:
     return Q(last_seq__gt=F("indexed_seq"))
 
 
-def has_words(words: str, entries: "models.QuerySet[models.Model]") -> Q:
-    """Of sessions: each word is in the title or in an entry; the last one may be the beginning of one.
+def searched(words: str) -> list[Word]:
+    """Each of them; the last one may be the beginning of one."""
+    given = [(word, terms_of(word)) for word in words.split()[:MOST_WORDS]]
+    last = len(given) - 1
+    return [
+        (word, full_text.with_all(terms, unfinished=place == last) if terms else "")
+        for place, (word, terms) in enumerate(given)
+    ]
+
+
+def words_of(shape: Sequence[bool], values: Sequence[Any]) -> list[Word]:
+    """Of values that stand for words: whether each has terms is in `shape`, as that decides over the query's text."""
+    return [(values[2 * place], values[2 * place + 1] if has_terms else "") for place, has_terms in enumerate(shape)]
+
+
+def has_words(words: Iterable[Word], entries: "models.QuerySet[models.Model]") -> Q:
+    """Of sessions: each word is in the title or in an entry.
 
     `entries` are those of the outer query's session; of them, those without terms are read themselves.
     """
     condition = Q()
-    *whole, last = words.split()[:MOST_WORDS]
     without_terms = entries.filter(seq__gt=OuterRef("indexed_seq"))
-    for word in (*whole, last):
+    for word, asked in words:
         found = Q(title__icontains=word) | is_behind() & Q(Exists(without_terms.filter(content__icontains=word)))
-        if terms := terms_of(word):
-            ids = full_text.SESSIONS.ids_with_all(terms, unfinished=word is last)
+        if asked:
+            ids = full_text.SESSIONS.ids(asked)
             found |= Q(Exists(SessionText.objects.filter(session=OuterRef("pk"), pk__in=ids)))
         condition &= found
     return condition

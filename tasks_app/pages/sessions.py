@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import groupby
+from functools import lru_cache
+from itertools import chain, groupby
 from typing import Any
 from uuid import UUID
 
@@ -18,11 +19,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
+from llm_app.composed_query import Select
 from tasks_app import services
 from tasks_app.access import Request, may_write, posted, signed_in, visible_session
 from tasks_app.downloads import text_download
 from tasks_app.errors import Refusal
 from tasks_app.models import Filing, Project, Session, SessionSearch, as_tags, file_session, filed
+from tasks_app.models.session_text import searched, words_of
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import transfer
 from tasks_app.text.foreign_chats import MOST_BYTES, MOST_CHATS
@@ -91,7 +94,7 @@ def show(request: Request) -> HttpResponse:
     """
     query = request.GET.get("q", "").replace("\0", "").strip()[:500]
     if request.htmx and "find" in request.GET:
-        sessions = _found(request.user, query)[:FOUND] if query else []
+        sessions = _first_found(request.user, query) if query else []
         return render(request, "sessions/_found.html", {"groups": grouped(sessions), "query": query})
     if request.htmx and "beside" in request.GET:
         session = _open_session(request)
@@ -116,8 +119,29 @@ def show(request: Request) -> HttpResponse:
 def _found(user: Any, query: str) -> Any:
     """A search goes through all; without one, what is archived is left out."""
     found = SessionSearch.parse(query).among(Session.objects.visible_to(user).started_by_people(), user)
-    found = found if query else found.exclude(is_archived=True)
+    return _listed(found if query else found.exclude(is_archived=True))
+
+
+def _listed(found: Any) -> Any:
     return found.with_newest_task().select_related("owner", "project").order_by("-updated_at")
+
+
+def _first_found(user: Any, query: str) -> Iterable[Any]:
+    """While somebody types: words alone are looked up by a query that is composed once for as many of them."""
+    search = SessionSearch.parse(query)
+    if not search.is_of_words:
+        return list(_found(user, query)[:FOUND])
+    words = searched(search.words)
+    return _first_with(tuple(bool(asked) for _, asked in words)).rows(user.pk, *chain(*words))
+
+
+@lru_cache(maxsize=64)
+def _first_with(shape: tuple[bool, ...]) -> Select[Any]:
+    def first(user: Any, *values: Any) -> Any:
+        mine = Session.objects.visible_to(user).started_by_people()
+        return _listed(filed(mine.matching(words_of(shape, values)), user))[:FOUND]
+
+    return Select(first)
 
 
 @signed_in

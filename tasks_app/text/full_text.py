@@ -50,18 +50,23 @@ class FullText:
 
     def ids_with_any(self, terms: Sequence[str]) -> RawSQL:
         """The ids of the rows that have any of these terms, for a filter."""
-        return self._ids(terms, " | ", " OR ", "")
+        return self.ids(_joined(terms, " | ", " OR "))
 
-    def ids_with_all(self, terms: Sequence[str], *, unfinished: bool) -> RawSQL:
-        """The ids of the rows that have all of these terms; the last one may be the beginning of one."""
-        return self._ids(terms, " & ", " AND ", "*" if unfinished else "")
+    def ids(self, asked: Any) -> RawSQL:
+        """The ids of the rows that have what is asked for, for a filter."""
+        return RawSQL(self._on_postgres if connection.vendor == "postgresql" else self._on_sqlite, [asked])  # noqa: S611
 
-    def _ids(self, terms: Sequence[str], on_postgres: str, on_sqlite: str, ending: str) -> RawSQL:
-        if connection.vendor == "postgresql":
-            query = on_postgres.join(f"'{term}'" for term in terms) + (":" + ending if ending else "")
-            return RawSQL(self._on_postgres, [query])  # noqa: S611
-        query = on_sqlite.join(f'"{term}"' for term in terms) + ending
-        return RawSQL(self._on_sqlite, [query])  # noqa: S611
+
+def with_all(terms: Sequence[str], *, unfinished: bool) -> str:
+    """Asks for all of these terms; the last one may be the beginning of one."""
+    ending = ":*" if connection.vendor == "postgresql" else "*"
+    return _joined(terms, " & ", " AND ") + (ending if unfinished else "")
+
+
+def _joined(terms: Sequence[str], on_postgres: str, on_sqlite: str) -> str:
+    if connection.vendor == "postgresql":
+        return on_postgres.join(f"'{term}'" for term in terms)
+    return on_sqlite.join(f'"{term}"' for term in terms)
 
 
 NOTES = FullText("memory", "memory_notes")

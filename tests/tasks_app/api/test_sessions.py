@@ -110,10 +110,12 @@ def test_a_folder_that_somebody_named_stays_when_its_session_goes(
 
 
 @pytest.mark.parametrize(
-    ("words", "is_found"), [("taxes", True), ("INVOICE", True), ("42 files", True), ("nonsense", False), ("", True)]
+    ("words", "is_found"),
+    [("taxes", True), ("INVOICE", True), ("42 files", True), ("nonsense", False), ("", True)]
+    + [("%26", True), ("My %26 tax", True), ("%25", False), ("t_xes", False)],
 )
 def test_the_search_reads_titles_and_entries(words, is_found, alices, session, task):
-    Session.objects.filter(pk=session.pk).update(title="My taxes")
+    Session.objects.filter(pk=session.pk).update(title="My taxes & fees")
     factories.append(
         task,
         Draft(context_type=ContextType.USER_MESSAGE, content="Where is the invoice?"),
