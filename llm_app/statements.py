@@ -14,9 +14,9 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 
 Fields = Sequence["models.Field[Any, Any]"]
-Found = Sequence[tuple[Any, ...]]
 Prepare = Callable[[Any, BaseDatabaseWrapper], Any]
 # Values of these types go to every database as they are: such fields need not prepare them.
 _PLAIN: Mapping[type, type] = {
@@ -80,23 +80,26 @@ class Insert:
         self.sql, columns = _insert(type(rows[0]), len(rows))
         self.parameters = [value for row in rows for value in columns.prepared(columns.of(row, add=True))]
         self._rows = rows
+        self._gets_keys = _gets_key(type(rows[0]))
 
-    def take(self, found: Found) -> None:
-        for row, (key,) in zip(self._rows, found, strict=True):
-            row.pk = row.pk or key
+    def take(self, cursor: CursorWrapper) -> None:
+        if self._gets_keys:
+            for row, (key,) in zip(self._rows, cursor.fetchall(), strict=True):
+                row.pk = row.pk or key
+        for row in self._rows:
             row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
     def undo(self) -> None:
         for row in self._rows:
             row._state.adding = True
-            if isinstance(row._meta.pk, models.AutoField):
+            if self._gets_keys:
                 row.pk = None
 
 
 class Update:
     """Columns of the one row that fits `where`; a tuple there lists what a column may be.
 
-    `answer` is what the row then says to `returning`, one value or more. Where no row fits, `otherwise` is raised.
+    `answer` is what the row then says to `returning`, if that is asked. Where no row fits, `otherwise` is raised.
     """
 
     def __init__(
@@ -106,19 +109,20 @@ class Update:
         *,
         where: Mapping[str, Any],
         otherwise: Exception,
-        returning: str = "1",
+        returning: str = "",
     ) -> None:
         wanted = {name: value if isinstance(value, tuple) else (value,) for name, value in where.items()}
         lengths = tuple((name, len(some)) for name, some in wanted.items())
         self.sql, columns = _update(model, tuple(values), lengths, returning)
         self.parameters = columns.prepared([*values.values(), *(value for some in wanted.values() for value in some)])
         self.answer: Sequence[Any] = ()
-        self._otherwise = otherwise
+        self._returns, self._otherwise = bool(returning), otherwise
 
-    def take(self, found: Found) -> None:
-        if not found:
+    def take(self, cursor: CursorWrapper) -> None:
+        if self._returns:
+            self.answer = next(iter(cursor.fetchall()), ())
+        if not (self.answer or cursor.rowcount):
             raise self._otherwise
-        (self.answer,) = found
 
     def undo(self) -> None: ...
 
@@ -126,11 +130,11 @@ class Update:
 Statement = Insert | Update
 
 
-def save(row: models.Model) -> Statement:
-    """What `row.save()` would do."""
+def save(row: models.Model, update_fields: tuple[str, ...] = ()) -> Statement:
+    """What `row.save()` would do; `update_fields`: the columns that may change once it is there, if not all may."""
     if row._state.adding:
         return Insert([row])
-    names, columns = _unkeyed(type(row))
+    names, columns = _changing(type(row), update_fields)
     values = dict(zip(names, columns.of(row, add=False), strict=True))
     return Update(type(row), values, where={"pk": row.pk}, otherwise=models.ObjectDoesNotExist())
 
@@ -153,24 +157,22 @@ def stored(statements: Sequence[Statement]) -> Iterator[None]:
 def execute(statements: Sequence[Statement]) -> None:
     """PostgreSQL gets all of them at once, so that they cost one round trip."""
     database = connections[DEFAULT_DB_ALIAS]
-    answers = _at_once if database.vendor == "postgresql" else _one_by_one
-    for statement, found in zip(statements, answers(database, statements), strict=True):
-        statement.take(found)
-
-
-def _one_by_one(database: BaseDatabaseWrapper, statements: Sequence[Statement]) -> Iterator[Found]:
+    if database.vendor == "postgresql":
+        _execute_at_once(database, statements)
+        return
     with database.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement.sql, statement.parameters)
-            yield cursor.fetchall()
+            statement.take(cursor)
 
 
-def _at_once(database: BaseDatabaseWrapper, statements: Sequence[Statement]) -> Sequence[Found]:
+def _execute_at_once(database: BaseDatabaseWrapper, statements: Sequence[Statement]) -> None:
     cursors = [database.cursor() for _ in statements]
     with database.wrap_database_errors, database.connection.pipeline():
         for cursor, statement in zip(cursors, statements, strict=True):
             cursor.execute(statement.sql, statement.parameters)
-    return [cursor.fetchall() for cursor in cursors]
+    for cursor, statement in zip(cursors, statements, strict=True):
+        statement.take(cursor)
 
 
 @lru_cache(maxsize=64)
@@ -180,7 +182,7 @@ def _insert(model: type[models.Model], rows: int) -> tuple[str, _Columns]:
     columns, marks = ", ".join(map(_column, fields)), ", ".join(["%s"] * len(fields))
     values = ", ".join([f"({marks})"] * rows)
     text = f"INSERT INTO {_quoted(model._meta.db_table)} ({columns}) VALUES {values}"  # noqa: S608  names of models
-    return f"{text} RETURNING {_column(model._meta.pk)}", _Columns(fields)
+    return f"{text} RETURNING {_column(model._meta.pk)}" if _gets_key(model) else text, _Columns(fields)
 
 
 @lru_cache(maxsize=256)
@@ -193,14 +195,19 @@ def _update(
     tests = " AND ".join(f"{_column(field)} IN ({', '.join(['%s'] * count)})" for field, count in conditions)
     text = f"UPDATE {_quoted(model._meta.db_table)} SET {columns} WHERE {tests}"  # noqa: S608  names of models
     given = [*setting, *(field for field, count in conditions for _ in range(count))]
-    return f"{text} RETURNING {returning}", _Columns(given)
+    return f"{text} RETURNING {returning}" if returning else text, _Columns(given)
+
+
+def _gets_key(model: type[models.Model]) -> bool:
+    """From the database, with the new row."""
+    return isinstance(model._meta.pk, models.AutoField)
 
 
 @lru_cache(maxsize=32)
-def _unkeyed(model: type[models.Model]) -> tuple[Sequence[str], _Columns]:
-    """All columns but the key, and their names."""
-    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
-    return [field.name for field in fields], _Columns(fields)
+def _changing(model: type[models.Model], some: tuple[str, ...]) -> tuple[Sequence[str], _Columns]:
+    """Their names, and the columns: without names, all but the key."""
+    names = some or tuple(field.name for field in model._meta.concrete_fields if not field.primary_key)
+    return names, _Columns([_field(model, name) for name in names])
 
 
 def _field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":

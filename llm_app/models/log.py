@@ -75,10 +75,10 @@ class LLMLog(models.Model):
         db_table = "llm_logs"
         ordering = ["-created_at"]
         verbose_name = "LLM call"
-        indexes = [
+        indexes = [  # all ascending: what is new comes last, where SQLite has to move nothing
             models.Index(fields=["task_id", "created_at"]),
-            models.Index(fields=["session_id", "-created_at"]),
-            models.Index(fields=["provider", "-created_at"]),
+            models.Index(fields=["session_id", "created_at"]),
+            models.Index(fields=["provider", "created_at"]),
             models.Index(fields=["user_id", "created_at"]),
             models.Index(fields=["created_at"]),
         ]

@@ -27,7 +27,8 @@ class TaskQuerySet(models.QuerySet["Task"]):
         return self.filter(session__in=Session.objects.visible_to(user))
 
     def active(self) -> "TaskQuerySet":
-        return self.filter(state__in=ACTIVE)
+        """Those that have not ended: a constraint holds their states to it."""
+        return self.filter(ended_at=None)
 
     def runnable(self) -> "TaskQuerySet":
         """Tasks that a worker could advance now: active, and waiting for nobody."""
@@ -144,8 +145,9 @@ class Task(models.Model):
             models.Index(fields=["session", "-created_at"]),
             models.Index(fields=["-created_at"], name="newest_tasks"),
             models.Index(fields=["session"], condition=Q(waiting_for__isnull=False), name="waiting_tasks"),
-            models.Index(fields=["lease_expires_at"], condition=Q(state__in=ACTIVE), name="active_task_leases"),
-            # Conditions without parameters: SQLite uses no other for a query that has some.
+            # Conditions without parameters: SQLite uses no other for a query that has some. And without the state: each
+            # commit writes it, and with it every index whose condition names it.
+            models.Index(fields=["lease_expires_at"], condition=Q(ended_at=None), name="active_task_leases"),
             models.Index(
                 fields=["started_by", "created_at"],
                 condition=Q(ended_at=None, waiting_for=None, admitted_at=None),
@@ -159,9 +161,7 @@ class Task(models.Model):
             ),
         ]
         constraints = [
-            models.UniqueConstraint(
-                fields=["session"], condition=Q(state__in=ACTIVE), name="one_active_task_per_session"
-            ),
+            models.UniqueConstraint(fields=["session"], condition=Q(ended_at=None), name="one_active_task_per_session"),
             models.CheckConstraint(condition=Q(state__in=TaskState.values), name="task_state_known"),
             models.CheckConstraint(
                 condition=Q(waiting_for=None)

@@ -8,21 +8,29 @@ from django.db import connection
 
 from tasks_app.models import Mode, Task
 
-# Of a row of `tasks`, in what a statement selects or returns. SQLite 3.40 answers IS NOT NULL wrongly in the latter.
+VERSION = "(SELECT version FROM settings_version)"
+# Of a row of `tasks`. SQLite 3.40 answers IS NOT NULL wrongly in what a statement returns.
 # Of the modes of waiting messages, the first in the alphabet is the more urgent one.
-COLUMNS = f"""
+_OF_TASK = f"""
+    {VERSION},
     tasks.epoch,
     tasks.stop_requested_at,
     (SELECT MIN(mode) FROM inbox_messages
         WHERE session_id = tasks.session_id AND delivered_seq IS NULL AND mode <> '{Mode.QUEUE.value}'),
-    (SELECT version FROM settings_version),
-    (SELECT COALESCE(SUM(epoch), 0) FROM circuit_breakers),
-    (SELECT COALESCE(active_agent_id, agent_id) FROM sessions WHERE id = tasks.session_id),
-    (SELECT denied_tools FROM sessions WHERE id = tasks.session_id),
-    (SELECT project_id FROM sessions WHERE id = tasks.session_id),
-    (SELECT version FROM projects WHERE id = (SELECT project_id FROM sessions WHERE id = tasks.session_id))
-"""  # noqa: S608  a constant
-_LOOK = f"SELECT {COLUMNS} FROM tasks WHERE id = %s"  # noqa: S608
+    (SELECT COALESCE(SUM(epoch), 0) FROM circuit_breakers)"""  # noqa: S608  a constant
+_OF_SESSION = (
+    "COALESCE(sessions.active_agent_id, sessions.agent_id)",
+    "sessions.denied_tools",
+    "sessions.project_id",
+    "(SELECT version FROM projects WHERE id = sessions.project_id)",
+)
+# What is returned is of one table: SQLite joins nothing there.
+_BY_TASK = [f"(SELECT {one} FROM sessions WHERE id = tasks.session_id)" for one in _OF_SESSION]  # noqa: S608
+COLUMNS = ", ".join([_OF_TASK, *_BY_TASK])
+_LOOK = (
+    f"SELECT {', '.join([_OF_TASK, *_OF_SESSION])} "  # noqa: S608
+    "FROM tasks JOIN sessions ON sessions.id = tasks.session_id WHERE tasks.id = %s"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class Look:
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> "Look":
         """From `COLUMNS`."""
-        epoch, stop, message, version, breakers, agent, denied, *project = row
+        version, epoch, stop, message, breakers, agent, denied, *project = row
         return cls(epoch, stop is not None, message or "", version, int(breakers), agent, denied, (*project,))
 
 

@@ -16,12 +16,14 @@ from tasks_app.record import Draft, SessionSecrets, append_entries, lock
 from tasks_app.record.append import Head, HeadMoved, appending, linked
 from tasks_app.run.affinity import SessionAffinity
 from tasks_app.run.history import History
-from tasks_app.run.look import COLUMNS, Look, look_at
+from tasks_app.run.look import COLUMNS, VERSION, Look, look_at
 from tasks_app.run.usage import Calls
 from tasks_app.runtime import lease
 
 Fields = dict[str, Any]  # of the task
 Also = Callable[[], object] | None
+# What a call becomes. The rest is what the indexes of its log are made of, each of which would be written again.
+_OUTCOME = ("arguments", "fingerprint", "danger", "status", "looped", "duration_ms", "checks")
 
 
 class _Commit(NamedTuple):
@@ -72,13 +74,13 @@ class UnitOfWork:
             lease.write(self.task)  # whoever took the task over has appended, too
             written = self._write_locked(all_drafts, fields, also)
         self._committed(written.entries, written.fields)
-        self._seen = Look.of_row(written.task.answer)
+        self._seen = Look.of_row(written.task.answer) if self.task.state == TaskState.THINKING else None
 
     def _write(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
         """Composed before the transaction, by what is known of session and secrets. Raises HeadMoved if that is old."""
         commit = self._composed(drafts, fields)
         with transaction.atomic(durable=True), stored(commit.statements):
-            if Look.of_row(commit.task.answer).version != self.secrets.version:
+            if commit.task.answer[0] != self.secrets.version:
                 raise HeadMoved
             self._write_rest(also)
         return commit
@@ -111,9 +113,10 @@ class UnitOfWork:
         fields = redactor.redacted_json(fields)
         entries = linked(self.session, self.task, drafts, self._head, redactor)
         head_update, *inserts = appending(self.session, self._head, entries)
-        task = lease.guarded_update(self.task, fields, returning=COLUMNS)
-        logs = [row for row in self._rows if isinstance(row, ToolCallLog)]
-        statements = [head_update, task, *inserts, *map(save, [*logs, *self.calls.unsaved])]
+        is_step_next = fields.get("state", self.task.state) == TaskState.THINKING
+        task = lease.guarded_update(self.task, fields, returning=COLUMNS if is_step_next else VERSION)
+        logs = [save(row, _OUTCOME) for row in self._rows if isinstance(row, ToolCallLog)]
+        statements = [head_update, task, *inserts, *logs, *map(save, self.calls.unsaved)]
         return _Commit(entries, fields, task, statements)
 
     def _write_rest(self, also: Also) -> None:

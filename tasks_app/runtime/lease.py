@@ -55,7 +55,7 @@ def renew(task_ids: Iterable[UUID]) -> None:
     Reservation.objects.renew(task_ids)
 
 
-def guarded_update(task: Task, fields: Mapping[str, Any], returning: str = "1") -> Update:
+def guarded_update(task: Task, fields: Mapping[str, Any], returning: str = "") -> Update:
     """Updates the task's row, if our lease still holds. Every change of a task's state is made by it.
 
     It raises StaleLease otherwise. Raises IllegalTransition for a state that the task cannot enter now.
