@@ -4,15 +4,17 @@ Measured with 100 messages at once on two cores: 50 of them ended as “database
 Other processes still meet at SQLite's own lock, with its own timeout.
 """
 
+import sqlite3
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from threading import Event
 from typing import Any
 
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
+from django.db.backends.utils import debug_transaction  # type: ignore[attr-defined]  # not in Django's stubs
 
 PATIENCE_SECONDS = 60.0  # a burst of 200 messages is written in less; then somebody holds the lock for good
 MOST_IDLE = 16  # connections that wait to be used again
@@ -50,17 +52,34 @@ _idle: dict[str, "deque[Any]"] = {}  # connections, the newest last
 
 
 class Cursor(base.SQLiteCursorWrapper):
-    """Finds the marks of a text's parameters once, not each time that it runs."""
+    """Finds once what a text does and where the marks of its parameters are. What it writes, it writes in its turn."""
 
-    def convert_query(self, query: str, *, param_names: Any = None) -> str:
-        if param_names is None:
-            return _converted(query)
-        return super().convert_query(query, param_names=param_names)  # type: ignore[misc,no-any-return]  # not in Django's stubs
+    database: "DatabaseWrapper"
+
+    def execute(self, query: str, params: Any = None) -> Any:
+        if self.database.has_turn or not _writes(query):
+            return self._execute(query, params)
+        with self.database.turn():
+            return self._execute(query, params)
+
+    def executemany(self, query: str, param_list: Any) -> Any:
+        with nullcontext() if self.database.has_turn or not _writes(query) else self.database.turn():
+            return super().executemany(query, param_list)
+
+    def _execute(self, query: str, params: Any) -> Any:
+        if type(params) is list or type(params) is tuple:
+            return sqlite3.Cursor.execute(self, _converted(query), params)
+        return super().execute(query, params)
 
 
 @lru_cache(maxsize=512)
 def _converted(query: str) -> str:
     return str(base.FORMAT_QMARK_REGEX.sub("?", query).replace("%%", "%"))
+
+
+@lru_cache(maxsize=512)
+def _writes(query: str) -> bool:
+    return query.lstrip()[:7].upper().startswith(_WRITES)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -69,7 +88,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._turn: Event | None = None
-        self.execute_wrappers.append(self._in_turn)
 
     def get_new_connection(self, conn_params: Any) -> Any:
         try:
@@ -97,12 +115,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return _queues.setdefault(str(self.settings_dict["NAME"]), WriterQueue())
 
     def create_cursor(self, name: str | None = None) -> Cursor:
-        return self.connection.cursor(factory=Cursor)  # type: ignore[no-any-return]
+        cursor: Cursor = self.connection.cursor(factory=Cursor)
+        cursor.database = self
+        return cursor
 
     def _start_transaction_under_autocommit(self) -> None:
         self._join()
         try:
-            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # Django's stubs leave it out
+            begin = f"BEGIN {self.transaction_mode}"  # type: ignore[attr-defined]  # Django's stubs leave it out
+            with debug_transaction(self, begin), self.wrap_database_errors:
+                self.connection.execute(begin)
         except BaseException:
             self._leave()
             raise
@@ -123,12 +145,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Of a thread that ended inside a transaction: SQLite rolls back what its connection had begun."""
         self._leave()
 
-    def _in_turn(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if self._turn is not None or not sql.lstrip()[:7].upper().startswith(_WRITES):
-            return execute(sql, params, many, context)
+    @property
+    def has_turn(self) -> bool:
+        return self._turn is not None
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """For one statement."""
         self._join()
         try:
-            return execute(sql, params, many, context)
+            yield
         finally:
             self._leave()
 

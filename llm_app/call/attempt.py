@@ -19,6 +19,7 @@ from llm_app.call.route_settings import RouteSettings, parameters_of
 from llm_app.errors import BadRequest, LLMError, ProviderTimeout
 from llm_app.metrics import count_call
 from llm_app.models import CallStatus, LearnedQuirk, LLMLog, Route
+from llm_app.new_row import new
 from llm_app.pricing import prices
 from llm_app.redaction import Redactor
 from llm_app.redaction.prompt import redacted_prompt
@@ -132,7 +133,8 @@ class Attempt:
     def _new_log(self, call: LLMCall, number: int) -> LLMLog:
         route, references = self._route, self._stored.references
         parameters, body = self._as_logged()
-        return LLMLog(
+        return new(
+            LLMLog,
             user_id=call.user_id,
             task_id=call.task_id,
             session_id=call.session_id,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Set
 from uuid import uuid4
 
+from llm_app.new_row import new
 from llm_app.types import LLMTurnResult, ToolCall
 from tasks_app import reminders
 from tasks_app.engine.observer import LLMObserver
@@ -31,7 +32,8 @@ def first_call(context: TaskContext, turn: LLMTurnResult, observer: LLMObserver,
         tool_call=call,
         metadata=_about(turn, observer, log_id) | _filter(context) | ({"deferred": deferred} if deferred else {}),
     )
-    log = ToolCallLog(
+    log = new(
+        ToolCallLog,
         task=context.task,
         session_id=context.session.id,
         call_id=call.id,

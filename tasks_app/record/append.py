@@ -7,6 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from llm_app.composed_query import Select
+from llm_app.new_row import new
 from llm_app.redaction import Redactor
 from llm_app.statements import Insert, Statement, Update, execute
 from tasks_app.events import broadcast
@@ -86,7 +87,8 @@ def linked(session: Session, task: Task, drafts: Sequence[Draft], head: Head, re
 
 def _entry(session: Session, task: Task, draft: Draft) -> ContextEntry:
     discarded = {"discarded": True} if draft.discarded else {}
-    return ContextEntry(
+    return new(
+        ContextEntry,
         session=session,
         task=task,
         context_type=draft.context_type,
@@ -106,6 +108,8 @@ def storable(text: str) -> str:
     """Text that every database, hash and protocol can carry: no NUL, and no half of a surrogate pair."""
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 from functools import lru_cache
 
 import orjson
@@ -10,39 +11,46 @@ from django.conf import settings
 from tasks_app.models import ContextEntry
 
 
-@lru_cache(maxsize=8)
-def _derived(secret: str) -> tuple[bytes, str]:
-    key = hashlib.sha256(b"agentsite record chain\0" + secret.encode()).digest()
-    return key, hashlib.sha256(key).hexdigest()[:16]
+class _Key:
+    """A key whose hash has begun: HMAC (RFC 2104) takes it up at the beginning, and again at the end."""
+
+    def __init__(self, secret: str) -> None:
+        key = hashlib.sha256(b"agentsite record chain\0" + secret.encode()).digest()
+        self.id = hashlib.sha256(key).hexdigest()[:16]
+        self._begun = hmac.new(key, digestmod="sha256")
+
+    def hash(self, data: bytes) -> str:
+        begun = self._begun.copy()
+        begun.update(data)
+        return begun.hexdigest()
 
 
 def key_id() -> str:
     """The id of the key in use: the newest of FIELD_ENCRYPTION_KEY."""
-    return _derived(_secrets()[0])[1]
+    return _keys()[0].id
 
 
 def key_ids() -> list[str]:
     """The ids of all keys of FIELD_ENCRYPTION_KEY, newest first."""
-    return list(_keys())
+    return [key.id for key in _keys()]
 
 
 def link(entry: ContextEntry, predecessor: str) -> str:
     """The hash of what was appended and its predecessor's hash, in hex, by the key in use."""
-    return _hash(entry, predecessor, _derived(_secrets()[0])[0])
+    return _hash(entry, predecessor, _keys()[0])
 
 
 def holds(entry: ContextEntry, predecessor: str) -> bool:
     """Whether an entry is what was appended behind its predecessor, by the key that it names."""
-    key = _keys().get(entry.hash_key)
-    return key is not None and _hash(entry, predecessor, key) == entry.hash
+    return any(_hash(entry, predecessor, key) == entry.hash for key in _keys() if key.id == entry.hash_key)
 
 
 def knows_key_of(entry: ContextEntry) -> bool:
     """Whether the key that an entry names is one of FIELD_ENCRYPTION_KEY."""
-    return entry.hash_key in _keys()
+    return entry.hash_key in key_ids()
 
 
-def _hash(entry: ContextEntry, predecessor: str, key: bytes) -> str:
+def _hash(entry: ContextEntry, predecessor: str, key: _Key) -> str:
     """Metadata is outside: it may change.
 
     Pictures are a field only where there are some: without them, the hash is that of the first version.
@@ -61,13 +69,14 @@ def _hash(entry: ContextEntry, predecessor: str, key: bytes) -> str:
         *([entry.images] if entry.images else []),
         predecessor,
     ]
-    return hmac.digest(key, orjson.dumps(fields), "sha256").hex()
+    return key.hash(orjson.dumps(fields))
 
 
-def _keys() -> dict[str, bytes]:
-    return {key_id: key for key, key_id in map(_derived, _secrets())}
-
-
-def _secrets() -> list[str]:
+def _keys() -> Sequence[_Key]:
     """Newest first: each that was in use stays, so that what it has signed can be checked."""
-    return [key.strip() for key in str(settings.FIELD_ENCRYPTION_KEY).split(",")]
+    return _keys_of(str(settings.FIELD_ENCRYPTION_KEY))
+
+
+@lru_cache(maxsize=8)
+def _keys_of(setting: str) -> Sequence[_Key]:
+    return [_Key(secret.strip()) for secret in setting.split(",")]

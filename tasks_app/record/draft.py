@@ -67,7 +67,8 @@ class Draft:
 
     @property
     def tool_call_text(self) -> str:
-        return _json(asdict(self.tool_call)) if self.tool_call else ""
+        call = self.tool_call
+        return _json({"id": call.id, "name": call.name, "arguments": call.arguments}) if call else ""
 
     @property
     def images_text(self) -> str:

@@ -56,4 +56,4 @@ def _pictures(entry: ContextEntry, blobs: Mapping[str, str]) -> tuple[Picture, .
 
 
 def _tool_call(entry: ContextEntry) -> ToolCall | None:
-    return ToolCall(**entry.call) if entry.call else None
+    return ToolCall(**call) if (call := entry.call) else None
