@@ -1,8 +1,10 @@
 """Sessions: what they are, and their list."""
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -10,6 +12,7 @@ from rest_framework.generics import GenericAPIView, ListCreateAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
 from tasks_app import services
 from tasks_app.access import owned_session, visible_session, writable_session
@@ -27,13 +30,31 @@ class TaskBriefSerializer(serializers.ModelSerializer[Task]):
         read_only_fields = fields
 
 
+_models = Select(lambda user, name: LogicalModel.objects.visible_to(user).filter(name=name)[:1])
+_agents = Select(lambda user, name: Agent.objects.usable_by(user).filter(name=name)[:1])
+
+
+@dataclass(frozen=True)
+class _Named:
+    """What a user may name: a queryset, as far as a field needs one."""
+
+    rows: Select[Any]
+    user: Any
+
+    def get(self, *, name: Any) -> Any:
+        """Raises ObjectDoesNotExist, and ValueError for what no database takes."""
+        if (found := self.rows.first(self.user.pk, str(name))) is None:
+            raise ObjectDoesNotExist()
+        return found
+
+
 class ModelName(serializers.SlugRelatedField[LogicalModel]):
     """A model that the user may use; to others it does not exist."""
 
     default_error_messages = {"does_not_exist": "There is no model called {value}. GET models/ lists them."}
 
-    def get_queryset(self) -> QuerySet[LogicalModel]:
-        return LogicalModel.objects.visible_to(self.context["request"].user.pk)
+    def get_queryset(self) -> Any:
+        return _Named(_models, self.context["request"].user)
 
 
 class AgentName(serializers.SlugRelatedField[Agent]):
@@ -41,8 +62,8 @@ class AgentName(serializers.SlugRelatedField[Agent]):
 
     default_error_messages = {"does_not_exist": "There is no agent called {value}. GET agents/ lists them."}
 
-    def get_queryset(self) -> QuerySet[Agent]:
-        return Agent.objects.usable_by(self.context["request"].user.pk)
+    def get_queryset(self) -> Any:
+        return _Named(_agents, self.context["request"].user)
 
 
 class ProjectId(serializers.PrimaryKeyRelatedField[Project]):

@@ -9,9 +9,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from django.db import transaction
+from django.db.models import Count, Value
 from django.utils import timezone
 
 from llm_app import active_secrets
+from llm_app.composed_query import Select
 from llm_app.errors import BudgetExceeded, LLMError
 from llm_app.types import Message, Purpose
 from tasks_app.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
@@ -24,6 +26,17 @@ from tasks_app.run.aside import ask_aside
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 LONGEST_TITLE = 60  # characters of one that nobody chose
+_default_agent = Select(lambda owner: Agent.objects.usable_by(owner).filter(is_default=True)[:1])
+_count_of = Select(
+    lambda owner: (
+        Session.objects.filter(owner=owner)
+        .started_by_people()
+        .order_by()
+        .values_list(Value(1))
+        .annotate(count=Count("pk"))
+        .values_list("count")
+    )
+)
 _END = re.compile(r"</(?=\s*(message|answer))", re.IGNORECASE)
 _READ = 2_000  # characters of message and answer that a title is made from
 _PATIENCE = 30  # seconds
@@ -42,15 +55,16 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
     require_place(owner)
     title = active_secrets.of_people([owner.pk]).redactor.redacted(storable(title))[:200]
     if "agent" not in fields:
-        usable, project = Agent.objects.usable_by(owner.pk), fields.get("project")
-        of_project = usable.filter(pk=project.agent_id).first() if project else None
-        fields["agent"] = of_project or usable.default()
+        project = fields.get("project")
+        of_project = Agent.objects.usable_by(owner.pk).filter(pk=project.agent_id).first() if project else None
+        fields["agent"] = of_project or _default_agent.first(owner.pk)
     return Session.objects.create(owner=owner, title=title, **fields)
 
 
 def require_place(owner: Any) -> None:
     """Raises SessionsQuotaFull."""
-    if Session.objects.filter(owner=owner).started_by_people().count() >= Limits.current().user_sessions:
+    (count,) = _count_of.first(owner.pk) or (0,)
+    if count >= Limits.current().user_sessions:
         raise SessionsQuotaFull()
 
 
