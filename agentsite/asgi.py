@@ -16,6 +16,7 @@ import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import lru_cache
 from typing import IO, Any
 
 from asgiref.sync import SyncToAsync, iscoroutinefunction
@@ -115,8 +116,9 @@ async def _unless_gone(work: Coroutine[Any, Any, None], receive: Any) -> None:
         raise RequestAborted
 
 
+@lru_cache(maxsize=512)
 def _belongs_on_the_loop(path: str) -> bool:
-    """Static files, and views that are coroutines."""
+    """Static files, and views that are coroutines: no route changes while the server runs."""
     try:
         return path.startswith(settings.STATIC_URL) or iscoroutinefunction(resolve(path).func)
     except Http404:

@@ -15,7 +15,8 @@ from uuid import uuid4
 import rcssmin
 import rjsmin
 from asgiref.sync import iscoroutinefunction
-from csp.middleware import CSPMiddleware, PolicyParts
+from csp.constants import HEADER as CSP_HEADER
+from csp.utils import build_policy
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.db import InterfaceError, OperationalError
@@ -89,16 +90,22 @@ def minified(source: Path) -> Path:
     return copy
 
 
-class ContentSecurityPolicy(CSPMiddleware):
-    def get_policy_parts(
-        self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
-    ) -> PolicyParts:
-        parts = super().get_policy_parts(request, response, report_only)
-        if request.path_info.startswith("/admin/"):
-            parts.config = ADMIN_POLICY
-        elif request.path_info.startswith("/api/docs/"):
-            parts.config = DOCS_POLICY
-        return parts
+class ContentSecurityPolicy(MiddlewareMixin):
+    """Where nothing else was said, and not on the pages on which Django explains a fault to developers."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if not (settings.DEBUG and response.status_code in (404, 500)):
+            response.headers.setdefault(CSP_HEADER, _policy_of(request.path_info))
+        return response
+
+
+def _policy_of(path: str) -> str:
+    if path.startswith("/admin/"):
+        return _ADMIN
+    return _DOCS if path.startswith("/api/docs/") else _EVERYWHERE_ELSE
+
+
+_ADMIN, _DOCS, _EVERYWHERE_ELSE = map(build_policy, (ADMIN_POLICY, DOCS_POLICY, None))  # None: that of the settings
 
 
 class SecureCookies(MiddlewareMixin):
