@@ -1,8 +1,8 @@
 """One stream of text to the browser: an attempt of the LLM, or the output of a tool. Redacted, batched, in no table."""
 
 import asyncio
-import uuid
 from collections import defaultdict
+from secrets import token_hex
 from uuid import UUID
 
 from llm_app.redaction import Redactor, StreamRedactor
@@ -20,7 +20,7 @@ class LiveStream:
     """
 
     def __init__(self, group: str, task_id: UUID, redactor: Redactor) -> None:
-        self.id = uuid.uuid4().hex
+        self.id = token_hex(16)
         self._group, self._task_id, self._redactor = group, task_id, redactor
         self._redactors: dict[str, StreamRedactor] = defaultdict(lambda: StreamRedactor(redactor))
         self._texts: dict[str, list[str]] = defaultdict(list)  # with their secrets

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import F, Q, Subquery
 
@@ -87,6 +88,7 @@ class TaskContext(UnitOfWork):
         self.streamed: LiveStream | None = None  # the newest reply's stream, to be withdrawn if its call is refused
         self.detector = self.settings.loop_detector()
         self.detector.load(_calls_since_last_message(task))
+        self.heads: dict[object, tuple[object, Any]] = {}  # what precedes the conversation, with what it was made of
         self._blobs: dict[str, str] = {}
         self._visibility: tuple[tuple[object, ...], ToolVisibility] | None = None  # with what it was made of
 

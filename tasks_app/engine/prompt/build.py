@@ -43,32 +43,45 @@ def build_for(context: TaskContext, recipient: Recipient) -> Head:
 
 
 def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Head:
-    """The same in a tool mode, whole or brief."""
-    visibility = context.visibility
-    visible = tuple(context.settings.policy.visible(visibility))
-    redactor = context.secrets.redactor
-    inputs = replace(
-        inputs_of(
-            context.task.started_by, context.settings.policy, visibility, context.sandbox, context.settings.agent
-        ),
-        mode=mode,
-        is_brief=is_brief,
-        result_bytes=context.settings.result_tokens * tokens.BYTES,
-        functions="" if mode is ToolMode.NATIVE else _functions(visible, visibility, redactor, is_brief=is_brief),
+    """The same in a tool mode, whole or brief: the newest one, while all is as it was of what it is made of."""
+    settings, visibility, sandbox = context.settings, context.visibility, context.sandbox
+    visible, of_task = settings.policy.visible(visibility), _of_task(context)
+    found = _found(visible, sandbox, settings.agent)
+    decides = (settings, visibility, context.secrets.active, sandbox, found, of_task)
+    known, head = context.heads.get((mode, is_brief), (None, None))
+    if not isinstance(head, Head) or known != decides:
+        person = context.task.started_by
+        inputs = replace(
+            inputs_of(person, settings.policy, visibility, sandbox, settings.agent),
+            mode=mode,
+            is_brief=is_brief,
+            result_bytes=settings.result_tokens * tokens.BYTES,
+            own=settings.own_sections,
+            **of_task,
+        )
+        head = _head(inputs, tuple(visible), visibility, context.secrets.redactor)
+        context.heads[mode, is_brief] = decides, head
+    return head
+
+
+def _of_task(context: TaskContext) -> dict[str, Any]:
+    """The inputs that settings, tools and secrets alone do not decide over."""
+    visible, off_record = context.settings.policy.visible(context.visibility), context.session.off_record
+    return {
+        "off_record": off_record,
+        "preferences": "" if context.is_shared else context.task.started_by.preferences,  # readers may see the prompt
+        "remaining": ", ".join(f"`{tool.name}`" for tool in visible) if off_record else "",
         **_secrets(context, visible),
-        own=context.settings.own_sections,
-        off_record=context.session.off_record,
-        preferences="" if context.is_shared else context.task.started_by.preferences,  # readers may see the prompt
-        remaining=", ".join(f"`{tool.name}`" for tool in visible) if context.session.off_record else "",
-    )
-    return _head(inputs, visible, visibility, redactor)
+    }
 
 
 @lru_cache(maxsize=64)
 def _head(
     inputs: PromptInputs, visible: tuple[ToolDefinition, ...], visibility: ToolVisibility, redactor: Redactor
 ) -> Head:
-    """The same one for as long as nothing changes of what it is made of."""
+    """The same one for all tasks in which all of this is the same."""
+    if inputs.mode is not ToolMode.NATIVE:
+        inputs = replace(inputs, functions=_functions(visible, visibility, redactor, is_brief=inputs.is_brief))
     system = redacted_system(system_prompt(inputs), redactor)
     tools = _specs(visible, visibility, redactor, is_brief=inputs.is_brief)
     text = tools_text(tools)
@@ -81,8 +94,8 @@ def inputs_of(
     person: Any, policy: Policy, visibility: ToolVisibility, sandbox: Sandbox, agent: Agent | None
 ) -> PromptInputs:
     """What the prompt depends on for any task of a person, where these tools are visible."""
-    names = {tool.name for tool in policy.visible(visibility)}
-    found = contents(sandbox, layers(sandbox, agent)) if "shell" in names else Contents()
+    visible = policy.visible(visibility)
+    names, found = {tool.name for tool in visible}, _found(visible, sandbox, agent)
     return PromptInputs(
         person=person.get_username(),
         preferences=person.preferences,
@@ -96,6 +109,12 @@ def inputs_of(
         groups=_groups(policy),
         skills=visibility.skills if "skill" in names else (),
     )
+
+
+def _found(visible: Iterable[ToolDefinition], sandbox: Sandbox, agent: Agent | None) -> Contents:
+    """What commands find, where there are any."""
+    has_shell = any(tool.name == "shell" for tool in visible)
+    return contents(sandbox, layers(sandbox, agent)) if has_shell else Contents()
 
 
 def _groups(policy: Policy) -> tuple[tuple[str, str, int], ...]:
