@@ -1,6 +1,6 @@
 """What a protocol must bring: two pure halves (bytes of a request, turn out of events) over one wire."""
 
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
@@ -82,8 +82,8 @@ class Parser:
     done = False
     usage = Usage()
 
-    def feed(self, event: ServerEvent) -> Iterator[Delta]:
-        """Takes one event; yields what a person may see of it. Raises LLMError."""
+    def feed(self, event: ServerEvent) -> Iterable[Delta]:
+        """Takes one event; gives what a person may see of it. Raises LLMError."""
         raise NotImplementedError
 
     def result(self) -> LLMTurnResult:

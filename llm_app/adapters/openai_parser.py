@@ -1,6 +1,6 @@
 """OpenAI chat completion chunks, folded into a turn: words, thinking, tool calls and the tokens that were counted."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from llm_app.adapters.json_values import (
@@ -37,7 +37,7 @@ class OpenAIParser(TurnParser):
         self._has_choice = False
         self._silent = ""  # an event before the first choice
 
-    def read_event(self, event: ServerEvent) -> Iterator[Delta]:
+    def read_event(self, event: ServerEvent) -> Iterable[Delta]:
         chunk = parse_object(event.data)
         if error := _error(chunk, event.name):
             raise error_in_stream(error)
@@ -49,7 +49,7 @@ class OpenAIParser(TurnParser):
                 self._foreign = self._silent
         self._count(chunk, choice)
         self._finish_reason = text(choice.get("finish_reason")) or self._finish_reason
-        yield from self._delta(dictionary(choice["delta"] if "delta" in choice else choice.get("message")))
+        return self._delta(dictionary(choice["delta"] if "delta" in choice else choice.get("message")))
 
     def _count(self, chunk: dict[str, Any], choice: dict[str, Any]) -> None:
         """Kimi reports usage inside the choice, Groq in a separate field."""
@@ -77,11 +77,11 @@ class OpenAIParser(TurnParser):
             for piece in strings(thinking or part):
                 yield from self._think(piece) if thinking else self._say(piece)
 
-    def _piece_of_call(self, position: int, call: dict[str, Any]) -> Iterator[Delta]:
+    def _piece_of_call(self, position: int, call: dict[str, Any]) -> Iterable[Delta]:
         index, function = call.get("index"), dictionary(call.get("function"))
         if not self._signature and (signature := dictionary(call.get("extra_content"))):
             self._signature = {"extra_content": signature}  # of the first call, which is the one that is kept
-        yield from self._call(
+        return self._call(
             index if isinstance(index, int) else position,
             is_index=isinstance(index, int),
             call_id=text(call.get("id")),

@@ -1,6 +1,6 @@
 """The stream of OpenAI's Responses, folded into a turn: items that are begun, grow, and are done."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -76,7 +76,7 @@ class ResponsesParser(TurnParser):
 
     # --- items --------------------------------------------------------------------------------------------------
 
-    def _grow(self, place: int, deltas: Iterator[Delta]) -> Iterator[Delta]:
+    def _grow(self, place: int, deltas: Iterable[Delta]) -> Iterable[Delta]:
         self._grown.add(place)
         return deltas
 

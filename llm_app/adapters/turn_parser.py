@@ -1,6 +1,6 @@
 """What the parsers of all protocols have in common: pieces of thinking, words and calls, folded into a turn."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from llm_app.adapters.base import Parser
@@ -35,19 +35,20 @@ class TurnParser(Parser):
         self._finish_reason = ""
         self._foreign = ""  # an event that is none of the protocol
 
-    def feed(self, event: ServerEvent) -> Iterator[Delta]:
-        if event.data.strip() == "[DONE]":
+    def feed(self, event: ServerEvent) -> Iterable[Delta]:
+        data = event.data.strip()
+        if data == "[DONE]":
             self.done = True
-        elif event.data.strip():
-            yield from self.read_event(event)
+            return ()
+        return self.read_event(event) if data else ()
 
-    def read_event(self, event: ServerEvent) -> Iterator[Delta]:
+    def read_event(self, event: ServerEvent) -> Iterable[Delta]:
         """Takes an event that says something."""
         raise NotImplementedError
 
-    def _think(self, piece: str) -> Iterator[Delta]:
-        if piece and (piece := self._thinking.add(piece)):
-            yield Delta(kind=DeltaKind.THINKING, text=piece)
+    def _think(self, piece: str) -> Iterable[Delta]:
+        visible = self._thinking.add(piece) if piece else ""
+        return (Delta(kind=DeltaKind.THINKING, text=visible),) if visible else ()
 
     def _say(self, piece: str) -> Iterator[Delta]:
         """Content, which may begin with thinking between tags."""
@@ -57,10 +58,10 @@ class TurnParser(Parser):
             elif part := self._content.add(part):
                 yield from self._words.feed(part)
 
-    def _call(self, place: int, **fields: Any) -> Iterator[Delta]:
+    def _call(self, place: int, **fields: Any) -> Iterable[Delta]:
         """A piece of a call, as `CallAssembly.add` takes it."""
-        if visible := self._calls.add(place, **fields):
-            yield Delta(kind=DeltaKind.TEXT, text=visible)
+        visible = self._calls.add(place, **fields)
+        return (Delta(kind=DeltaKind.TEXT, text=visible),) if visible else ()
 
     def result(self) -> LLMTurnResult:
         """The end is the finish reason, or the protocol's own mark behind an answer whose server gives no reason."""
