@@ -17,6 +17,7 @@ from tasks_app.access import writable_task
 from tasks_app.api.authentication import may_approve
 from tasks_app.api.formats import Text
 from tasks_app.api.idempotency import idempotent
+from tasks_app.api.rows import Rows
 from tasks_app.api.tasks import TaskSerializer
 from tasks_app.models import Approval, Decision, Scope, Task
 
@@ -118,8 +119,8 @@ class ApprovalList(ListAPIView[Approval]):
     serializer_class = WaitingCallSerializer
     queryset = Approval.objects.all()
 
-    def get_queryset(self) -> QuerySet[Approval]:
-        return _decidable(self.request.user)
+    def get_queryset(self) -> Any:
+        return Rows(model=Approval, find=_decidable, of=[self.request.user])
 
 
 class ApprovalDetail(GenericAPIView[Approval]):
