@@ -103,7 +103,7 @@ async def test_what_is_appended_comes_at_once(connect, alice, task):
 
 @pytest.mark.parametrize(
     ("kind", "shown"),
-    [("thinking", {"type": "delta", "text": "**Hello** "}), ("text", {"type": "prose", "open": HELLO, "tail": ""})],
+    [("thinking", {"type": "delta", "text": "**Hello** "}), ("text", {"type": "prose", "open": HELLO, "tail": " "})],
 )
 async def test_a_running_text_comes_from_its_beginning(kind, shown, connect, alice, task, session):
     piece = Chunk(stream="s1", kind=kind, offset=0, text="**Hello** ")
