@@ -169,6 +169,11 @@ on("htmx:oobBeforeSwap", ({ detail }) => {
     const twin = one(`#${CSS.escape(field.id)}`, fragment);
     if (twin) twin.value = field.value;
   }
+  const picker = one("#files input[type=file]", target);
+  if (picker) {
+    picker.value = ""; // what was chosen before was sent at once; its dialog may be open again
+    one("#files input[type=file]", fragment)?.replaceWith(picker);
+  }
   if (position >= 0) queueMicrotask(() => twinOf(focused, position, target.id)?.focus({ preventScroll: true }));
 });
 

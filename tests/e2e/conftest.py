@@ -33,7 +33,7 @@ users:
 WAIT = "while [ ! -e go ]; do sleep 0.05; done"  # a command that runs until somebody lets it go
 HERE = Path(__file__).parent
 FLAGS = ["--disable-dev-shm-usage", "--disable-background-networking"]
-PATIENCE = 30_000  # milliseconds: nobody waits for them unless something is wrong
+PATIENCE = 60_000  # milliseconds: nobody waits for them unless something is wrong
 expect.set_options(timeout=PATIENCE)
 
 
@@ -65,10 +65,10 @@ class Chat:
         self.words.fill(text)
         self.words.press(key)
 
-    def let_go(self) -> None:
-        """Ends WAIT, by a file that is brought through the panel."""
+    def let_go(self, *others: Any) -> None:
+        """Ends WAIT, by a file that is brought through the panel, as the last of these."""
         go = {"name": "go", "mimeType": "text/plain", "buffer": b"x"}
-        self.page.locator("#files input[type=file]").set_input_files(go)
+        self.page.locator("#files input[type=file]").set_input_files([*others, go])
 
     def tool(self, name: str) -> Locator:
         return self.page.locator(".tool", has=self.page.locator("summary b", has_text=re.compile(f"^{name}$")))

@@ -106,12 +106,22 @@ def test_a_chart_that_comes_can_be_read_and_the_page_stays_at_its_end(chat: Chat
     show = {"type": "result", "text": "A chart.", "attachments": ["chart.png"]}
     chat.start(script(call("shell", {"command": f"seq 100; {WAIT}"}), call("message", show)))
     chart = {"name": "chart.png", "mimeType": "image/png", "buffer": picture(800, 600)}
-    chat.page.locator("#files input[type=file]").set_input_files(chart)
+    chat.let_go(chart)
     expect(chat.page.locator("#files")).to_contain_text("chart.png")
-    chat.let_go()
     shown = chat.page.get_by_role("img", name="chart.png")
     until(lambda: shown.evaluate("it => it.complete && it.naturalWidth > 0 && it.height > 300"))
     until(lambda: chat.page.evaluate("document.documentElement.scrollHeight - innerHeight - scrollY") < 120)
+
+
+def test_a_file_arrives_that_was_chosen_while_others_came(chat: Chat):
+    chat.start(script(call("shell", {"command": WAIT}), result()))
+    files = chat.page.locator("#files")
+    with chat.page.expect_file_chooser() as opened:
+        files.get_by_text("Upload", exact=True).click()
+    chat.server.call("POST", f"sessions/{chat.session_id}/files/another.txt", "x")
+    expect(files).to_contain_text("another.txt")
+    opened.value.set_files({"name": "go", "mimeType": "text/plain", "buffer": b"x"})
+    expect(chat.state).to_have_text("Done")
 
 
 def test_text_whose_call_is_refused_is_withdrawn(chat: Chat, speaker):
