@@ -65,7 +65,9 @@ test-slow: $(VENV)/dev.stamp  ## Run these three at once, which takes less time 
 	$(PY) -m pytest -n auto $(OUTSIDE) $(CONTRACTS) $(FAULTS) $(ARGS)
 	$(PY) -m pytest $(ALONE)
 
-test-all: test test-slow  ## Run all tests
+test-all: $(VENV)/dev.stamp  ## Run all tests at once: what computes has the cores while what is slow waits
+	$(PY) -m pytest -n auto $(addprefix --ignore=,$(ALONE)) $(ARGS)
+	$(PY) -m pytest $(ALONE)
 
 test-fast: $(VENV)/dev.stamp  ## Run the unit tests: no servers, browsers or sandboxes; under a minute on two cores
 	$(PY) -m pytest -n auto --dist worksteal $(UNIT_TESTS)

@@ -14,7 +14,14 @@ from tests.waiting import slowness_at_start
 
 # They share servers and browsers that are slow to start: all of a folder go to one worker. They also begin first.
 SHARING = ("tests/team/", "tests/e2e/", "tests/acceptance/")
-LONG = (*SHARING, "tests/faults/", "tests/tasks_app/engine/")
+LONG = (
+    *SHARING,
+    "tests/faults/",
+    "tests/tools_app/sandbox/",
+    "tests/recorded/",
+    "tests/contracts/",
+    "tests/tasks_app/engine/",
+)
 _OF_A_TEAM = tuple(f"tests/faults/test_{name}.py" for name in ("browser", "database", "kill_team", "redis", "soak"))
 NEEDS = {
     "PostgreSQL": ("tests/team/", *_OF_A_TEAM),
@@ -44,8 +51,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: tests of servers and of stops mostly wait."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Three more than there are cores: so many have a folder whose servers and browsers they mostly wait for."""
+    return len(os.sched_getaffinity(0)) + len(SHARING)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -59,6 +59,8 @@ def _call_at_once(model: Any, user: Any, count: int) -> int:
 
 if __name__ == "__main__":
     import django
+    from django.conf import settings
 
     django.setup()
+    settings.DATABASES["default"]["OPTIONS"]["pool"]["timeout"] = 300  # for two hundred, and a machine that is busy
     print(json.dumps(result(CALLERS)))

@@ -134,6 +134,6 @@ def _manage(database: Path, *arguments: str) -> str:
         **KEYS,
     }
     command = [sys.executable, "manage.py", *arguments]
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout

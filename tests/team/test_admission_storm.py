@@ -21,7 +21,7 @@ def test_workers_that_claim_at_once_run_no_more_than_the_limits_allow(postgres, 
         "DJANGO_SETTINGS_MODULE": "agentsite.settings",
     }
     command = [sys.executable, "-m", "tests.tasks_app.admission_storm"]
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
     assert found["ran"] == PEOPLE * TASKS

@@ -21,8 +21,8 @@ def test_two_hundred_at_once_overrun_a_limit_by_one_call_at_most(postgres, tmp_p
         "DJANGO_SETTINGS_MODULE": "agentsite.settings",
     }
     command = [sys.executable, "-m", "tests.llm_app.budget_storm"]
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
     assert LIMIT <= found["spent"] < LIMIT + found["largest"]
-    assert (found["refused"], found["reserved"]) == (CALLERS, 0)
+    assert (found["refused"], found["reserved"]) == (CALLERS, 0), ended.stderr

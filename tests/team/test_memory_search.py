@@ -30,6 +30,6 @@ def test_notes_are_found_by_what_they_say(database, request, tmp_path):
     if database == "postgresql":
         environment["DATABASE_URL"] = request.getfixturevalue("postgres")
     command = [sys.executable, "-m", "tests.tasks_app.engine.memory_search"]
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout) == FOUND

@@ -19,7 +19,7 @@ def _stage(var: Path, *arguments: object, **environment: str) -> str:
     command = [sys.executable, "-m", "tests.team.moved", *map(str, arguments)]
     settings = {"AGENTSITE_VAR": str(var), "AGENTSITE_WORKSHOP": "0", "DJANGO_SETTINGS_MODULE": "agentsite.settings"}
     given = {"PATH": os.environ["PATH"], **settings, **KEYS, **environment}
-    ended = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True, timeout=300, check=False)
+    ended = subprocess.run(command, cwd=ROOT, env=given, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
 

@@ -33,7 +33,7 @@ def manage(team: Any, *arguments: str) -> "subprocess.CompletedProcess[str]":
         env=team.server.environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
 
 

@@ -20,6 +20,6 @@ def test_an_iteration_waits_eight_times_for_the_database(postgres, tmp_path):
         "DATABASE_URL": postgres,
     }
     command = [sys.executable, "-m", "tests.team.round_trips"]
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended.stderr
     assert float(ended.stdout) <= MOST

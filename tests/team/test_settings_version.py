@@ -16,8 +16,7 @@ from django.core.management import call_command
 from django.db import transaction
 from tests.tasks_app.engine.test_settings_version import version
 from tools_app.models import ToolSetting
-call_command("migrate", verbosity=0)
-call_command("migrate", verbosity=0)
+call_command("migrate", verbosity=0)  # for the second time
 print(before := version())
 ToolSetting.objects.create(name="shell")
 ToolSetting.objects.filter(name="shell").update(enabled=False)
@@ -28,14 +27,14 @@ print(version() - before)
 """
 
 
-def test_bulk_changes_raise_it(empty_postgres, tmp_path):
+def test_bulk_changes_raise_it(postgres, tmp_path):
     environment = {
         "PATH": os.environ["PATH"],
         "AGENTSITE_VAR": str(tmp_path),
         "DJANGO_SETTINGS_MODULE": "agentsite.settings",
-        "DATABASE_URL": empty_postgres,
+        "DATABASE_URL": postgres,
     }
     command = [sys.executable, "-c", CHANGES]
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.split()[1] == "2"
