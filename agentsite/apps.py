@@ -1,5 +1,7 @@
+import ctypes
 import gc
 import importlib
+from contextlib import suppress
 
 from django.apps import AppConfig
 from django.db import connection
@@ -7,6 +9,8 @@ from django.db import connection
 from agentsite.optional_imports import WITH_APPS, on_first_call, without
 
 YOUNG_OBJECTS = 10_000  # before they are looked through: of 700, Python's default, most are still in use
+HEAPS = 2  # glibc would make up to eight a core, one a thread, and what one thread frees no other gets
+_M_ARENA_MAX = -8
 
 
 class AgentsiteConfig(AppConfig):
@@ -23,3 +27,10 @@ class AgentsiteConfig(AppConfig):
         importlib.import_module("agentsite.checks.registry")  # registers them
         gc.freeze()  # what is loaded by now stays: no collection looks through it
         gc.set_threshold(YOUNG_OBJECTS)
+        _share_heaps()
+
+
+def _share_heaps() -> None:
+    """Python's threads allocate one at a time anyway. Where the C library is another, nothing is done."""
+    with suppress(AttributeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, HEAPS)

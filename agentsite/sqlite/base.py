@@ -17,7 +17,7 @@ from django.db.backends.sqlite3 import base
 from django.db.backends.utils import debug_transaction  # type: ignore[attr-defined]  # not in Django's stubs
 
 PATIENCE_SECONDS = 60.0  # a burst of 200 messages is written in less; then somebody holds the lock for good
-MOST_IDLE = 16  # connections that wait to be used again
+MOST_IDLE = 4  # connections that wait to be used again: each knows the schema and statements, a MiB or two
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 
 

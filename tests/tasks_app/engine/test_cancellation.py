@@ -51,7 +51,7 @@ def test_who_waits_for_a_model_leaves_its_turn_to_others(db):
         with_turns(count, lambda: Interruption(lambda: False).unless_aborted(answer()))
 
 
-def test_only_so_many_tasks_work_at_once():
+def most_at_once(threads: int) -> int:
     working, most, lock = 0, 0, threading.Lock()
 
     def work() -> None:
@@ -63,8 +63,26 @@ def test_only_so_many_tasks_work_at_once():
         with lock:
             working -= 1
 
-    with_turns(3 * turns.AT_ONCE, work)
-    assert most == turns.AT_ONCE
+    with_turns(threads, work)
+    return most
+
+
+def test_only_so_many_tasks_work_at_once():
+    assert most_at_once(3 * turns.AT_ONCE) == turns.AT_ONCE
+
+
+def test_who_keeps_its_turn_for_long_loses_it_to_the_next(monkeypatch: pytest.MonkeyPatch):
+    is_done = threading.Event()
+
+    def wait_for_another() -> None:
+        with ThreadPoolExecutor(1) as other:
+            other.submit(with_turns, 1, is_done.set)
+            assert is_done.wait(30)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(turns, "STALLED", 0.01)
+        with_turns(turns.AT_ONCE, wait_for_another)
+    assert most_at_once(3 * turns.AT_ONCE) == turns.AT_ONCE  # who comes back has no turn to give
 
 
 def test_who_waits_for_a_turn_keeps_no_connection(play: Callable[..., Run], monkeypatch: pytest.MonkeyPatch):
