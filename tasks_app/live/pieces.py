@@ -106,7 +106,8 @@ class Pieces:
         used = task and (task.pk, task.iteration, task.usage, task.cost_usd, task.is_active)
         if ("spent" not in self._pieces or self._pieces["spent"][0] != used) and self._is_due("spent", rests=rests):
             self._draw("spent", used, **common)
-        self.files_may_differ |= newcomers or any(entry.tool_call_id for entry in moment.entries)
+        if newcomers or any(entry.tool_call_id for entry in moment.entries):
+            self.files_may_differ = True
         if self.files_may_differ and self._is_due("files", rests=rests or newcomers):
             self.files_may_differ = False  # before it looks: what changes meanwhile is looked at again
             tree = file_tree.tree_of(session)

@@ -134,7 +134,8 @@ class Room:
         elif kind == "state":
             self.look_unless(hint.get("task"), hint.get("state"), hint.get("waiting_for"))
         elif kind in ("child", "files"):
-            self.look.pieces.files_may_differ |= kind == "files"
+            if kind == "files":
+                self.look.pieces.files_may_differ = True
             self._needs_look.set()
         else:
             self._inbox |= kind == "inbox"
