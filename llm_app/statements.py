@@ -64,14 +64,16 @@ def _sets_itself(field: "models.Field[Any, Any]") -> bool:
 
 
 def _prepare(field: "models.Field[Any, Any]") -> Prepare:
-    """Its own way, and before it a shorter one for what most rows have where the database takes it as text."""
+    """Its own way, and before it a shorter one for what most rows have."""
     database, kind, prepare = connections[DEFAULT_DB_ALIAS], type(_target(field)), field.get_db_prep_save
     if kind is models.CharField or kind is models.TextField:  # of a choice
         return lambda value, to: value if isinstance(value, str) else prepare(value, to)
     if kind is models.UUIDField and not database.features.has_native_uuid_field:
         return lambda value, to: value.hex if type(value) is UUID else prepare(value, to)
-    if kind is models.DateTimeField and database.vendor == "sqlite" and database.timezone is UTC:
-        return lambda value, to: str(value.replace(tzinfo=None)) if _is_in_utc(value) else prepare(value, to)
+    if kind is models.DateTimeField and database.timezone is UTC:
+        if database.vendor == "sqlite":
+            return lambda value, to: str(value.replace(tzinfo=None)) if _is_in_utc(value) else prepare(value, to)
+        return lambda value, to: value if _is_in_utc(value) else prepare(value, to)
     return prepare
 
 
