@@ -50,9 +50,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Three more than there are cores: so many have a folder whose servers and browsers they mostly wait for."""
-    return len(os.sched_getaffinity(0)) + len(SHARING)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """More than there are cores, as tests of servers and of stops mostly wait: most of all where these were asked for."""
+    are_slow = any(argument.startswith(SHARING) for argument in config.args)
+    return len(os.sched_getaffinity(0)) + (2 if are_slow else 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
