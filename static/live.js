@@ -149,8 +149,7 @@ function bare(piece) {
 // What stands where the focused element stood, once its piece was replaced: the one with its id, or the same kind at its position.
 function twinOf(focused, position, pieceId) {
   if (focused.id) return document.getElementById(focused.id);
-  const piece = document.getElementById(pieceId);
-  const twin = piece && all("*", piece)[position];
+  const twin = all(`#${CSS.escape(pieceId)} *`)[position];
   return twin?.tagName === focused.tagName ? twin : null;
 }
 
@@ -169,10 +168,9 @@ on("htmx:oobBeforeSwap", ({ detail }) => {
     const twin = one(`#${CSS.escape(field.id)}`, fragment);
     if (twin) twin.value = field.value;
   }
-  const picker = one("#files input[type=file]", target);
-  if (picker) {
+  for (const picker of all("#files [type=file]", target)) {
     picker.value = ""; // what was chosen before was sent at once; its dialog may be open again
-    one("#files input[type=file]", fragment)?.replaceWith(picker);
+    one("[type=file]", fragment)?.replaceWith(picker);
   }
   if (position >= 0) queueMicrotask(() => twinOf(focused, position, target.id)?.focus({ preventScroll: true }));
 });
