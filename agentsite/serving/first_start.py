@@ -1,6 +1,8 @@
 """What a fresh installation needs before anybody can use it: tables, an administrator, a model that answers."""
 
 import secrets
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,9 +11,10 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.management import call_command
 from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
 
 from agentsite.accounts.models import ApiToken, User
-from agentsite.environment import env
+from agentsite.environment import BASE_DIR, env
 from llm_app.models import LogicalModel, Protocol, Provider, Route
 from llm_app.setup import connect
 from llm_app.setup.known import KNOWN, Known
@@ -21,7 +24,7 @@ _LOCK = 0x6167656E7473  # "agents": of PostgreSQL's advisory locks
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Webs of a team that start together prepare the database one after the other. On SQLite there is but one."""
+    """Who prepares a database of a team waits for whoever does so already: webs that start together, or a person."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -46,7 +49,20 @@ class Admin:
 
 
 def migrate() -> None:
-    call_command("migrate", verbosity=0, interactive=False)
+    """In a process of its own where there is much to do: what it takes, 60 MiB, Python would not give back."""
+    if connection.vendor == "postgresql" and _is_behind():
+        done = subprocess.run(
+            [sys.executable, BASE_DIR / "manage.py", "migrate", "--verbosity=0", "--no-input"], check=False
+        )
+        if done.returncode:
+            sys.exit(done.returncode)  # it has said what is wrong
+    else:  # a new database of SQLite is not migrated, but begins with the tables
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+def _is_behind() -> bool:
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
 def ensure_admin() -> Admin:

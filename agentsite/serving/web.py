@@ -59,8 +59,8 @@ def serve(host: str, port: int, say: Say) -> None:
     lock = _lock(base) if EMBEDDED else None
     _check_port(host, port)
     os.umask(0o077)  # what the server writes is nobody else's business
+    first_start.migrate()
     with first_start.one_at_a_time():
-        first_start.migrate()
         admin = first_start.ensure_admin()
         offer_helper_texts()
         for change in _configure():

@@ -1,7 +1,9 @@
 """The same loop in a Celery worker, on a real PostgreSQL and a real Redis."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,7 @@ models: [{{name: far, providers: [{{provider: far, model: some-model, priority: 
 
 def test_a_worker_runs_the_main_job_and_the_web_streams_it(new_team):
     team = new_team
+    assert _peak(team.server.process.pid) < 180  # another process has migrated its empty database
     team.start_worker()
     write = call("file", action="write", path="hello.txt", content="Hello.\n")
     session, task = start(team.server, script(write, {**result(ANSWER), "pace": 0.05}))
@@ -104,3 +107,10 @@ def test_a_worker_that_is_told_to_end_leaves_no_connection_open(team, tmp_path):
     assert "Warm shutdown" in said
     assert "Unclosed" not in said
     assert "Traceback" not in said
+
+
+def _peak(pid: int) -> int:
+    """MiB."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    assert found
+    return int(found[1]) // 1024

@@ -18,6 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 
 from agentsite.environment import BASE_DIR
+from agentsite.serving.first_start import one_at_a_time
 
 FILE = BASE_DIR / "agentsite" / "sqlite" / "prepared_schema.sql"  # written by `make schema`
 MIGRATION, BETWEEN = "-- ", ";\n"
@@ -29,7 +30,8 @@ class Command(migrate.Command):
         asked_for_less = ("app_label", "plan", "check_unapplied", "fake", "prune", "run_syncdb")
         if not any(options[name] for name in asked_for_less):
             begin_with_it(connections[options["database"]])
-        super().handle(*args, **options)
+        with one_at_a_time():
+            super().handle(*args, **options)
 
 
 def begin_with_it(database: BaseDatabaseWrapper) -> bool:
