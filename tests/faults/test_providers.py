@@ -1,5 +1,6 @@
 """Providers stall, reset, send rubbish and storm with 429; then all of them are down."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from tests.faults import load, provider
 from tests.faults.deployment import Embedded
 from tests.faults.figures import SEED, Figures, times
 from tests.faults.invariants import check
+from tests.waiting import until
 
 GIVEN_UP = {"provider_unavailable", "structural_error"}  # with a sentence that says what to do
 
@@ -27,6 +29,7 @@ def test_providers_fail_in_every_way(tmp_path: Path, request: pytest.FixtureRequ
                 jobs += (down := load.start(deployment, 3))
                 _until_ended(deployment, down)
                 faulty.fails(0)
+                until(partial(_is_well, deployment, jobs))
                 recovered += (after := load.start(deployment, 3))
                 _until_ended(deployment, after)
             jobs += recovered
@@ -41,6 +44,14 @@ def test_providers_fail_in_every_way(tmp_path: Path, request: pytest.FixtureRequ
     figures.report(request)
     assert {row["failure_code"] for row in rows.values()} <= GIVEN_UP | {""}
     assert done > {job.token for job in recovered}, "all that began when the provider was well, and some before"
+
+
+def _is_well(deployment: Embedded, jobs: list[load.Job]) -> bool:
+    """Whether one more task, which is added to the jobs, gets past the breakers: they stay open for a second."""
+    tried = load.start(deployment, 1)
+    jobs.extend(tried)
+    _until_ended(deployment, tried)
+    return bool(load.states(deployment, tried)[tried[0].token]["state"] == "done")
 
 
 def _until_ended(deployment: Embedded, jobs: list[load.Job]) -> None:
