@@ -32,15 +32,15 @@ class GrowingHash:
     """SHA-256 of requests of which each begins as the one before: only what is new is hashed."""
 
     def __init__(self) -> None:
-        self._begun, self._state = b"", hashlib.sha256()
+        self._newest, self._state = b"", hashlib.sha256()
 
     def of(self, body: bytes) -> str:
-        beginning = body[:-_CLOSING]
-        if not beginning.startswith(self._begun):
-            self._begun, self._state = b"", hashlib.sha256()
-        self._state.update(memoryview(beginning)[len(self._begun) :])
-        self._begun, whole = beginning, self._state.copy()
-        whole.update(body[len(beginning) :])
+        if not body.startswith(self._newest[:-_CLOSING]):
+            self._newest, self._state = b"", hashlib.sha256()
+        known, end = (max(0, len(one) - _CLOSING) for one in (self._newest, body))
+        self._state.update(memoryview(body)[known:end])
+        self._newest, whole = body, self._state.copy()  # the request itself, which is on its way: no copy of it
+        whole.update(memoryview(body)[end:])
         return whole.hexdigest()
 
 
