@@ -35,10 +35,10 @@ class GrowingHash:
         self._newest, self._state = b"", hashlib.sha256()
 
     def of(self, body: bytes) -> str:
-        if not body.startswith(self._newest[:-_CLOSING]):
-            self._newest, self._state = b"", hashlib.sha256()
-        known, end = (max(0, len(one) - _CLOSING) for one in (self._newest, body))
-        self._state.update(memoryview(body)[known:end])
+        known, end = self._newest[:-_CLOSING], max(0, len(body) - _CLOSING)
+        if not body.startswith(known, 0, end):
+            known, self._state = b"", hashlib.sha256()
+        self._state.update(memoryview(body)[len(known) : end])
         self._newest, whole = body, self._state.copy()  # the request itself, which is on its way: no copy of it
         whole.update(memoryview(body)[end:])
         return whole.hexdigest()
