@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from agentsite import postgresql
 from agentsite.admin_site import UNFOLD  # noqa: F401
 from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, database_url, env, key, store, trusted_proxies
 from agentsite.log_settings import LOGGING  # noqa: F401
@@ -93,8 +94,7 @@ else:
         "ENGINE": "agentsite.postgresql",
         "CONN_MAX_AGE": 0,  # as the pool requires; a connection is given back to it before every wait
         "OPTIONS": {
-            # A process that was suspended inside a transaction holds locks that all others wait for: not for longer.
-            "options": "-c idle_in_transaction_session_timeout=10s",
+            **postgresql.OPTIONS,
             **DATABASES["default"].get("OPTIONS", {}),  # of DATABASE_URL, such as sslmode
             "pool": {"min_size": 1, "max_size": 32, "timeout": 20, "reconnect_timeout": 10},
         },

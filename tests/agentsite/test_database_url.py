@@ -10,9 +10,14 @@ PRINT = "import json; from agentsite import settings; print(json.dumps(settings.
 
 
 def test_options_of_the_address_hold_and_a_stalled_transaction_is_ended() -> None:
-    environment = {"DATABASE_URL": "postgres://u@h/d?sslmode=require", "REDIS_URL": "redis://h/0", **KEYS}
+    environment = {
+        "DATABASE_URL": "postgres://u@h/d?sslmode=require&prepare_threshold=1000000",
+        "REDIS_URL": "redis://h/0",
+        **KEYS,
+    }
     done = subprocess.run([sys.executable, "-c", PRINT], cwd=ROOT, env=environment, capture_output=True, check=True)
     options = json.loads(done.stdout)
     assert options["sslmode"] == "require"
+    assert options["prepare_threshold"] == 1_000_000  # in front of a pgbouncer that keeps no statements
     assert "idle_in_transaction_session_timeout=10s" in options["options"]
     assert options["pool"]["max_size"] == 32

@@ -1,9 +1,10 @@
-"""Prints how often an iteration waits for PostgreSQL: the difference between a short task and a long one.
+"""Prints how often an iteration waits for PostgreSQL, and how many statements this parses: a long task less a short one.
 
 Run with DATABASE_URL, on a database with tables. libpq writes down what it says and hears on each connection.
 """
 
 import tempfile
+from collections import Counter
 from typing import Any
 
 import django
@@ -20,11 +21,12 @@ from tests import factories
 from tests.tasks_app.engine.conftest import call, result, script
 
 SHORT, LONG = 5, 25
+KINDS = ("ReadyForQuery", "Parse\t")
 _getconn = ConnectionPool.getconn
 
 
-def answers(steps: int) -> int:
-    """How often the server was ready for the next question, while a task of so many iterations ran."""
+def messages(steps: int) -> Counter[str]:
+    """How often the server was ready for the next question, and parsed one, while a task of so many iterations ran."""
     said = script(*[call("message", type="info", text=f"{n} of {steps}") for n in range(steps)], result())
     session = factories.SessionFactory(model=factories.scripted_model("script"))
     task = services.post_message(session, session.owner, said).task
@@ -43,10 +45,11 @@ def answers(steps: int) -> int:
         ConnectionPool.getconn = _getconn  # type: ignore[method-assign]
         assert Task.objects.get(pk=task.pk).state == "done"
         with open(trace.name) as lines:
-            return sum("ReadyForQuery" in line for line in lines)
+            return Counter(kind for line in lines for kind in KINDS if f"\t{kind}" in line)
 
 
 if __name__ == "__main__":
-    answers(SHORT)
-    short, long = answers(SHORT), answers(LONG)
-    print((long - short) / (LONG - SHORT))
+    for _ in range(2):  # what a connection is asked for the sixth time is parsed once more, and kept
+        messages(SHORT)
+    short, long = messages(SHORT), messages(LONG)
+    print(*((long[kind] - short[kind]) / (LONG - SHORT) for kind in KINDS))

@@ -1,4 +1,7 @@
-"""On PostgreSQL an iteration waits for the database a few times only: what a commit writes goes out at once."""
+"""On PostgreSQL an iteration waits for the database a few times only: what a commit writes goes out at once.
+
+What it asks is parsed and planned once a connection.
+"""
 
 import os
 import subprocess
@@ -10,9 +13,10 @@ from tests.server import ROOT
 
 pytestmark = pytest.mark.team
 MOST = 8.2  # the eight of an iteration, and the commit of a reminder now and then
+MOST_PARSED = 3.0  # of 13: each BEGIN, and figures that have become so large that they need more bytes
 
 
-def test_an_iteration_waits_eight_times_for_the_database(postgres, tmp_path):
+def test_an_iteration_waits_eight_times_for_the_database_that_knows_its_questions(postgres, tmp_path):
     environment = {
         "PATH": os.environ["PATH"],
         "AGENTSITE_VAR": str(tmp_path),
@@ -22,4 +26,6 @@ def test_an_iteration_waits_eight_times_for_the_database(postgres, tmp_path):
     command = [sys.executable, "-m", "tests.team.round_trips"]
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended.stderr
-    assert float(ended.stdout) <= MOST
+    waits, parsed = map(float, ended.stdout.split())
+    assert waits <= MOST
+    assert parsed <= MOST_PARSED
