@@ -26,33 +26,33 @@ class SSEDecoder:
         self._size = 0
         self._name = ""
         self._data: list[str] = []
-        self.foreign = ""  # the first line that is none of such a stream
+        self._has_event = False
+        self._foreign = ""  # the first line that is none of such a stream
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
         """Raises UnreadableReply for a line that is too long."""
-        first, *others = chunk.split(b"\n")
-        self._add(first)
-        for part in others:
-            if event := self._line_is_over():
+        self._parts.append(chunk)
+        self._size += len(chunk)
+        if b"\n" not in chunk:
+            if self._size > MAX_LINE:
+                raise UnreadableReply("a line of the stream is longer than 16 MiB")
+            return
+        *lines, rest = b"".join(self._parts).split(b"\n")
+        self._parts, self._size = [rest], len(rest)
+        for line in lines:
+            if event := self._take(line):
                 yield event
-            self._add(part)
 
     def end(self) -> Iterator[ServerEvent]:
-        """The last event of a stream that ended without an empty line."""
-        for _ in range(2):
-            if event := self._line_is_over():
+        """The last event of a stream that ended without an empty line. Raises UnreadableReply if it was no stream."""
+        for line in (b"".join(self._parts), b""):
+            if event := self._take(line):
                 yield event
+        if self._foreign and not self._has_event:
+            raise UnreadableReply(self._foreign)
 
-    def _add(self, part: bytes) -> None:
-        self._parts.append(part)
-        self._size += len(part)
-        if self._size > MAX_LINE:
-            raise UnreadableReply("a line of the stream is longer than 16 MiB")
-
-    def _line_is_over(self) -> ServerEvent | None:
-        line = b"".join(self._parts).rstrip(b"\r").removeprefix(_MARK)
-        self._parts.clear()
-        self._size = 0
+    def _take(self, line: bytes) -> ServerEvent | None:
+        line = line.rstrip(b"\r").removeprefix(_MARK)
         if not line:
             return self._event_is_over()
         if line.startswith(b"data:"):
@@ -60,10 +60,11 @@ class SSEDecoder:
         elif line.startswith(b"event:"):
             self._name = line[6:].strip().decode(errors="replace")
         elif line.strip() and not line.startswith((b":", b"id:", b"retry:")):
-            self.foreign = self.foreign or line[:200].decode(errors="replace")
+            self._foreign = self._foreign or line[:200].decode(errors="replace")
         return None
 
     def _event_is_over(self) -> ServerEvent | None:
         event = ServerEvent(self._name, "\n".join(self._data)) if self._data else None
+        self._has_event = self._has_event or event is not None
         self._name, self._data = "", []
         return event

@@ -3,8 +3,8 @@
 import asyncio
 import base64
 import weakref
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -23,6 +23,7 @@ BINARY = "binary"  # the event that is a whole body, in base64
 MAX_REPLY = 64 * 1024 * 1024  # bytes
 MAX_ERROR_BODY = 4_000  # bytes that are read of a reply with an error status
 LEAST_REST, LONGEST_REST = 0.005, 0.04  # seconds between two reads of a quick stream
+LONGEST_END = 0.1  # seconds between the last event and the end of the body
 # Not among them: "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens" and its like.
 _TOO_LONG = (
     "context_length_exceeded",
@@ -91,19 +92,35 @@ async def events(request: HTTPRequest, *, silence_s: float, total_s: float) -> A
     timeout = aiohttp.ClientTimeout(total=total_s, sock_connect=min(silence_s, 15), sock_read=silence_s)
     pace = _Pace()
     with _typed_errors():
-        async with _session().post(
+        response = await _session().post(
             request.url,
             data=request.body,
             headers=request.headers,
             timeout=timeout,
             allow_redirects=False,
             proxy=_proxy_to(request.url),
-        ) as response:
+        )
+        try:
             if response.status != 200:
                 raise error_for(response.status, await _beginning(response), response.headers)
-            async with aclosing(_decode(response, pace)) as decoded:
-                async for event in decoded:
+            kind, size = response.content_type, 0
+            decoder = SSEDecoder() if "event-stream" in kind else _WholeBody(kind)
+            async for chunk in response.content.iter_any():
+                size = _bounded(size + len(chunk))
+                for event in decoder.feed(chunk):
                     yield event
+                await pace.rest(response.connection)
+            for event in decoder.end():
+                yield event
+        finally:
+            _let_go(response)
+
+
+def _let_go(response: aiohttp.ClientResponse) -> None:
+    """What ends a body often comes a moment after its last event: then its connection serves the next call, too."""
+    if not response.content.is_eof():
+        closing = asyncio.get_running_loop().call_later(LONGEST_END, response.close)
+        response.content.on_eof(closing.cancel)
 
 
 async def get(url: str, headers: Mapping[str, str], *, total_s: float) -> bytes:
@@ -156,47 +173,39 @@ class _Pace:
         self._waits_since = now
 
 
-async def _decode(response: aiohttp.ClientResponse, pace: _Pace) -> AsyncGenerator[ServerEvent]:
-    if response.content_type.startswith(("audio/", "image/")):
-        yield ServerEvent(BINARY, base64.b64encode(await _whole(response)).decode())
-        return
-    if "event-stream" not in response.content_type:
-        for event in _events_in(await _whole(response)):
-            yield event
-        return
-    decoder, size, has_event = SSEDecoder(), 0, False
-    async for chunk in response.content.iter_any():
-        size += len(chunk)
-        if size > MAX_REPLY:
-            raise errors.UnreadableReply("the reply is larger than 64 MiB")
-        for event in decoder.feed(chunk):
-            has_event = True
-            yield event
-        await pace.rest(response.connection)
-    for event in decoder.end():
-        has_event = True
-        yield event
-    if decoder.foreign and not has_event:
-        raise errors.UnreadableReply(decoder.foreign)
+class _WholeBody:
+    """A body in one piece is one event, unless it is a stream under another name."""
+
+    def __init__(self, content_type: str) -> None:
+        self._content_type, self._body = content_type, bytearray()
+
+    def feed(self, chunk: bytes) -> Iterable[ServerEvent]:
+        self._body += chunk
+        return ()
+
+    def end(self) -> Iterator[ServerEvent]:
+        body, decoder = bytes(self._body), SSEDecoder()
+        if self._content_type.startswith(("audio/", "image/")):
+            yield ServerEvent(BINARY, base64.b64encode(body).decode())
+        elif body.lstrip().startswith((b"data:", b"event:", b":")):
+            yield from decoder.feed(body)
+            yield from decoder.end()
+        else:
+            yield ServerEvent("", body.decode(errors="replace"))
 
 
 async def _whole(response: aiohttp.ClientResponse) -> bytes:
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
-        if len(body) > MAX_REPLY:
-            raise errors.UnreadableReply("the reply is larger than 64 MiB")
+        _bounded(len(body))
     return bytes(body)
 
 
-def _events_in(body: bytes) -> Iterator[ServerEvent]:
-    """A body in one piece, unless it is a stream under another name."""
-    if not body.lstrip().startswith((b"data:", b"event:", b":")):
-        yield ServerEvent("", body.decode(errors="replace"))
-        return
-    decoder = SSEDecoder()
-    yield from decoder.feed(body)
-    yield from decoder.end()
+def _bounded(size: int) -> int:
+    if size > MAX_REPLY:
+        raise errors.UnreadableReply("the reply is larger than 64 MiB")
+    return size
 
 
 async def _beginning(response: aiohttp.ClientResponse) -> str:

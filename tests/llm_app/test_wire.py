@@ -4,7 +4,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import pytest
 
@@ -130,6 +130,38 @@ async def test_a_quick_stream_is_read_in_few_pieces():
     heard = [(event.data, sent) async for event in events_of(answer)]
     assert [data for data, _ in heard] == [str(number) for number in range(1, 51)]
     assert len({sent for _, sent in heard}) < 15
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_the_connection_of_an_answer_serves_the_next_call_if_its_end_comes_soon(ends):
+    """Servers send the end of a body by itself: who has the last event then does not wait for it."""
+    opened, answered, left = 0, asyncio.Semaphore(0), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal opened
+        opened += 1
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                await reader.readuntil(b"the body")
+                writer.write(HEADERS + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(EVENT), EVENT))
+                await asyncio.sleep(0.01)
+                writer.write(b"0\r\n\r\n" if ends else b"")
+                answered.release()
+        left.set()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        request = wire.HTTPRequest(url=f"http://127.0.0.1:{port}/v1", headers={}, body=b"the body")
+        for _ in range(3):
+            async with aclosing(wire.events(request, silence_s=0.4, total_s=1)) as events:
+                assert await anext(events)
+            await answered.acquire()
+            await asyncio.sleep(0.01)  # as an engine works
+        assert opened == (1 if ends else 3)
+        if not ends:
+            await asyncio.wait_for(left.wait(), 5)
+        await wire.close()
 
 
 @pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1/v1", "http://[/v1", "nonsense"])
