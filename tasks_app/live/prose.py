@@ -55,26 +55,45 @@ class Prose:
     def _go_on(self) -> None:
         is_seen = any(member.has_page for member in self._members)
         if is_seen and (self._work is None or self._work.done()):
-            self._work = asyncio.create_task(self._render())
+            due = self._told_at_once()
+            if due or self._newcomers:
+                self._work = asyncio.create_task(self._render(due))
 
-    async def _render(self) -> None:
-        while self._fresh or self._newcomers:
-            fresh, self._fresh = self._fresh, {}
-            for key, texts in fresh.items():
-                await self._render_one(key, "".join(texts))
+    def _told_at_once(self) -> list[Key]:
+        """Plain text is; returns what has to be rendered."""
+        fresh, self._fresh = self._fresh, {}
+        due = []
+        for key, texts in fresh.items():
+            change = self._shown.setdefault(key, StreamedMarkdown(self._files_url)).add("".join(texts))
+            if change is None:
+                due.append(key)
+            else:
+                self._tell(key, change)
+        return due
+
+    async def _render(self, due: list[Key]) -> None:
+        while due or self._newcomers:
+            for key in due:
+                await self._render_one(key)
             newcomers, self._newcomers = self._newcomers, []
             for member in newcomers:
                 for key, shown in self._shown.items():
                     member.hear(_event(key, shown.whole, is_whole=True))
+            due = self._told_at_once()
 
-    async def _render_one(self, key: Key, text: str) -> None:
-        shown = self._shown.setdefault(key, StreamedMarkdown(self._files_url))
+    async def _render_one(self, key: Key) -> None:
+        if (shown := self._shown.get(key)) is None:
+            return
         try:
-            change = await asyncio.get_running_loop().run_in_executor(_thread, shown.add, text)
+            change = await asyncio.get_running_loop().run_in_executor(_thread, shown.rendered)
         except Exception:
             logger.exception("a running text was not rendered; its entry will be")
             return
-        if change and self._shown.get(key) is shown:  # nobody took it back meanwhile
+        if self._shown.get(key) is shown:  # nobody took it back meanwhile
+            self._tell(key, change)
+
+    def _tell(self, key: Key, change: Change) -> None:
+        if change:
             event = _event(key, change, is_whole=False)
             for member in self._members:
                 if member.has_page and not member.is_new:

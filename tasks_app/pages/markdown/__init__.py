@@ -1,11 +1,9 @@
 """Markdown → HTML that can do no harm: rendered first, sanitised last, by an allow list."""
 
-import re
-
 from django.utils.safestring import SafeString, mark_safe
 
-# One line of words and signs that mean nothing in Markdown, HTML or addresses: most of what is said beside calls.
-PLAIN = re.compile(r"[A-Za-zÀ-ÖØ-öø-ÿ](?:[A-Za-zÀ-ÖØ-öø-ÿ0-9 .,:;?!'()%-]*[A-Za-zÀ-ÖØ-öø-ÿ0-9.,:;?!'()%-])?")
+from tasks_app.pages.markdown.plain import PLAIN, paragraphs
+
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -16,11 +14,11 @@ def markdown(text: str, files_url: str = "", *, is_whole: bool = True) -> SafeSt
     Of a text that is not whole yet, the last block of code stays as it is: neither coloured nor folded.
     """
     if PLAIN.fullmatch(text):
-        return SafeString(f'<p dir="auto">{text}</p>\n')
+        return SafeString(paragraphs(text))
     from tasks_app.pages.markdown import parser, sanitizer  # not before the first text: they take 5 MB
 
     html = parser.rendered(text, files_url, is_whole=is_whole)
     return mark_safe(sanitizer.sanitised(html, files_url))  # noqa: S308  sanitised on this very line
 
 
-__all__ = ["PICTURES", "PLAIN", "markdown"]
+__all__ = ["PICTURES", "markdown"]

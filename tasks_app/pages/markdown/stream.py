@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tasks_app.pages.markdown import markdown
+from tasks_app.pages.markdown.plain import PLAIN, last_paragraph
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -50,7 +51,8 @@ class StreamedMarkdown:
     def whole(self) -> Change:
         return Change(closed="".join(self._closed), open=self._open, tail="".join(self._tail))
 
-    def add(self, text: str) -> Change:
+    def add(self, text: str) -> Change | None:
+        """None where it takes a parser, and its time, to know what has changed: `rendered` says it then."""
         text = self._undecided + text
         undecided = _UNDECIDED.search(text)
         cut = undecided.start() if undecided else len(text)
@@ -59,7 +61,13 @@ class StreamedMarkdown:
         self._tail.append(text)
         if not text or not self._is_due(text):
             return Change(tail=text)
-        return self._rendered(self._source + "".join(self._tail))
+        source = self._source + "".join(self._tail)
+        return self._shown(source, last_paragraph(source)) if PLAIN.fullmatch(source.rstrip(" ")) else None
+
+    def rendered(self) -> Change:
+        source = self._source + "".join(self._tail)
+        start, self._fence = _last_block(source)
+        return self._shown(source, start)
 
     def _is_due(self, text: str) -> bool:
         if self._fence:
@@ -68,10 +76,10 @@ class StreamedMarkdown:
             return False
         return self._tail_length * GROWTH >= len(self._source) - EAGER
 
-    def _rendered(self, source: str) -> Change:
-        cut, self._fence = _last_block(source)
-        closed = markdown(source[:cut], self._files_url) if source[:cut].strip() else ""
-        opened = source[cut:]
+    def _shown(self, source: str, start: int) -> Change:
+        """Its last block begins at `start`."""
+        closed = markdown(source[:start], self._files_url) if source[:start].strip() else ""
+        opened = source[start:]
         self._source = opened if self._fence else opened.rstrip(" ")  # which HTML does not have at the end of a block
         self._open = markdown(self._source, self._files_url, is_whole=not self._fence)
         self._takes_words = not self._source.endswith("\n") and bool(_ENDS_WITH_WORDS.search(self._open[-200:]))

@@ -9,7 +9,8 @@ from django.conf import settings
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tasks_app.pages.markdown import PLAIN, markdown, parser, sanitizer
+from tasks_app.pages.markdown import markdown, parser, sanitizer
+from tasks_app.pages.markdown.plain import PLAIN
 
 FILES = "/s/1/files/"
 ATTACKS = [
@@ -250,8 +251,56 @@ def test_the_drawing_of_diagrams_is_what_its_makers_published():
         assert sha256((vendor / name).read_bytes()).hexdigest() == digest
 
 
-@given(st.from_regex(PLAIN, fullmatch=True))
+# What a regular expression alone seldom says, and what means something in the wrong place.
+NEARLY_PLAIN = [
+    *("a", "12:30", "1.", "1)", ": ", ":\n", ":", "mailto:", "http:", "https:", "//", "@x.de", "www.a.com", "a@b.de"),
+    *(
+        " ",
+        "  ",
+        "\n",
+        "\n\n",
+        "\n ",
+        "-",
+        "--",
+        "(",
+        "[",
+        "]",
+        ")",
+        "!",
+        "'",
+        '"',
+        "/",
+        "%",
+        "&",
+        "&amp;",
+        "=",
+        "#",
+        "+",
+    ),
+    *("é", "ש", "—", "😀", "²", "٣", "_", "*", "|", "\xa0", "\u2028", "\ufeff", "\u200b", "\x85", "\u3000"),
+]
+
+
+@given(st.from_regex(PLAIN, fullmatch=True) | st.lists(st.sampled_from(NEARLY_PLAIN), max_size=12).map("".join))
 @example("http:www.example.com, e.g. 1. (c) -- it's  100%")
+@example('The "end" (of it): 3/4, at 12:30 – a@b.de\nis no address.\n\n\nSo mailto: https: they say\n')
 def test_plain_words_are_shown_as_the_parser_would(text):
     parsed = parser.rendered(text, FILES, is_whole=True)
     assert markdown(text, FILES) == sanitizer.sanitised(parsed, FILES)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_plain"),
+    [
+        *(("Well, so it is.", True), ("Two lines\nof words\n\nand more", True), ("It says: at 12:30, a@b.de", True)),
+        *(
+            ("mailto:a@b.de", False),
+            ("https://example.com", False),
+            ("- one", False),
+            ("1. one", False),
+            ("a  \nb", False),
+        ),
+    ],
+)
+def test_what_is_plain_needs_no_parser(text, is_plain):
+    assert bool(PLAIN.fullmatch(text)) == is_plain

@@ -4,9 +4,12 @@ import random
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tasks_app.pages.markdown import markdown, stream
-from tasks_app.pages.markdown.stream import StreamedMarkdown
+from tasks_app.pages.markdown.plain import PLAIN, last_paragraph
+from tasks_app.pages.markdown.stream import Change, StreamedMarkdown
 
 FILES = "/s/1/files/"
 PIECES = {
@@ -64,9 +67,17 @@ The end, with $x^2$.
 """
 
 
-def streamed(text: str, seed: int, most: int) -> StreamedMarkdown:
+class Streamed(StreamedMarkdown):
+    """Whose parser has time at once."""
+
+    def add(self, text: str) -> Change:
+        change = super().add(text)
+        return self.rendered() if change is None else change
+
+
+def streamed(text: str, seed: int, most: int) -> Streamed:
     random.seed(seed)
-    shown, start = StreamedMarkdown(FILES), 0
+    shown, start = Streamed(FILES), 0
     while start < len(text):
         end = start + random.randint(1, most)
         shown.add(text[start:end])
@@ -80,7 +91,7 @@ def bare(html: str) -> str:
     return re.sub(r"<(\w+)((?: [\w-]+=\"[^\"]*\")+)>", lambda tag: tag[1] + "".join(sorted(tag[2].split())), html)
 
 
-def everything(shown: StreamedMarkdown) -> str:
+def everything(shown: Streamed) -> str:
     whole = shown.whole
     return whole.closed + (whole.open or "") + whole.tail
 
@@ -98,7 +109,7 @@ def test_the_cost_grows_with_the_text_and_not_with_its_square(kind, monkeypatch)
     costs = []
     for text in (PIECES[kind][: len(PIECES[kind]) // 2], PIECES[kind]):
         rendered.clear()
-        shown = StreamedMarkdown(FILES)
+        shown = Streamed(FILES)
         for start in range(0, len(text), 12):
             shown.add(text[start : start + 12])
         costs.append(sum(rendered))
@@ -107,7 +118,7 @@ def test_the_cost_grows_with_the_text_and_not_with_its_square(kind, monkeypatch)
 
 
 def test_only_the_open_block_is_rendered_again():
-    shown = StreamedMarkdown()
+    shown = Streamed()
     shown.add("First.\n\nSecond")
     change = shown.add(" *goes* on.")
     assert change.closed == ""
@@ -117,7 +128,7 @@ def test_only_the_open_block_is_rendered_again():
 
 @pytest.mark.parametrize("text", ["Words and ", "- one\n- two ", "> said", "## A title", "Some `code` and "])
 def test_words_that_mean_themselves_go_behind_the_open_block(text):
-    shown = StreamedMarkdown()
+    shown = Streamed()
     shown.add(text)
     change = shown.add("more words, at 3.5")
     assert (change.open, change.tail) == (None, "more words, at 3.5")
@@ -133,20 +144,33 @@ def test_words_that_mean_themselves_go_behind_the_open_block(text):
     ],
 )
 def test_what_may_mean_something_else_is_rendered_again(text, more):
-    shown = StreamedMarkdown()
+    shown = Streamed()
     shown.add(text)
     assert shown.add(more).open == markdown(text + more)
 
 
+def test_plain_paragraphs_need_no_parser():
+    shown, text = StreamedMarkdown(FILES), 'Some words: two, at 12:30.\nA line (of them)\n\nThe "end" – a@b.de\n\n'
+    changes = [shown.add(piece) for piece in re.findall(r"\S*\s*", text)]
+    assert None not in changes
+    assert everything(shown) == markdown(text, FILES)
+    assert shown.add("*so*") is None
+
+
+@given(st.from_regex(PLAIN, fullmatch=True))
+def test_the_last_plain_paragraph_begins_where_a_parser_says(text):
+    assert (last_paragraph(text), "") == stream._last_block(text)
+
+
 def test_code_is_coloured_when_its_fence_closes():
-    shown = StreamedMarkdown()
+    shown = Streamed()
     assert "<span" not in str(shown.add("```py\nif 1:\n").open)
     assert shown.add("    pass\n").tail == "    pass\n"
     assert '<span class="k">pass</span>' in str(shown.add("```\n").open)
 
 
 def test_a_sign_is_held_back_until_its_meaning_is_known():
-    shown = StreamedMarkdown()
+    shown = Streamed()
     shown.add("A paragraph\n")
     assert not shown.add("-")
     assert "<h2" not in everything(shown)
@@ -154,14 +178,14 @@ def test_a_sign_is_held_back_until_its_meaning_is_known():
 
 
 def test_the_first_characters_are_shown_at_once():
-    assert StreamedMarkdown().add("H").open == '<p dir="auto">H</p>\n'
+    assert Streamed().add("H").open == '<p dir="auto">H</p>\n'
 
 
 def test_nothing_harmful_runs_in_the_middle_of_it():
     text = (
         "<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1)) $\\text{<script>}$ ![x](https://evil.example/x.png)"
     )
-    shown = StreamedMarkdown(FILES)
+    shown = Streamed(FILES)
     for sign in text:
         change = shown.add(sign)
         html = change.closed + (change.open or "")
