@@ -95,7 +95,7 @@ class Prose:
     def _tell(self, key: Key, change: Change) -> None:
         if change:
             event = _event(key, change, is_whole=False)
-            for member in self._members:
+            for member in list(self._members):  # one may leave
                 if member.has_page and not member.is_new:
                     member.hear(event)
 

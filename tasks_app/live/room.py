@@ -187,7 +187,7 @@ class Room:
             self._prose.take(part)
 
     def _tell(self, event: Event) -> None:
-        for member in self.members:
+        for member in list(self.members):  # one may leave
             if not member.is_new:
                 member.hear(event)
 

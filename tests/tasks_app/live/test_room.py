@@ -268,6 +268,23 @@ async def test_who_is_slow_is_dropped_and_catches_up_from_the_record(follow, tas
     assert seqs == list(range(2, 12))
 
 
+async def test_who_is_dropped_while_all_are_told_takes_nothing_from_the_others(
+    follow, task, session, alice, monkeypatch
+):
+    monkeypatch.setattr(subscription, "MOST_WAITING", 5)
+    slow = Page(alice, session.pk, 1, Admission(user_id=alice.pk, token="slow", check=lambda: None))
+    messages = slow.messages()
+    await anext(messages)  # and reads no more
+    page, stream = follow(after=1), follow(kind=EventStream, after=1)
+    await page.until('id="state"')
+    await stream.until("event: state")
+    for number in range(20):
+        await broadcast.send(session.group, {"type": "reset", "stream": f"s{number}."})
+        await page.until(f"s{number}.")
+        await stream.until(f"s{number}.")
+    await messages.aclose()
+
+
 async def test_a_right_that_is_taken_ends_what_follows_by_it_and_nothing_else(follow, task, bob, carol):
     page, stream, other = follow(bob), follow(bob, kind=EventStream), follow(carol)
     for reader in (page, stream, other):
