@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
+from llm_app.composed_query import Select
 from tasks_app import diagnosis, services
 from tasks_app.access import Request, owned_session, posted, signed_in, visible_session, writable_session
 from tasks_app.errors import NothingToAnswer, Refusal
@@ -24,6 +25,11 @@ from tasks_app.transcript import transcript
 from tools_app.errors import ToolError
 
 MOST_FORKS = 20  # listed beside a session
+_project = Select(lambda user, pk: Project.objects.visible_to(user).filter(pk=pk)[:1])
+_parent = Select(lambda user, pk: Session.objects.visible_to(user).filter(pk=pk)[:1])
+_forks = Select(
+    lambda user, pk: Session.objects.visible_to(user).filter(parent=pk).order_by("-created_at")[:MOST_FORKS]
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +63,9 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
     context |= {
         "tree": file_tree.tree_of(session),
         "is_folded": "files" not in request.GET,
-        "project": Project.objects.visible_to(request.user).filter(pk__in=[session.project_id]).first(),
-        "parent": Session.objects.visible_to(request.user).filter(pk__in=[session.parent_id]).first(),
-        "forks": Session.objects.visible_to(request.user).filter(parent=session).order_by("-created_at")[:MOST_FORKS],
+        "project": _project.first(request.user.pk, session.project_id),
+        "parent": _parent.first(request.user.pk, session.parent_id),
+        "forks": _forks.rows(request.user.pk, session.pk),
         "key": uuid4().hex,
     }
     return render(request, "chat/chat.html", context)

@@ -5,10 +5,11 @@ An unknown name chooses nothing.
 
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
+from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
 from tasks_app import agent_templates
 from tasks_app.access import Request, posted, signed_in
@@ -19,19 +20,26 @@ def offered(user: Any, session: Session | None = None, *, agent: Agent | None = 
     """For a form's lists. Of a session that begins, `agent` is selected, or the default one."""
     usable = agents(user, session)
     return {
-        "models": _models(user, session),
+        "models": _models.rows(user.pk, session and session.model_id),
         "agents": usable,
         "start_agent": None if session else agent or next((each for each in usable if each.is_default), None),
-        "workflows": Workflow.objects.usable(),
+        "workflows": _workflows.rows(),
     }
 
 
-def agents(user: Any, session: Session | None = None) -> QuerySet[Agent]:
+def agents(user: Any, session: Session | None = None) -> list[Agent]:
     """Those that the user may use, and the session's own."""
-    usable: QuerySet[Agent] = Agent.objects.usable_by(user.pk)
-    if session is not None and (own := session.active_agent_id or session.agent_id):
-        usable |= Agent.objects.filter(pk=own)
-    return usable
+    return _agents.rows(user.pk, session and (session.active_agent_id or session.agent_id))
+
+
+def agent_named(user: Any, name: str | None) -> Agent | None:
+    return next((agent for agent in agents(user) if agent.name == name), None)
+
+
+_agents = Select(lambda user, own: Agent.objects.usable_by(user) | Agent.objects.filter(pk=own))
+# Those that are visible to the user, and the session's own: a form must not change it by itself.
+_models = Select(lambda user, own: LogicalModel.objects.visible_to(user) | LogicalModel.objects.filter(pk=own))
+_workflows = Select(Workflow.objects.usable)
 
 
 @signed_in
@@ -42,7 +50,8 @@ def gallery(request: Request) -> HttpResponse:
         {"key": each.key, "face": Agent(**_drawn(each.values)), "tries": each.tries}
         for each in agent_templates.shipped().values()
     ]
-    context = {"agents": agents(request.user).select_related("model"), "templates": templates if may_add else []}
+    usable = Agent.objects.usable_by(request.user.pk).select_related("model")
+    context = {"agents": usable, "templates": templates if may_add else []}
     may_change = request.user.has_perm("tasks_app.change_agent") and request.user.is_staff
     return render(request, "agents.html", {**context, "may_change": may_change})
 
@@ -68,7 +77,7 @@ def _may_see(user: Any, agent_id: int) -> bool:
 
 
 def chosen_agent(request: Request) -> Agent | None:
-    return agents(request.user).filter(name=posted(request, "agent")).first()
+    return agent_named(request.user, posted(request, "agent"))
 
 
 def chosen_workflow(request: Request) -> Workflow | None:
@@ -77,12 +86,5 @@ def chosen_workflow(request: Request) -> Workflow | None:
 
 def chosen_model(request: Request, session: Session | None = None) -> LogicalModel | None:
     """None for an empty name, or a model that the user may not choose: the default then answers."""
-    return _models(request.user, session).filter(name=posted(request, "model")).first()
-
-
-def _models(user: Any, session: Session | None) -> QuerySet[LogicalModel]:
-    """Those that are visible to the user, and the session's own: a form must not change it by itself."""
-    models: QuerySet[LogicalModel] = LogicalModel.objects.visible_to(user.pk)
-    if session is not None and session.model_id is not None:
-        models |= LogicalModel.objects.filter(pk=session.model_id)
-    return models
+    models, name = _models.rows(request.user.pk, session and session.model_id), posted(request, "model")
+    return next((model for model in models if model.name == name), None)

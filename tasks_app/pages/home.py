@@ -10,16 +10,19 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django_htmx.http import HttpResponseClientRedirect
 
+from llm_app.composed_query import Select
 from tasks_app import services
 from tasks_app.access import Request, posted, signed_in, writable_project
 from tasks_app.errors import Refusal
 from tasks_app.interaction import uploads
-from tasks_app.models import Project, Session, filed
+from tasks_app.models import Project, Session
 from tasks_app.pages import choices, provider
 from tasks_app.pages.responses import refused, sent_before
+from tasks_app.pages.sessions import not_archived
 from tools_app.errors import ToolError
 
 SHOWN = 3  # sessions; all of them are a click away
+_newest = Select(lambda user: not_archived(user)[:SHOWN])
 EXAMPLES = (
     _("Show me what you can do"),
     _("Summarize the file I attach, and list what is unclear in it"),
@@ -34,13 +37,10 @@ def home(request: Request) -> HttpResponse:
         return _start(request)
     if "q" in request.GET:
         return redirect(f"{reverse('sessions')}?{request.GET.urlencode()}")
-    sessions = Session.objects.visible_to(request.user).started_by_people()
-    visible = filed(sessions, request.user).exclude(is_archived=True)
-    sessions = visible.with_newest_task().select_related("owner")[:SHOWN]
-    chosen = choices.agents(request.user).filter(name=request.GET.get("agent", "")).first()
+    chosen = choices.agent_named(request.user, name) if (name := request.GET.get("agent")) else None
     offered = choices.offered(request.user, agent=chosen) | provider.panel(request.user)
     start = {"examples": EXAMPLES, "key": uuid4().hex, "chosen_agent": chosen, **offered}
-    return render(request, "home/home.html", {"sessions": sessions, **start})
+    return render(request, "home/home.html", {"sessions": _newest.rows(request.user.pk), **start})
 
 
 @signed_in

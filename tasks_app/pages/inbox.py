@@ -1,6 +1,9 @@
 """What is waiting for me: questions of my sessions, and calls that I may approve, also in other people's sessions."""
 
+from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
+from uuid import UUID
 
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -10,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from llm_app.composed_query import Select
 from tasks_app import services
 from tasks_app.access import Request, signed_in
 from tasks_app.errors import Refusal
-from tasks_app.interaction.inbox import tasks_waiting_for
+from tasks_app.interaction.inbox import all_waiting_for
 from tasks_app.models import Approval, Decision, Session, Task, TaskState
 from tasks_app.pages.chat import DecisionForm
 from tasks_app.pages.responses import done, refused
@@ -21,13 +25,16 @@ from tasks_app.transcript import transcript
 
 MOST_NEWS = 50
 _LATEST = timedelta(minutes=10)
+_visible_of = Select(
+    lambda user, *sessions: Session.objects.visible_to(user).filter(pk__in=sessions).order_by().values_list("pk")
+)
 _ENDED = {TaskState.DONE: gettext_lazy("Done"), TaskState.FAILED: gettext_lazy("Failed")}
 
 
 @signed_in
 def show(request: Request) -> HttpResponse:
-    mine = set(Session.objects.visible_to(request.user).values_list("pk", flat=True))
-    tasks = tasks_waiting_for(request.user).select_related("session__owner")
+    tasks = all_waiting_for(request.user)
+    mine = _visible(request.user, tasks)
     items = [item for task in tasks if (item := transcript.newest_call(task.session)) is not None]
     context = {
         "waiting": [item for item in items if item.entry.session_id in mine],
@@ -42,9 +49,14 @@ def show(request: Request) -> HttpResponse:
 def news(request: Request) -> HttpResponse:
     """What waits for me, and my tasks that ended just now: for the notifications of a browser."""
     ended = Task.objects.filter(started_by=request.user, parent_call=None, ended_at__gt=timezone.now() - _LATEST)
-    mine = set(Session.objects.visible_to(request.user).values_list("pk", flat=True))
-    found = [*tasks_waiting_for(request.user).select_related("session"), *ended.select_related("session")]
-    return JsonResponse({"news": [_told(task, is_mine=task.session_id in mine) for task in found[:MOST_NEWS]]})
+    found = [*all_waiting_for(request.user), *ended.select_related("session")][:MOST_NEWS]
+    mine = _visible(request.user, found)
+    return JsonResponse({"news": [_told(task, is_mine=task.session_id in mine) for task in found]})
+
+
+def _visible(user: Any, tasks: Iterable[Task]) -> set[UUID]:
+    """Of their sessions, those that the user may see."""
+    return {pk for (pk,) in _visible_of.of_keys({task.session_id for task in tasks}, user.pk)}
 
 
 def _told(task: Task, *, is_mine: bool) -> dict[str, str]:

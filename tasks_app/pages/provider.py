@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
+from llm_app.composed_query import Select
 from llm_app.models import Protocol, Provider, Route
 from llm_app.redaction import seen_values
 from llm_app.setup import connect, known
@@ -26,6 +27,7 @@ _KINDS = [
     ("", gettext_lazy("Recognized from the key")),
     *((one.name, one.label) for one in (*known.KNOWN, known.COMPATIBLE)),
 ]
+_default_route = Select(lambda: Route.objects.usable_for("")[:1])
 _RIGHTS = [f"llm_app.{verb}_{model}" for verb in ("add", "change") for model in ("provider", "route", "logicalmodel")]
 
 
@@ -79,7 +81,7 @@ def may_set_up(user: Any) -> bool:
 
 def panel(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
     """What the first page says of the default model; to administrators, with what they can do about it."""
-    route = Route.objects.usable_for("").first()
+    route = _default_route.first()
     about: dict[str, Any] = {
         "is_demo": route is not None and route.provider.protocol == Protocol.SCRIPTED,
         "has_no_model": route is None,
@@ -159,7 +161,7 @@ def _set_up_route(request: Request) -> Route | None:
     """The route that answers by default. Raises PermissionDenied."""
     if not may_set_up(request.user):
         raise PermissionDenied(_("Only an administrator of providers can do this."))
-    return Route.objects.usable_for("").first()
+    return _default_route.first()
 
 
 def _again(request: Request, form: KeyForm) -> HttpResponse:

@@ -44,9 +44,9 @@ _VERBS = {  # what a button of the sheet does, and what undoes it
 }
 
 
-def projects_beside(user: Any) -> Any:
+def projects_beside(user: Any) -> list[Project]:
     """The newest ones."""
-    return Project.objects.visible_to(user).order_by("-changed_at")[:PROJECTS_BESIDE]
+    return _projects.rows(user.pk)
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,26 @@ def beside(user: Any, current: Session | None = None) -> list[Group]:
 
     Those that others began in a project are on its page.
     """
-    mine = filed(Session.objects.visible_to(user).started_by_people(), user).with_newest_task().select_related("owner")
-    listed = mine.exclude(is_archived=True)
-    own = listed.filter(Q(owner=user) | Q(project=None)).exclude(is_pinned=True)
-    sessions = [*listed.filter(is_pinned=True)[:MOST_PINNED], *own[:BESIDE]]
+    sessions = [*_pinned.rows(user.pk), *_newest.rows(user.pk)]
     if current is not None and current not in sessions:
-        sessions += mine.filter(pk=current.pk)
+        sessions += _one_of_mine.rows(user.pk, current.pk)
     return grouped(sessions)
+
+
+def _mine(user: Any) -> Any:
+    return filed(Session.objects.visible_to(user).started_by_people(), user).with_newest_task().select_related("owner")
+
+
+def not_archived(user: Any) -> Any:
+    """As lists show them, the newest first."""
+    return _mine(user).exclude(is_archived=True)
+
+
+_pinned = Select(lambda user: not_archived(user).filter(is_pinned=True)[:MOST_PINNED])
+_newest = Select(lambda user: not_archived(user).filter(Q(owner=user) | Q(project=None), is_pinned=False)[:BESIDE])
+_one_of_mine = Select(lambda user, pk: _mine(user).filter(pk=pk))
+_keys_of_projects = Select(lambda user: Project.objects.visible_to(user).order_by().values_list("pk"))
+_projects = Select(lambda user: Project.objects.visible_to(user).order_by("-changed_at")[:PROJECTS_BESIDE])
 
 
 def grouped(sessions: Iterable[Any]) -> list[Group]:
@@ -98,22 +111,28 @@ def show(request: Request) -> HttpResponse:
         return render(request, "sessions/_found.html", {"groups": grouped(sessions), "query": query})
     if request.htmx and "beside" in request.GET:
         session = _open_session(request)
-        fresh = {"groups": beside(request.user, session), "session": session, "is_again": True}
-        fresh["projects"] = projects_beside(request.user)
-        return render(request, "sessions/_beside.html", fresh)
+        fresh = {"groups": beside(request.user, session), "projects": projects_beside(request.user)}
+        return render(request, "sessions/_beside.html", {**fresh, "session": session, "is_again": True})
     number = request.GET.get("page", "1")
     page = int(number) if number.isdecimal() and len(number) < 6 and int(number) else 1
-    sessions = list(_found(request.user, query)[(page - 1) * ON_PAGE : page * ON_PAGE + 1])
+    sessions = _page(request.user, query, page)
     context = {
         "groups": grouped(sessions[:ON_PAGE]),
         "query": query,
         "page": page,
         "next": page + 1 if len(sessions) > ON_PAGE else None,
-        "my_projects": set(Project.objects.visible_to(request.user).values_list("pk", flat=True)),
+        "my_projects": {pk for (pk,) in _keys_of_projects.rows(request.user.pk)},
     }
     if request.htmx:
         return render(request, "sessions/_list.html", context)
     return render(request, "sessions/sessions.html", context | {"tags": Filing.objects.tags_of(request.user)})
+
+
+def _page(user: Any, query: str, page: int) -> list[Any]:
+    """And one more. The first page of all is composed once."""
+    if page == 1 and not query:
+        return _first_page.rows(user.pk)
+    return list(_found(user, query)[(page - 1) * ON_PAGE : page * ON_PAGE + 1])
 
 
 def _found(user: Any, query: str) -> Any:
@@ -124,6 +143,9 @@ def _found(user: Any, query: str) -> Any:
 
 def _listed(found: Any) -> Any:
     return found.with_newest_task().select_related("owner", "project").order_by("-updated_at")
+
+
+_first_page = Select(lambda user: _found(user, "")[: ON_PAGE + 1])
 
 
 def _first_found(user: Any, query: str) -> Iterable[Any]:

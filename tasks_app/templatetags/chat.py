@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from tasks_app.interaction import approver
-from tasks_app.interaction.inbox import tasks_waiting_for
+from tasks_app.interaction.inbox import count_waiting_for
 from tasks_app.models import ENDED, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
 from tasks_app.pages import changes, choices, markdown
 from tasks_app.pages.context import Gauge, gauge_of
@@ -204,7 +204,7 @@ def is_single(approval: Approval) -> bool:
 @register.simple_tag(takes_context=True)
 def waiting_count(context: template.Context) -> int:
     """How many questions and approvals wait for the user."""
-    return tasks_waiting_for(context["request"].user).count()
+    return count_waiting_for(context["request"].user)
 
 
 @register.inclusion_tag("sessions/_beside.html", takes_context=True)

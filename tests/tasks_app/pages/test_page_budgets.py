@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.sessions.models import Session as Login
 from django.contrib.staticfiles import finders
+from django.db.models.sql.compiler import SQLCompiler
 
 from agentsite.middleware import minified
 from llm_app.types import ToolCall
@@ -95,6 +98,24 @@ def test_a_long_session_is_opened_with_few_queries(
     grow(200)
     with django_assert_max_num_queries(28):
         alices.page(session.get_absolute_url())
+
+
+@pytest.mark.parametrize(("address", "most"), [("/", 0), ("/inbox/", 0), ("/projects/", 1), ("/sessions/", 1)])
+def test_the_texts_of_a_pages_queries_are_composed_once(
+    address: str, most: int, alices: Browser, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Django takes ten times as long to compose one as the database to answer it. Who asks is always composed."""
+    composed: list[type[Any]] = []
+    alices.page(address)
+    ask = SQLCompiler.execute_sql
+
+    def counted(self: Any, *arguments: Any, **named: Any) -> Any:
+        composed.append(self.query.model)
+        return ask(self, *arguments, **named)
+
+    monkeypatch.setattr(SQLCompiler, "execute_sql", counted)
+    alices.page(address)
+    assert len([model for model in composed if model not in (Login, get_user_model())]) <= most, composed
 
 
 @pytest.mark.sqlite
