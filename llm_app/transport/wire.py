@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -92,14 +93,8 @@ async def events(request: HTTPRequest, *, silence_s: float, total_s: float) -> A
     timeout = aiohttp.ClientTimeout(total=total_s, sock_connect=min(silence_s, 15), sock_read=silence_s)
     pace = _Pace()
     with _typed_errors():
-        response = await _session().post(
-            request.url,
-            data=request.body,
-            headers=request.headers,
-            timeout=timeout,
-            allow_redirects=False,
-            proxy=_proxy_to(request.url),
-        )
+        how: dict[str, Any] = {"timeout": timeout, "allow_redirects": False, "proxy": _proxy_to(request.url)}
+        response = await _session().post(request.url, data=request.body, headers=request.headers, **how)
         try:
             if response.status != 200:
                 raise error_for(response.status, await _beginning(response), response.headers)
@@ -112,6 +107,9 @@ async def events(request: HTTPRequest, *, silence_s: float, total_s: float) -> A
                 await pace.rest(response.connection)
             for event in decoder.end():
                 yield event
+        except asyncio.CancelledError:  # by a stop, of which the provider shall know at once
+            response.close()
+            raise
         finally:
             _let_go(response)
 

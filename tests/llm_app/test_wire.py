@@ -164,6 +164,32 @@ async def test_the_connection_of_an_answer_serves_the_next_call_if_its_end_comes
         await wire.close()
 
 
+async def test_the_connection_of_a_call_that_is_stopped_is_closed_at_once(monkeypatch):
+    monkeypatch.setattr(wire, "LONGEST_END", 60.0)
+    begun, left = asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"the body")
+        writer.write(HEADERS + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(EVENT), EVENT))
+        await reader.read()
+        left.set()
+        writer.close()
+
+    async def read(request: wire.HTTPRequest) -> None:
+        async with aclosing(wire.events(request, silence_s=30, total_s=60)) as events:
+            async for _ in events:
+                begun.set()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        request = wire.HTTPRequest(url=f"http://127.0.0.1:{port}/v1", headers={}, body=b"the body")
+        reading = asyncio.create_task(read(request))
+        await begun.wait()
+        reading.cancel()
+        await asyncio.wait_for(left.wait(), 5)
+        await wire.close()
+
+
 @pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1/v1", "http://[/v1", "nonsense"])
 async def test_an_address_that_is_none(url):
     with pytest.raises((errors.ConnectionFailed, errors.BadRequest, errors.StreamCut)):
