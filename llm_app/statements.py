@@ -5,6 +5,7 @@ kept by model and columns. The fields prepare their values as ever, so what is s
 it does beside that, such as signals, none of these rows needs. Everything else is the ORM's.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 Fields = Sequence["models.Field[Any, Any]"]
-Prepare = Callable[[Any, BaseDatabaseWrapper], Any]
+Prepare = Callable[[Any], Any]
 # Values of these types go to every database as they are: such fields need not prepare them.
 _PLAIN: Mapping[type, type] = {
     models.CharField: str,
@@ -36,7 +37,8 @@ class _Columns:
     """Fields of a model in their order: what a row has in them, and how the database takes it."""
 
     def __init__(self, fields: Fields) -> None:
-        self._values = attrgetter(*(field.attname for field in fields), "pk")  # of one alone, it would give no tuple
+        names = [field.attname for field in fields]
+        self._values = attrgetter(*names, names[0])  # of one alone, it would give no tuple
         self._saved = [(place, field) for place, field in enumerate(fields) if _sets_itself(field)]
         self._prepare = [(_PLAIN.get(type(_target(field))), _prepare(field)) for field in fields]
 
@@ -49,9 +51,8 @@ class _Columns:
 
     def prepared(self, values: Sequence[Any]) -> list[Any]:
         """As the database takes them."""
-        database = connections[DEFAULT_DB_ALIAS]
         return [
-            value if value is None or type(value) is plain else prepare(value, database)
+            value if value is None or type(value) is plain else prepare(value)
             for (plain, prepare), value in zip(self._prepare, values, strict=True)
         ]
 
@@ -65,16 +66,22 @@ def _sets_itself(field: "models.Field[Any, Any]") -> bool:
 
 def _prepare(field: "models.Field[Any, Any]") -> Prepare:
     """Its own way, and before it a shorter one for what most rows have."""
-    database, kind, prepare = connections[DEFAULT_DB_ALIAS], type(_target(field)), field.get_db_prep_save
+    database, kind = connections[DEFAULT_DB_ALIAS], type(_target(field))
+
+    def own(value: Any) -> Any:
+        return field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
+
     if kind is models.CharField or kind is models.TextField:  # of a choice
-        return lambda value, to: value if isinstance(value, str) else prepare(value, to)
+        return lambda value: value if isinstance(value, str) else own(value)
     if kind is models.UUIDField and not database.features.has_native_uuid_field:
-        return lambda value, to: value.hex if type(value) is UUID else prepare(value, to)
+        return lambda value: value.hex if type(value) is UUID else own(value)
+    if type(field) is models.JSONField and field.encoder is None and database.vendor == "sqlite":
+        return lambda value: json.dumps(value) if type(value) is dict or type(value) is list else own(value)
     if kind is models.DateTimeField and database.timezone is UTC:
         if database.vendor == "sqlite":
-            return lambda value, to: str(value.replace(tzinfo=None)) if _is_in_utc(value) else prepare(value, to)
-        return lambda value, to: value if _is_in_utc(value) else prepare(value, to)
-    return prepare
+            return lambda value: str(value.replace(tzinfo=None)) if _is_in_utc(value) else own(value)
+        return lambda value: value if _is_in_utc(value) else own(value)
+    return own
 
 
 def _is_in_utc(value: object) -> bool:
@@ -90,23 +97,22 @@ class Insert:
     """New rows of one model. They get their keys, and lose them if the transaction is rolled back."""
 
     def __init__(self, rows: Sequence[models.Model]) -> None:
-        self.sql, columns = _insert(type(rows[0]), len(rows))
+        self.sql, columns, self._key = _insert(type(rows[0]), len(rows))
         self.parameters = [value for row in rows for value in columns.prepared(columns.of(row, add=True))]
         self._rows = rows
-        self._gets_keys = _gets_key(type(rows[0]))
 
-    def take(self, cursor: CursorWrapper) -> None:
-        if self._gets_keys:
+    def take(self, cursor: Any) -> None:
+        if self._key:
             for row, (key,) in zip(self._rows, cursor.fetchall(), strict=True):
-                row.pk = row.pk or key
+                row.__dict__[self._key] = row.__dict__[self._key] or key
         for row in self._rows:
             row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
     def undo(self) -> None:
         for row in self._rows:
             row._state.adding = True
-            if self._gets_keys:
-                row.pk = None
+            if self._key:
+                row.__dict__[self._key] = None
 
 
 class Update:
@@ -131,7 +137,7 @@ class Update:
         self.answer: Sequence[Any] = ()
         self._returns, self._otherwise = bool(returning), otherwise
 
-    def take(self, cursor: CursorWrapper) -> None:
+    def take(self, cursor: Any) -> None:
         if self._returns:
             self.answer = next(iter(cursor.fetchall()), ())
         if not (self.answer or cursor.rowcount):
@@ -173,29 +179,41 @@ def execute(statements: Sequence[Statement]) -> None:
     if database.vendor == "postgresql":
         _execute_at_once(database, statements)
         return
-    with database.cursor() as cursor:
+    with database.cursor() as cursor, database.wrap_database_errors:
+        plain = _plain(cursor)
         for statement in statements:
-            cursor.execute(statement.sql, statement.parameters)
-            statement.take(cursor)
+            plain.execute(statement.sql, statement.parameters)
+            statement.take(plain)
 
 
 def _execute_at_once(database: BaseDatabaseWrapper, statements: Sequence[Statement]) -> None:
-    cursors = [database.cursor() for _ in statements]
-    with database.wrap_database_errors, database.connection.pipeline():
+    cursors = [_plain(database.cursor()) for _ in statements]
+    with database.wrap_database_errors:
+        with database.connection.pipeline():
+            for cursor, statement in zip(cursors, statements, strict=True):
+                cursor.execute(statement.sql, statement.parameters)
         for cursor, statement in zip(cursors, statements, strict=True):
-            cursor.execute(statement.sql, statement.parameters)
-    for cursor, statement in zip(cursors, statements, strict=True):
-        statement.take(cursor)
+            statement.take(cursor)
+
+
+def _plain(cursor: CursorWrapper) -> Any:
+    """The database's own cursor, where nobody listens to what is executed."""
+    cursor.db.validate_no_broken_transaction()
+    is_heard = cursor.db.queries_logged or cursor.db.execute_wrappers
+    return cursor if is_heard else cursor.cursor
 
 
 @lru_cache(maxsize=64)
-def _insert(model: type[models.Model], rows: int) -> tuple[str, _Columns]:
-    """The text, and the columns of its parameters for each row: all but a key that the database gives."""
+def _insert(model: type[models.Model], rows: int) -> tuple[str, _Columns, str]:
+    """The text, the columns of its parameters for each row, and the name of the key that the database gives, if so."""
     fields = [field for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
     columns, marks = ", ".join(map(_column, fields)), ", ".join(["%s"] * len(fields))
     values = ", ".join([f"({marks})"] * rows)
     text = f"INSERT INTO {_quoted(model._meta.db_table)} ({columns}) VALUES {values}"  # noqa: S608  names of models
-    return f"{text} RETURNING {_column(model._meta.pk)}" if _gets_key(model) else text, _Columns(fields)
+    key = model._meta.pk
+    if not isinstance(key, models.AutoField):
+        return text, _Columns(fields), ""
+    return f"{text} RETURNING {_column(key)}", _Columns(fields), key.attname
 
 
 @lru_cache(maxsize=256)
@@ -209,11 +227,6 @@ def _update(
     text = f"UPDATE {_quoted(model._meta.db_table)} SET {columns} WHERE {tests}"  # noqa: S608  names of models
     given = [*setting, *(field for field, count in conditions for _ in range(count))]
     return f"{text} RETURNING {returning}" if returning else text, _Columns(given)
-
-
-def _gets_key(model: type[models.Model]) -> bool:
-    """From the database, with the new row."""
-    return isinstance(model._meta.pk, models.AutoField)
 
 
 @lru_cache(maxsize=32)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
-from threading import Event
+from threading import Lock
 from typing import Any
 
 from django.db import OperationalError
@@ -28,23 +28,24 @@ class WriterQueue:
     """
 
     def __init__(self) -> None:
-        self._turns: deque[Event] = deque()
+        self._turns: deque[Lock] = deque()
 
-    def join(self, seconds: float) -> Event | None:
+    def join(self, seconds: float) -> "Lock | None":
         """Waits for its turn, and returns it; None if it has not come after so many seconds."""
-        turn, has_come = Event(), False
+        turn, has_come = Lock(), False
+        turn.acquire()
         self._turns.append(turn)
         try:
-            has_come = self._turns[0] is turn or turn.wait(seconds)
+            has_come = self._turns[0] is turn or turn.acquire(timeout=seconds)
         finally:
             if not has_come:
                 self.leave(turn)
         return turn if has_come else None
 
-    def leave(self, turn: Event) -> None:
+    def leave(self, turn: "Lock") -> None:
         self._turns.remove(turn)
-        with suppress(IndexError):  # nobody waits
-            self._turns[0].set()
+        with suppress(IndexError, RuntimeError):  # nobody waits, or who does has heard it before
+            self._turns[0].release()
 
 
 _queues: dict[str, WriterQueue] = {}  # by database file
@@ -87,7 +88,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._turn: Event | None = None
+        self._turn: Lock | None = None
 
     def get_new_connection(self, conn_params: Any) -> Any:
         try:
@@ -112,7 +113,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @property
     def _queue(self) -> WriterQueue:
-        return _queues.setdefault(str(self.settings_dict["NAME"]), WriterQueue())
+        name = str(self.settings_dict["NAME"])
+        return _queues.get(name) or _queues.setdefault(name, WriterQueue())
 
     def create_cursor(self, name: str | None = None) -> Cursor:
         cursor: Cursor = self.connection.cursor(factory=Cursor)
