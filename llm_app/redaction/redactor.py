@@ -181,16 +181,18 @@ class Redactor:
         return min(written, place if len(packed) == len(text) else _places(text)[place])
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield str(name)
-            yield from _texts(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _texts(item)
+        return [value]
+    if isinstance(value, dict):
+        value = [*map(str, value), *value.values()]
+    if not isinstance(value, (list, tuple)):
+        return []
+    texts = [item for item in value if isinstance(item, str)]
+    for item in value:
+        if isinstance(item, (dict, list, tuple)):
+            texts += _texts(item)
+    return texts
 
 
 def _with_each(value: Any, change: Callable[[str], str]) -> Any:

@@ -41,7 +41,17 @@ class Draft:
     given_role: str = ""
 
     def redacted(self, redactor: Redactor) -> "Draft":
-        """The same without a secret in any of its texts."""
+        """The same without a secret in any of its texts: this one, where one look at them finds none."""
+        call = self.tool_call
+        texts = [
+            self.content,
+            self.tool_call_id,
+            self.metadata,
+            *((call.id, call.name, call.arguments) if call else ()),
+        ]
+        has_parts = self.thinking or self.images or (call and "\\u" in call.arguments)
+        if not has_parts and redactor.redacted_json(texts) is texts:
+            return self
         return replace(
             self,
             content=redactor.redacted(self.content),
