@@ -23,6 +23,7 @@ from tools_app.sandbox import Started, process_groups
 class LockFile:
     path: Path
     file: IO[str]
+    owner: str  # as leases name it
 
 
 _creating = threading.Lock()
@@ -32,7 +33,7 @@ _draining = threading.Event()
 
 def name() -> str:
     """The name that this process's leases carry: host and lock file."""
-    return f"{socket.gethostname()}:{_own_lock().path.name}"
+    return _own_lock().owner
 
 
 def drain() -> None:
@@ -164,7 +165,7 @@ def _locked(file_name: str, notes: str) -> LockFile:
     fcntl.flock(file, fcntl.LOCK_EX)
     file.write(notes)
     file.flush()
-    return LockFile(draft.rename(path), file)
+    return LockFile(draft.rename(path), file, f"{socket.gethostname()}:{file_name}")
 
 
 def _private(path: str, flags: int) -> int:
