@@ -71,16 +71,18 @@ def finalize(unit: UnitOfWork) -> None:
         values = {"summary": summary, "next_steps": final["suggestions"], "active_agent": None}
         execute([Update(Session, values, where={"pk": task.session_id}, otherwise=Session.DoesNotExist())])
         if answer is not None:
-            answer.metadata["steps"] = _steps(task, redactor)
+            answer.metadata["steps"] = _steps(unit, redactor)
             stored = {"metadata": answer.metadata}
             execute([Update(ContextEntry, stored, where={"pk": answer.pk}, otherwise=ContextEntry.DoesNotExist())])
 
     unit.commit(state=TaskState.DONE, also=also)
 
 
-def _steps(task: Task, redactor: Redactor) -> list[dict[str, Any]]:
-    """Each call of the task with one line of its outcome; also those from before the cut."""
-    entries = _entries_of.rows(task.session_id, task.pk)
+def _steps(unit: UnitOfWork, redactor: Redactor) -> list[dict[str, Any]]:
+    """Each call of the task with one line of its outcome; also those from before the cut, which are read anew."""
+    task, entries = unit.task, [entry for entry in unit.history.entries if entry.task_id == unit.task.pk]
+    if unit.history.has_cut:
+        entries = _entries_of.rows(task.session_id, task.pk)
     calls = [entry for entry in entries if entry.context_type == ContextType.TOOL_CALL]
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
     return [_step(entry, results.get((entry.call or {})["id"]), redactor) for entry in calls]
