@@ -20,4 +20,5 @@ def count_call(log: LLMLog) -> None:
     for kind in ("input", "cached", "output", "thinking"):
         if tokens := getattr(log, f"{kind}_tokens"):
             _TOKENS.labels(log.provider, kind).inc(tokens)
-    _COST.inc(float(log.cost_usd or 0))
+    if log.cost_usd:
+        _COST.inc(float(log.cost_usd))

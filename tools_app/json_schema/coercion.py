@@ -30,7 +30,7 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
 
 def loads(text: str) -> Any:
     """The JSON value in `text`. Raises ValueError, also for NaN, Infinity and 1e999, and RecursionError."""
-    return json.loads(text, parse_constant=_not_finite, parse_float=_finite)
+    return _decoder.decode(text)
 
 
 def depth(value: Any) -> int:
@@ -200,3 +200,6 @@ def _finite(text: str) -> float:
 
 def _not_finite(text: str) -> Any:
     raise ValueError(f"{text} is not a JSON value")
+
+
+_decoder = json.JSONDecoder(parse_constant=_not_finite, parse_float=_finite)
