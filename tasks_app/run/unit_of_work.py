@@ -161,7 +161,9 @@ class UnitOfWork:
         for name, value in fields.items():
             setattr(self.task, name, value)
         if was != (self.task.state, self.task.waiting_for):
-            broadcast.state_changed(self.task)
+            broadcast.state_changed(self.task)  # whoever looks at the rows for it finds the entries, too
+        elif entries:
+            broadcast.entry_appended(self.session, entries[-1].seq)
 
     def discard_staged(self) -> None:
         """Forgets what was staged: the iteration that found it out has failed."""

@@ -56,6 +56,16 @@ def said(context: TaskContext) -> list[str]:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_followers_hear_of_each_commit_once(context: TaskContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("tasks_app.events.broadcast._hint", lambda session, hint: told.append(hint["type"]))
+    context.commit(notice("The provider fails; it is asked again."))
+    context.commit(notice("It has answered."), state="executing_tool")
+    context.commit(calls_made=1)
+    assert told == ["entry", "state"]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_no_lock_is_taken_outside_a_transaction(session: Session) -> None:
     with pytest.raises(TransactionManagementError):
         lock(session)
