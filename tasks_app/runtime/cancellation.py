@@ -5,9 +5,9 @@ the rows decide whether the work is cancelled. `services.stop` writes the row; `
 """
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -29,24 +29,23 @@ class Interruption:
 
     def __init__(self, is_wanted: Callable[[], bool]) -> None:
         self._is_wanted = is_wanted
-        self._wake = threading.Event()
+        self._wakings = SimpleQueue[None]()
         self._signalled = False
 
     def signal(self) -> None:
         self._signalled = True
-        self._wake.set()
+        self._wakings.put(None)
 
     def unless_aborted(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs `work` on the event loop and returns its result. Raises WorkAborted, or what the work raised."""
         connection.close_if_unusable_or_obsolete()  # a thread that waits keeps no connection of a pool
-        running = _Work(work, self._wake)
+        running = _Work(work, self._wakings)
         cancelled = False
         if self._signalled:  # when the work before this one had just ended
-            self._wake.set()
+            self._wakings.put(None)
         with turns.given_away():
             while not running.done():
-                self._wake.wait()
-                self._wake.clear()
+                self._wakings.get()
                 if self._signalled and not cancelled and not running.done() and self._is_meant():
                     running.cancel()
                     cancelled = True
@@ -63,14 +62,14 @@ class Interruption:
 class _Work(Generic[T]):
     """A coroutine on the event loop. Cancelling ends the asyncio task itself; its `finally` runs before we go on."""
 
-    def __init__(self, work: Coroutine[Any, Any, T], wake: threading.Event) -> None:
-        self._work, self._wake = work, wake
+    def __init__(self, work: Coroutine[Any, Any, T], wakings: "SimpleQueue[None]") -> None:
+        self._work, self._wakings = work, wakings
         self._task: asyncio.Task[T] | None = None
         event_loop.get().call_soon_threadsafe(self._start)
 
     def _start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._work)
-        self._task.add_done_callback(lambda _: self._wake.set())
+        self._task.add_done_callback(lambda _: self._wakings.put(None))
 
     def done(self) -> bool:
         return self._task is not None and self._task.done()

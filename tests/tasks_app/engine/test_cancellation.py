@@ -17,7 +17,7 @@ from tests.tasks_app.engine.conftest import Run, result
 def test_a_ring_at_the_moment_at_which_work_ends_is_heard_by_the_next_one(db):
     interruption = Interruption(lambda: True)
     interruption.signal()
-    interruption._wake.clear()  # as the wait for the work does that has ended meanwhile
+    interruption._wakings.get()  # as the wait for the work does that has ended meanwhile
     with pytest.raises(WorkAborted):
         interruption.unless_aborted(asyncio.sleep(60))
 
