@@ -16,7 +16,7 @@ GROWTH = 4  # a longer one is rendered again when it has grown by this part of i
 # At the end of what has come: signs of which nobody knows yet what they will be, a list, a line, a fence …
 _UNDECIDED = re.compile(r"(?:\A|\n)[ \t]*(?:[-=*_#`~>|+:$\\\[ \t]{1,8}|\d{1,3}[.)]?[ \t]*)\Z")
 # Words that mean themselves wherever they go on with a block, and a block that ends with such; its closing tags.
-_WORDS = re.compile(r"[A-Za-zÀ-ÖØ-öø-ÿ0-9 .,?!'@]*")
+_WORDS = re.compile(r"[^\x00-\x1f\x7f-\x9f\\`*_~\[\]()<>&|$/;]*")
 _ENDS_WITH_WORDS = re.compile(r"[^>\s](?:\s*</(?:p|li|ul|ol|blockquote|h[1-6])>)+\s*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
@@ -65,8 +65,9 @@ class StreamedMarkdown:
         return self._shown(source, last_paragraph(source)) if PLAIN.fullmatch(source.rstrip(" ")) else None
 
     def rendered(self) -> Change:
-        source = self._source + "".join(self._tail)
-        start, self._fence = _last_block(source)
+        tail = "".join(self._tail)
+        source, is_same_line = self._source + tail, self._source[-1:] not in ("", "\n") and "\n" not in tail
+        start, self._fence = (0, "") if is_same_line and not self._fence else _last_block(source)
         return self._shown(source, start)
 
     def _is_due(self, text: str) -> bool:

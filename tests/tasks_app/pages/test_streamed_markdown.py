@@ -130,10 +130,11 @@ def test_only_the_open_block_is_rendered_again():
 def test_words_that_mean_themselves_go_behind_the_open_block(text):
     shown = Streamed()
     shown.add(text)
-    change = shown.add("more words, at 3.5")
-    assert (change.open, change.tail) == (None, "more words, at 3.5")
+    more = "more words, at 3.5: a-b = “c” – и слова"
+    change = shown.add(more)
+    assert (change.open, change.tail) == (None, more)
     closing = re.search(r"(</\w+>\s*)+$", shown.whole.open)
-    assert shown.whole.open[: closing.start()] + shown.whole.tail + closing[0] == markdown(f"{text}more words, at 3.5")
+    assert shown.whole.open[: closing.start()] + shown.whole.tail + closing[0] == markdown(text + more)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +148,13 @@ def test_what_may_mean_something_else_is_rendered_again(text, more):
     shown = Streamed()
     shown.add(text)
     assert shown.add(more).open == markdown(text + more)
+
+
+def test_blocks_are_not_looked_for_while_a_line_goes_on(monkeypatch):
+    shown = Streamed()
+    shown.add("- *one*\n- *tw")
+    monkeypatch.setattr(stream, "_last_block", None)
+    assert shown.add("o*").open == markdown("- *one*\n- *two*")
 
 
 def test_plain_paragraphs_need_no_parser():
