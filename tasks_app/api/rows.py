@@ -8,7 +8,6 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Model, QuerySet
-from django.utils.timezone import localtime
 
 from llm_app.composed_query import Select
 
@@ -57,8 +56,8 @@ class Rows:
 
 
 def as_time(moment: datetime) -> str:
-    """As DRF's fields have it."""
-    return localtime(moment).isoformat().replace("+00:00", "Z")
+    """As DRF's fields have it; the zone of a browser is for its pages."""
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _prepared(model: type[Model], lookup: str, value: Any) -> Any:
