@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-AT_ONCE = 4 if connection.vendor == "postgresql" else 1
+AT_ONCE = 3 if connection.vendor == "postgresql" else 1
 STALLED = 0.25  # seconds: an iteration works for some milliseconds
 
 
