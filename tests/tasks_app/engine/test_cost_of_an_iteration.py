@@ -27,7 +27,7 @@ from tests import factories
 SHORT, LONG = 5, 25  # iterations: what both cost is a task's beginning and end
 MOST_STATEMENTS = 11  # without BEGIN and COMMIT
 # Of functions, Python's own and those of extensions, on the engine's thread and on the loop's. Psycopg is Python, too.
-MOST_CALLS = 4_500 if connection.vendor == "sqlite" else 6_300
+MOST_CALLS = 3_800 if connection.vendor == "sqlite" else 5_600
 
 
 @pytest.fixture(scope="module")
