@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from django.db import connections
+
 PAUSE = b": pause"  # as a chunk: nothing more is sent until the test says `go_on()`
 
 
@@ -91,6 +93,10 @@ class FakeProvider:
                 provider.asked.append(received)
                 reply = provider.model_list
                 provider._answer(self, reply(received) if callable(reply) else reply)
+
+            def finish(self) -> None:
+                super().finish()
+                connections.close_all()  # of this thread, whose reply may have asked for rows
 
             def log_message(self, *args: Any) -> None:
                 pass
