@@ -33,11 +33,11 @@ class SSEDecoder:
         """Raises UnreadableReply for a line that is too long."""
         self._parts.append(chunk)
         self._size += len(chunk)
-        if b"\n" not in chunk:
-            if self._size > MAX_LINE:
-                raise UnreadableReply("a line of the stream is longer than 16 MiB")
+        if b"\n" not in chunk and self._size <= MAX_LINE:
             return
         *lines, rest = b"".join(self._parts).split(b"\n")
+        if self._size > MAX_LINE < max(map(len, (*lines, rest))):
+            raise UnreadableReply("a line of the stream is longer than 16 MiB")
         self._parts, self._size = [rest], len(rest)
         for line in lines:
             if event := self._take(line):

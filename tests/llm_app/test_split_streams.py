@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from llm_app.transport.sse import ServerEvent, SSEDecoder
+from llm_app.errors import UnreadableReply
+from llm_app.transport.sse import MAX_LINE, ServerEvent, SSEDecoder
 from tests.llm_app.protocol_case import Case, all_cases, folded, streamed
 from tests.provider import openai_chunk, sse
 
@@ -75,3 +76,17 @@ def test_a_megabyte_in_one_event_takes_linear_time(chunks):
     turn, _ = folded(case.parser(), events(chunks(raw)))
     assert time.process_time() - began < 5
     assert len(turn.content) == 1_000_000
+
+
+@pytest.mark.parametrize("size", [MAX_LINE + 100, 40_000])
+def test_a_line_that_is_too_long_is_refused_however_it_comes(size):
+    """All at once with its end, or in pieces."""
+    body, decoder = b"data: " + b"x" * MAX_LINE + b"\n\n", SSEDecoder()
+    pieces = (body[start : start + size] for start in range(0, len(body), size))
+    heard = (event for piece in pieces for event in decoder.feed(piece))
+    with pytest.raises(UnreadableReply, match="longer than 16 MiB"):
+        list(heard)
+
+
+def test_many_short_lines_may_come_at_once():
+    assert len(list(SSEDecoder().feed(b"data: x\n\n" * (MAX_LINE // 8)))) == MAX_LINE // 8
