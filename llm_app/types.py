@@ -1,5 +1,6 @@
 """The values that go into a provider call and come out of it. Nothing here knows a protocol."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -122,6 +123,14 @@ class Message:
         """The same in words only."""
         words = "\n".join([self.content, *(picture.placeholder for picture in self.pictures)])
         return replace(self, content=words, pictures=(), encoded={})
+
+
+class GrowingMessages(list[Message]):
+    """Messages to which others are only ever appended: each is looked at once for `encoded`, their bytes by adapter."""
+
+    def __init__(self, *messages: Message) -> None:
+        super().__init__(messages)
+        self.encoded: defaultdict[str, list[bytes]] = defaultdict(list)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ import orjson
 
 from llm_app.transport import wire
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import Delta, LLMTurnResult, Message, Prompt, ToolMode, Usage
+from llm_app.types import Delta, GrowingMessages, LLMTurnResult, Message, Prompt, ToolMode, Usage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,9 +144,12 @@ class Adapter:
     def encoded(self, prompt: Prompt, parameters: RouteParameters) -> list[bytes]:
         """The messages' bytes; each message is serialized once in its life."""
         key = f"{self.name}.{self.version}.{parameters.message_key}"
-        for message in [message for message in prompt.messages if key not in message.encoded]:
-            message.encoded[key] = self.encode(_as_seen(message, parameters), parameters)
-        return [part for message in prompt.messages if (part := message.encoded[key])]
+        known = prompt.messages.encoded[key] if isinstance(prompt.messages, GrowingMessages) else []
+        for message in prompt.messages[len(known) :]:
+            if key not in message.encoded:
+                message.encoded[key] = self.encode(_as_seen(message, parameters), parameters)
+            known.append(message.encoded[key])
+        return list(filter(None, known))
 
 
 def _as_seen(message: Message, parameters: RouteParameters) -> Message:

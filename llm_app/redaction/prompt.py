@@ -25,12 +25,16 @@ class RedactedPrompt:
 
 def redacted_prompt(prompt: Prompt, redactor: Redactor) -> RedactedPrompt:
     """With each message redacted. What was redacted with these secrets, or scanned for them, is not scanned again."""
-    messages, spans, version = list(prompt.messages), list[Noted](), redactor.version
-    for place, message in enumerate(messages):
-        if message.masked_with != version:
-            messages[place], noted = _redacted_once(message, redactor)
-            spans += noted
-    return RedactedPrompt(prompt=replace(prompt, messages=messages), spans=spans)
+    redacted = {
+        place: _redacted_once(message, redactor)
+        for place, message in enumerate(prompt.messages)
+        if message.masked_with != redactor.version
+    }
+    spans = [span for _, noted in redacted.values() for span in noted]
+    if spans:  # else they stay the same ones, which have their bytes
+        messages = [redacted[place][0] if place in redacted else one for place, one in enumerate(prompt.messages)]
+        prompt = replace(prompt, messages=messages)
+    return RedactedPrompt(prompt=prompt, spans=spans)
 
 
 def _redacted_once(message: Message, redactor: Redactor) -> tuple[Message, Sequence[Noted]]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from llm_app.redaction import Redactor
-from llm_app.types import Message
+from llm_app.types import GrowingMessages, Message
 from tasks_app.models import ContextEntry
 from tasks_app.record import tokens
 from tasks_app.record.serialize import message_of
@@ -52,9 +52,10 @@ class Cut:
         views = {seq: redactor.redacted(view) for seq, view in self.views.items()}
         return replace(self, block=redactor.redacted(self.block), views=views, masked_with=redactor.version)
 
-    def messages(self) -> list[Message]:
+    def messages(self) -> GrowingMessages:
         """How a request begins: the block is words of a user; its `seq` is 0."""
-        return [Message(role="user", content=self.block, masked_with=self.masked_with)] if self.block else []
+        block = Message(role="user", content=self.block, masked_with=self.masked_with)
+        return GrowingMessages(*([block] if self.block else []))
 
     def seen(self, message: Message) -> Message:
         """The message of an entry behind the cut: by its view where it has one, then without its pictures."""

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from llm_app.adapters.anthropic_native import AnthropicNative
 from llm_app.adapters.base import RouteParameters
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.redaction import Redactor
 from llm_app.redaction.prompt import redacted_prompt, with_spans
 from llm_app.redaction.turn import redacted_turn
-from llm_app.types import LLMTurnResult, Message, Picture, Prompt, Thinking, ToolCall
+from llm_app.types import GrowingMessages, LLMTurnResult, Message, Picture, Prompt, Thinking, ToolCall
 
 SECRET = "one-value-1"
 REDACTOR = Redactor([("A", SECRET)])
@@ -94,6 +95,34 @@ def test_a_clean_message_keeps_its_bytes_when_the_secrets_change():
     encoded = message.encoded.copy()
     again = redacted_prompt(prompt(message), Redactor([("B", "two-value-2")])).prompt
     assert again.messages[0].encoded == encoded
+
+
+@pytest.mark.parametrize("adapter", [OpenAINative(), AnthropicNative()])
+def test_of_a_conversation_that_grows_only_what_is_new_is_looked_at(adapter):
+    growing = GrowingMessages(Message(role="user", content="Hello.", masked_with=REDACTOR.version))
+    for number in range(1, 5):
+        growing.append(Message(role="assistant", content=f"number {number}", seq=number))
+        redacted = redacted_prompt(replace(prompt(), messages=growing), REDACTOR).prompt
+        assert adapter.body(redacted, ROUTE) == adapter.body(prompt(*map(_anew, growing)), ROUTE)
+        for message in growing:
+            message.encoded.clear()
+    assert adapter.body(redacted, ROUTE)
+    assert not any(message.encoded for message in growing)
+
+
+def test_of_a_conversation_that_grows_a_secret_said_early_is_redacted_in_each_request():
+    growing = GrowingMessages(Message(role="user", content=SECRET, seq=1))
+    clear = OpenAINative().body(replace(prompt(), messages=growing), ROUTE)
+    for number in range(2, 5):
+        growing.append(Message(role="user", content=f"{SECRET} {number}", seq=number))
+        redacted = redacted_prompt(replace(prompt(), messages=growing), REDACTOR)
+        body = OpenAINative().body(redacted.prompt, ROUTE)
+        assert (body.count(SECRET.encode()), body.count(b"[secret:A]"), len(redacted.spans)) == (0, number, number)
+    assert OpenAINative().body(replace(prompt(), messages=growing), ROUTE).startswith(clear[:-2])
+
+
+def _anew(message: Message) -> Message:
+    return replace(message, encoded={})
 
 
 def test_redacted_and_clear_bytes_are_never_mixed_up():
