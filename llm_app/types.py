@@ -128,7 +128,7 @@ class Message:
 class GrowingMessages(list[Message]):
     """Messages to which others are only ever appended: each is looked at once for `encoded`, their bytes by adapter."""
 
-    def __init__(self, *messages: Message) -> None:
+    def __init__(self, messages: Sequence[Message]) -> None:
         super().__init__(messages)
         self.encoded: defaultdict[str, list[bytes]] = defaultdict(list)
 

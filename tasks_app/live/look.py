@@ -31,7 +31,9 @@ _newest_task: Select[Any] = Select(
         .annotate(settings_version=RawSQL("(SELECT version FROM settings_version)", []))[:1]
     )
 )
-_entries_after = Select(lambda session, seq: ContextEntry.objects.in_session(session).after(seq)[:PAGE])
+_entries_after = Select(
+    lambda session, seq: transcript.with_logs(ContextEntry.objects.in_session(session)).after(seq)[:PAGE]
+)
 
 
 class SessionGone(Exception):

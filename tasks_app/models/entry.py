@@ -62,6 +62,14 @@ class ContextEntry(models.Model):
     images = models.TextField(blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField()
+    log = models.ForeignObject(  # no column: a result's own row names the call
+        "ToolCallLog",
+        models.DO_NOTHING,
+        null=True,
+        related_name="+",
+        from_fields=["session", "tool_call_id"],
+        to_fields=["session_id", "call_id"],
+    )
     hash = models.CharField(max_length=64)
     hash_key = models.CharField(max_length=16, help_text="The id of the key that the hash was made with.")
     masked_with = models.CharField(

@@ -52,10 +52,9 @@ class Cut:
         views = {seq: redactor.redacted(view) for seq, view in self.views.items()}
         return replace(self, block=redactor.redacted(self.block), views=views, masked_with=redactor.version)
 
-    def messages(self) -> GrowingMessages:
+    def messages(self) -> list[Message]:
         """How a request begins: the block is words of a user; its `seq` is 0."""
-        block = Message(role="user", content=self.block, masked_with=self.masked_with)
-        return GrowingMessages(*([block] if self.block else []))
+        return [Message(role="user", content=self.block, masked_with=self.masked_with)] if self.block else []
 
     def seen(self, message: Message) -> Message:
         """The message of an entry behind the cut: by its view where it has one, then without its pictures."""
@@ -81,7 +80,7 @@ class Conversation:
 
     def __init__(self, cut: Cut) -> None:
         self.cut = cut
-        self.messages = cut.messages()
+        self.messages = GrowingMessages(cut.messages())
         self.size = tokens.view_tokens(cut.block) if cut.block else 0
 
     def add(self, entry: ContextEntry, message: Message) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import accumulate, takewhile
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef
 
@@ -13,6 +14,7 @@ from llm_app.composed_query import Select
 from llm_app.models import LLMLog
 from llm_app.transport.error_body import own_words
 from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
+from tasks_app.models.entry import EntryQuerySet
 from tasks_app.record import redact_entries
 from tasks_app.transcript import delegated
 from tasks_app.transcript.activity import STEPS, Activity, Group, groups_of, is_step
@@ -21,12 +23,18 @@ from tasks_app.transcript.item import LONGEST_SHOWN, Item
 PAGE, PAGE_BYTES = 60, 60_000  # the most entries and, about, bytes of HTML; the page around them has 30,000
 MOST_OF_ACTIVITY = 500  # entries that a line is made of when a page joins in the middle
 _AROUND = 600  # bytes of HTML beside the words of an entry
-_change_of = WorkspaceChange.objects.filter(session=OuterRef("session_id"), call_id=OuterRef("call_id"))
+
+
+def _has_changed(call_id: str) -> Exists:
+    """Whether there is a change of files by the call, whose id is in this column."""
+    return Exists(WorkspaceChange.objects.filter(session=OuterRef("session_id"), call_id=OuterRef(call_id)))
+
+
 _logs_of = Select(
     lambda session, *calls: (
         ToolCallLog.objects.filter(session_id=session, call_id__in=calls)
         .select_related("approval__decided_by")
-        .annotate(has_changed=Exists(_change_of))
+        .annotate(has_changed=_has_changed("call_id"))
     )
 )
 
@@ -74,6 +82,11 @@ def _shown(entry: ContextEntry) -> str:
     return f"{entry.content}{entry.thinking}{entry.tool_call[:folded]}"
 
 
+def with_logs(entries: EntryQuerySet) -> EntryQuerySet:
+    """Each result with the log of its call: whoever makes items of them asks for those of the others only."""
+    return entries.select_related("log__approval__decided_by").annotate(has_changed=_has_changed("tool_call_id"))
+
+
 def items_of(session: Session, entries: Iterable[ContextEntry]) -> list[Item]:
     """One item for each entry, except for results whose call is among the entries."""
     return items_of_redacted(session, redact_entries(session, entries))
@@ -83,10 +96,9 @@ def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list
     """The same, of entries that were redacted at this moment."""
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
     calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
-    found = _logs_of.of_keys(calls.values(), session.pk)
-    logs = {log.call_id: log for log in found}
+    logs = _logs(session, calls.values(), results.values())
     failed = _failed_calls(entries)
-    changes = _changes(session, [log.call_id for log in found if log.has_changed])
+    changes = _changes(session, [call for call, log in logs.items() if log.has_changed])
     children = delegated.children_of(logs.values())
     return [
         Item(
@@ -146,6 +158,16 @@ def _call_item(entry: ContextEntry | None) -> Item | None:
         context_type=ContextType.TOOL_RESULT, tool_call_id=entry.call["id"]
     )
     return items_of(entry.session, [entry, *results])[0]
+
+
+def _logs(session: Session, calls: Iterable[str], results: Iterable[Any]) -> dict[str, Any]:
+    """By the id of the call; those that came with their results are not asked for again."""
+    came = [result for result in results if ContextEntry.log.is_cached(result) and result.log]
+    for result in came:
+        result.log.has_changed = result.has_changed
+    logs = {result.tool_call_id: result.log for result in came}
+    missing = [call for call in calls if call not in logs]
+    return logs | {log.call_id: log for log in _logs_of.of_keys(missing, session.pk)}
 
 
 def _changes(session: Session, call_ids: Collection[str]) -> dict[str, WorkspaceChange]:

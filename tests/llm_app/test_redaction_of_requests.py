@@ -99,7 +99,7 @@ def test_a_clean_message_keeps_its_bytes_when_the_secrets_change():
 
 @pytest.mark.parametrize("adapter", [OpenAINative(), AnthropicNative()])
 def test_of_a_conversation_that_grows_only_what_is_new_is_looked_at(adapter):
-    growing = GrowingMessages(Message(role="user", content="Hello.", masked_with=REDACTOR.version))
+    growing = GrowingMessages([Message(role="user", content="Hello.", masked_with=REDACTOR.version)])
     for number in range(1, 5):
         growing.append(Message(role="assistant", content=f"number {number}", seq=number))
         redacted = redacted_prompt(replace(prompt(), messages=growing), REDACTOR).prompt
@@ -111,7 +111,7 @@ def test_of_a_conversation_that_grows_only_what_is_new_is_looked_at(adapter):
 
 
 def test_of_a_conversation_that_grows_a_secret_said_early_is_redacted_in_each_request():
-    growing = GrowingMessages(Message(role="user", content=SECRET, seq=1))
+    growing = GrowingMessages([Message(role="user", content=SECRET, seq=1)])
     clear = OpenAINative().body(replace(prompt(), messages=growing), ROUTE)
     for number in range(2, 5):
         growing.append(Message(role="user", content=f"{SECRET} {number}", seq=number))
