@@ -74,8 +74,7 @@ class Room:
 
     async def _take_up(self, task: str) -> None:
         """What streams already; text that is in an entry by now is not told again."""
-        parts = await self._text.stored(task)
-        for stream in {part["stream"] for part in parts}:
+        for stream in {part["stream"] for part in await self._text.stored(task)}:
             if await in_thread(partial(self.look.is_recorded, stream)):
                 self._text.end(stream)
         for part in self._text.so_far():
@@ -134,8 +133,7 @@ class Room:
         elif kind == "state":
             self.look_unless(hint.get("task"), hint.get("state"), hint.get("waiting_for"))
         elif kind in ("child", "files"):
-            if kind == "files":
-                self.look.pieces.files_may_differ = True
+            self.look.pieces.files_may_differ |= kind == "files"
             self._needs_look.set()
         else:
             self._inbox |= kind == "inbox"
@@ -167,8 +165,11 @@ class Room:
         for part in await self._text.unseen(delta):
             self._gather(part)
         if self._pending and self._flushing is None:
-            loop = asyncio.get_running_loop()
-            self._flushing = loop.call_at(max(loop.time(), self._flushed + DELTA_SECONDS), self._flush)
+            loop, due = asyncio.get_running_loop(), self._flushed + DELTA_SECONDS
+            if loop.time() < due:
+                self._flushing = loop.call_at(due, self._flush)
+            else:
+                self._flush()
 
     def _gather(self, part: Hint) -> None:
         key = (part["stream"], part["kind"])
@@ -221,8 +222,7 @@ class Room:
         if self._looking_later is not None:
             self._looking_later.cancel()
         if self.look.pieces.is_behind:
-            loop = asyncio.get_running_loop()
-            self._looking_later = loop.call_later(SELDOM_SECONDS, self._needs_look.set)
+            self._looking_later = asyncio.get_running_loop().call_later(SELDOM_SECONDS, self._needs_look.set)
 
     def _publish(self, news: News, hints: list[Hint], present: set[Member]) -> None:
         self._flush()

@@ -5,6 +5,7 @@ import secrets
 import uuid
 from collections.abc import Collection
 from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
@@ -13,6 +14,8 @@ from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+
+from llm_app.composed_query import Select
 
 if TYPE_CHECKING:
     from tasks_app.models.session import Session
@@ -26,13 +29,18 @@ class MemberQuerySet(models.QuerySet[Any]):
     def rights(self, shared: Collection[uuid.UUID]) -> dict[uuid.UUID, dict[int, bool]]:
         """For each of these with members, whether each person, also one of a role, may write in it."""
         found: dict[uuid.UUID, dict[int, bool]] = {}
-        name = self.model.SHARED
-        rows = self.filter(**{f"{name}__in": shared}).values_list(name, "user", "role", "may_write") if shared else ()
-        for pk, user, role, may_write in rows:
+        model: type[Member] = self.model
+        for pk, user, role, may_write in _members_of(model).of_keys(shared):
             people = found.setdefault(pk, {})
             for person in [user] if user else get_user_model().members_of(role).values_list("pk", flat=True):
                 people[person] = people.get(person, False) or may_write
         return found
+
+
+@cache
+def _members_of(model: type["Member"]) -> Select[Any]:
+    columns = (model.SHARED, "user", "role", "may_write")
+    return Select(lambda *of: model.objects.filter(**{f"{model.SHARED}__pk__in": of}).values_list(*columns))
 
 
 class Member(models.Model):
