@@ -166,7 +166,8 @@ class _Pace:
         if connection and connection.transport and pause >= LEAST_REST and waited < pause / 2:
             connection.transport.pause_reading()
             await asyncio.sleep(pause)
-            connection.transport.resume_reading()
+            if connection.transport:  # over TLS, a connection may be lost meanwhile
+                connection.transport.resume_reading()
             now = self._clock()
         self._waits_since = now
 
