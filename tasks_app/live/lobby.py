@@ -29,7 +29,9 @@ class Lobby:
         return cls._of_loops.setdefault(asyncio.get_running_loop(), cls())
 
     def enter(self, session_id: UUID, guest: Any) -> Room:
-        room = self._rooms.setdefault(session_id, Room(session_id))
+        room = self._rooms.get(session_id)
+        if room is None or room.fault is not None:  # who is slow leaves that one later
+            room = self._rooms[session_id] = Room(session_id)
         self._guests.setdefault(room, {})[guest] = None
         if self._watching is None:
             self._watching = asyncio.create_task(self._watch())
@@ -40,8 +42,10 @@ class Lobby:
         self._guests[room].pop(guest, None)
         if self._guests[room]:
             return
-        del self._guests[room], self._rooms[room.session_id]
-        if not self._rooms and self._watching is not None:
+        del self._guests[room]
+        if self._rooms.get(room.session_id) is room:
+            del self._rooms[room.session_id]
+        if not self._guests and self._watching is not None:
             watching, self._watching = self._watching, None
             watching.cancel()
             self._of_loops.pop(asyncio.get_running_loop(), None)

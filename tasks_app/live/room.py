@@ -11,6 +11,7 @@ from channels.layers import get_channel_layer
 
 from tasks_app.events.broadcast import RowsDue
 from tasks_app.events.event_loop import in_thread
+from tasks_app.live.coalescer import Coalescer
 from tasks_app.live.look import PAGE, Look, SessionGone
 from tasks_app.live.messages import Event, Member, News
 from tasks_app.live.pieces import SELDOM_SECONDS
@@ -21,7 +22,6 @@ from tasks_app.pages.fragments import Viewer
 logger = logging.getLogger(__name__)
 GATHER_SECONDS = 0.03  # from a change to the look: a call, its result and the states around them often come together
 LOOK_SECONDS = 0.12  # between two looks, however many changes come
-DELTA_SECONDS = 1 / 30  # between two messages with text
 Hint = dict[str, Any]
 
 
@@ -44,20 +44,21 @@ class Room:
         self._held: list[Hint] = []  # deltas that wait for it
         self._prose = Prose(session_id, self.members)
         self._text = TextSoFar(ended=self._prose.end)
-        self._pending: dict[tuple[str, str], Hint] = {}
-        self._flushing: asyncio.TimerHandle | None = None
-        self._flushed = 0.0
+        self._deltas = Coalescer(self._tell_text)
         self._looking_later: asyncio.TimerHandle | None = None
         self._work: list[asyncio.Task[None]] = []
         self._opening: asyncio.Task[None] | None = None
+        self.fault: Exception | None = None  # has ended it: nobody hears anything here any more
 
     # --- coming and going ---------------------------------------------------------------------------------------
 
     async def opened(self) -> None:
         """Returns once it listens and has looked."""
         if self._opening is None:
-            self._opening = asyncio.create_task(self._open())
+            self._opening = asyncio.create_task(self._run(self._open))
         await asyncio.shield(self._opening)
+        if self.fault is not None:
+            raise self.fault
 
     async def _open(self) -> None:
         layer = get_channel_layer()
@@ -82,6 +83,8 @@ class Room:
 
     def enter(self, member: Member) -> None:
         """It hears everything from the entry on that the room has read."""
+        if self.fault is not None:
+            member.end(self.fault)
         self.members[member] = None
         self._needs_look.set()
 
@@ -94,8 +97,9 @@ class Room:
             with suppress(asyncio.CancelledError, Exception):
                 await self._opening
         await self._prose.close()
-        for timer in filter(None, (self._flushing, self._looking_later)):
-            timer.cancel()
+        self._deltas.close()
+        if self._looking_later is not None:
+            self._looking_later.cancel()
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
@@ -109,6 +113,7 @@ class Room:
         except Exception as error:
             if not isinstance(error, SessionGone):
                 logger.exception("following session %s failed", self.session_id)
+            self.fault = error
             for member in list(self.members):
                 member.end(error)
 
@@ -125,7 +130,7 @@ class Room:
             await self._take_delta(hint)
         elif kind == "reset":
             self._held = [delta for delta in self._held if delta["stream"] != hint["stream"]]
-            self._flush()
+            self._deltas.flush()
             self._text.end(hint["stream"])
             self._tell(Event(hint))
         elif kind == "entry":
@@ -163,29 +168,11 @@ class Room:
             self._held.append(delta)
             return
         for part in await self._text.unseen(delta):
-            self._gather(part)
-        if self._pending and self._flushing is None:
-            loop, due = asyncio.get_running_loop(), self._flushed + DELTA_SECONDS
-            if loop.time() < due:
-                self._flushing = loop.call_at(due, self._flush)
-            else:
-                self._flush()
+            self._deltas.take(part)
 
-    def _gather(self, part: Hint) -> None:
-        key = (part["stream"], part["kind"])
-        if before := self._pending.get(key):
-            part = before | {"text": before["text"] + part["text"]}
-        self._pending[key] = part
-
-    def _flush(self) -> None:
-        if self._flushing is not None:
-            self._flushing.cancel()
-            self._flushing = None
-        parts, self._pending = self._pending, {}
-        self._flushed = asyncio.get_running_loop().time()
-        for part in parts.values():
-            self._tell(Event(part))
-            self._prose.take(part)
+    def _tell_text(self, part: Hint) -> None:
+        self._tell(Event(part))
+        self._prose.take(part)
 
     def _tell(self, event: Event) -> None:
         for member in list(self.members):  # one may leave
@@ -225,7 +212,7 @@ class Room:
             self._looking_later = asyncio.get_running_loop().call_later(SELDOM_SECONDS, self._needs_look.set)
 
     def _publish(self, news: News, hints: list[Hint], present: set[Member]) -> None:
-        self._flush()
+        self._deltas.flush()
         for one in news.appended:
             self._text.end(one.entry.metadata.get("stream", ""))
         events = list(map(Event, hints))

@@ -63,7 +63,7 @@ class Follower(Generic[T]):
                 while not self._is_behind:
                     yield await self._next(silence)
         finally:
-            await lobby.leave(room, self)
+            await asyncio.shield(lobby.leave(room, self))  # also where it is cancelled once more
 
     async def _missing(self, room: Room) -> list[T]:
         """The next page of what the room has read and it has not; empty if there is none."""

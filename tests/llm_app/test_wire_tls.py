@@ -37,6 +37,12 @@ def server_context(folder: Path) -> ssl.SSLContext:
     return context
 
 
+async def read(request: wire.HTTPRequest) -> None:
+    async with aclosing(wire.events(request, silence_s=5, total_s=9)) as events:
+        async for _ in events:
+            pass
+
+
 @pytest.mark.parametrize("seconds", [0.301, 0.313, 0.327, 0.331])
 async def test_a_reset_of_a_quick_stream_is_a_cut_stream(tmp_path, seconds):
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -57,7 +63,5 @@ async def test_a_reset_of_a_quick_stream_is_a_cut_stream(tmp_path, seconds):
         port = server.sockets[0].getsockname()[1]
         request = wire.HTTPRequest(url=f"https://127.0.0.1:{port}/v1", headers={}, body=b"the body")
         with pytest.raises(errors.StreamCut):
-            async with aclosing(wire.events(request, silence_s=5, total_s=9)) as events:
-                async for _ in events:
-                    pass
+            await read(request)
         await wire.close()

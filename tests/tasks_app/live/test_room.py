@@ -10,13 +10,13 @@ import pytest
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from tasks_app.events import broadcast, event_loop, stream_buffer
 from tasks_app.events.stream_buffer import Chunk
 from tasks_app.interaction import uploads
-from tasks_app.live import lobby, pieces, room, subscription
+from tasks_app.live import lobby, look, pieces, room, subscription
 from tasks_app.live.look import SessionGone
 from tasks_app.live.subscription import EventStream, Page
 from tasks_app.live.watch import Admission
@@ -327,6 +327,69 @@ async def test_a_fault_ends_all_and_leaves_nothing_behind(follow, task, session,
         assert isinstance(await reader.ends(), TypeError)
     assert not get_channel_layer().groups.get(session.group)
     assert not lobby.Lobby._of_loops
+
+
+@pytest.fixture
+def next_look_fails(monkeypatch):
+    """As when the database restarts."""
+    again = look.Look.again
+
+    def fails(*args, **kwargs):
+        monkeypatch.setattr(look.Look, "again", again)
+        raise OperationalError("server closed the connection unexpectedly")
+
+    return lambda: monkeypatch.setattr(look.Look, "again", fails)
+
+
+@pytest.mark.parametrize(("kind", "begin"), [(Page, 'id="state"'), (EventStream, "event: state")])
+async def test_who_comes_back_after_a_fault_hears_again_though_somebody_is_slow_to_go(
+    follow, task, session, alice, next_look_fails, kind, begin
+):
+    slow = EventStream(alice, session.pk, 0, Admission(user_id=alice.pk, token="slow", check=lambda: None)).messages()
+    await anext(slow)  # its client takes no more for now
+    first = follow(kind=kind)
+    await first.until(begin)
+    next_look_fails()
+    await say(task, "one")
+    assert isinstance(await first.ends(), OperationalError)
+    again = follow(kind=kind)
+    await say(task, "two")
+    await again.until("two")
+    await slow.aclose()
+
+
+async def test_who_catches_up_during_a_fault_is_told_of_it(follow, task, next_look_fails, monkeypatch):
+    first = follow()
+    await first.until('id="state"')
+    reads, may_go_on, missing = asyncio.Event(), asyncio.Event(), EventStream._missing
+
+    async def slowly(self, room):
+        reads.set()
+        await may_go_on.wait()
+        return await missing(self, room)
+
+    monkeypatch.setattr(EventStream, "_missing", slowly)
+    late = follow(kind=EventStream)
+    await reads.wait()
+    next_look_fails()
+    await say(task, "one")
+    await first.ends()
+    may_go_on.set()
+    assert isinstance(await late.ends(), OperationalError)
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+async def test_a_room_closes_though_its_last_follower_is_cancelled_twice(follow, session, task, turns):
+    """By its own timeout, and by a client that goes in that moment."""
+    stream = follow(kind=EventStream)
+    await stream.until("event: state")
+    stream._task.cancel()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await stream.leave()
+    async with asyncio.timeout(60):
+        while get_channel_layer().groups.get(session.group):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 @database_sync_to_async
