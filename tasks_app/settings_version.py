@@ -9,10 +9,10 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
-from django.db import connections, models
+from django.db import DEFAULT_DB_ALIAS, connections, models
 
 from llm_app.models import Budget, LearnedQuirk, LogicalModel, Provider, Route, Secret, ServiceKey
-from tasks_app.models import Agent, Limits, PromptSection
+from tasks_app.models import Agent, Limits, Project, ProjectMember, PromptSection, SessionMember
 from tools_app.models import McpServer, McpTool, RolePolicy, Skill, ToolSetting, UserPolicy
 
 WATCHED: tuple[type[models.Model], ...] = (
@@ -22,6 +22,7 @@ WATCHED: tuple[type[models.Model], ...] = (
     *(ToolSetting, ToolSetting.roles.through, RolePolicy, UserPolicy),
     *(McpServer, McpServer.roles.through, McpTool),
     *(Skill, Skill.roles.through),
+    *(SessionMember, Project, ProjectMember),  # whose secrets are redacted, too
     *(Secret, ServiceKey),  # with the keys of providers: all that is redacted
 )
 _TABLE = "CREATE TABLE IF NOT EXISTS settings_version (version bigint NOT NULL)"
@@ -53,6 +54,12 @@ def install(using: str, **kwargs: Any) -> None:
         tables = {model._meta.db_table for model in WATCHED} & set(database.introspection.table_names(cursor))
         for statement in _missing(database.vendor, sorted(tables), have):
             cursor.execute(statement)
+
+
+def increase() -> None:
+    """In the transaction of a change that tasks must know of, to a table that they write themselves."""
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(_RAISE)
 
 
 def _missing(vendor: str, tables: Sequence[str], have: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from llm_app.redaction.redactor import Redactor, names_in, placeholder
 from llm_app.redaction.refusal import is_too_plain, why_refused
 from llm_app.redaction.stream import StreamRedactor
-from llm_app.redaction.turn import redacted_call, redacted_thinking
+from llm_app.redaction.turn import redacted_arguments, redacted_call, redacted_thinking
 
 __all__ = [
     "Redactor",
@@ -11,6 +11,7 @@ __all__ = [
     "is_too_plain",
     "names_in",
     "placeholder",
+    "redacted_arguments",
     "redacted_call",
     "redacted_thinking",
     "why_refused",

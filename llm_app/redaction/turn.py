@@ -24,9 +24,8 @@ def redacted_turn(turn: LLMTurnResult, redactor: Redactor) -> LLMTurnResult:
 
 
 def redacted_call(call: ToolCall, redactor: Redactor) -> ToolCall:
-    return ToolCall(
-        id=redactor.redacted(call.id), name=redactor.redacted(call.name), arguments=_arguments(call.arguments, redactor)
-    )
+    arguments = redacted_arguments(call.arguments, redactor)
+    return ToolCall(id=redactor.redacted(call.id), name=redactor.redacted(call.name), arguments=arguments)
 
 
 def redacted_thinking(thinking: Thinking, redactor: Redactor) -> Thinking:
@@ -42,7 +41,7 @@ def _is_clean(thinking: Thinking, redactor: Redactor) -> bool:
     return bool(redactor.redacted_json(blocks) == blocks)
 
 
-def _arguments(text: str, redactor: Redactor) -> str:
+def redacted_arguments(text: str, redactor: Redactor) -> str:
     """The JSON text. Any character may be escaped as \\u0000, so such a text is parsed before it is redacted."""
     text = redactor.redacted(text)
     if "\\u" not in text:

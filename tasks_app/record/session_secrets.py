@@ -22,17 +22,18 @@ from tasks_app.models import ContextEntry, Project, ProjectMember, Session, Sess
 
 
 class SessionSecrets:
-    """Who may write is read once; what they keep secret, with each `refresh`."""
+    """Who may write, and what they keep secret, as of the last `refresh`."""
 
     def __init__(self, session: Session) -> None:
-        self._writers = _people(_may_write_in.rows(session.pk))
+        self._session_id = session.pk
         self.version: int | None = None  # of the settings, when they were read
         self.active = self.refresh()
 
     def refresh(self, version: int | None = None) -> ActiveSecrets:
-        """`version` is that of the settings, which the caller has just read: if it is as before, so are the secrets."""
+        """`version` is that of the settings, which the caller has just read: if it is as before, so is all of it."""
         if version is None or version != self.version:
-            self.active, self.version = active_secrets.of_people(self._writers), version
+            writers = _people(_may_write_in.rows(self._session_id))
+            self.active, self.version = active_secrets.of_people(writers), version
         return self.active
 
     def usable_in(self, task: Task) -> dict[str, str]:

@@ -8,6 +8,7 @@ from django.db import IntegrityError, models, transaction
 from django.utils import timezone
 
 from llm_app.budgets import Allowance
+from llm_app.redaction import redacted_arguments
 from llm_app.statements import Statement, Update, save, stored
 from tasks_app.events import broadcast
 from tasks_app.interaction import children, next_task
@@ -115,8 +116,16 @@ class UnitOfWork:
         head_update, *inserts = appending(self.session, self._head, entries)
         is_step_next = fields.get("state", self.task.state) == TaskState.THINKING
         task = lease.guarded_update(self.task, fields, returning=COLUMNS if is_step_next else VERSION)
-        logs = [save(row, _OUTCOME) for row in self._rows if isinstance(row, ToolCallLog)]
-        statements = [head_update, task, *inserts, *logs, *map(save, self.calls.unsaved)]
+        logs = [row for row in self._rows if isinstance(row, ToolCallLog)]
+        for log in logs:  # what it was called with may have become secret while it ran
+            log.arguments = redacted_arguments(log.arguments, redactor)
+        statements = [
+            head_update,
+            task,
+            *inserts,
+            *(save(log, _OUTCOME) for log in logs),
+            *map(save, self.calls.unsaved),
+        ]
         return _Commit(entries, fields, task, statements)
 
     def _write_rest(self, also: Also) -> None:

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from llm_app import active_secrets
+from tasks_app import settings_version
 from tasks_app.errors import PartOfAnother, Refusal
 from tasks_app.models import Project, Session
 from tasks_app.record import storable
@@ -82,4 +83,5 @@ def move_session(session: Session, project: Project | None) -> None:
     with transaction.atomic():
         list(every.select_for_update().only("pk"))  # whoever delegates from one of them has done so, or does it later
         every.order_by().update(project=project)
+        settings_version.increase()  # other people's secrets are redacted in them from now on
     session.project = project

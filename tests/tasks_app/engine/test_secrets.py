@@ -7,9 +7,10 @@ from django.contrib.auth.models import Group
 
 from llm_app.cache_boundary import MARKER
 from llm_app.models import Blob, LLMLog, Secret
-from tasks_app import services
+from tasks_app import secrets, services
 from tasks_app.engine import run_tool
-from tasks_app.models import SessionMember, ToolCallLog
+from tasks_app.models import Project, SessionMember, ToolCallLog
+from tasks_app.services import projects
 from tests import factories
 from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine.conftest import call, result
@@ -187,3 +188,46 @@ def test_preferences_that_say_a_secret_are_redacted_in_the_prompt(play, owner):
     system = Blob.objects.get(pk=LLMLog.objects.first().system_blob).content
     assert "My password is [secret:TOKEN]." in system
     assert VALUE not in system
+
+
+@pytest.fixture
+def while_it_runs(monkeypatch):
+    """Takes what happens while each call runs."""
+    made, happening = run_tool.tool_context, []
+
+    def happens(*about):
+        for happen in happening:
+            happen()
+        return made(*about)
+
+    monkeypatch.setattr(run_tool, "tool_context", happens)
+    return happening.append
+
+
+def test_what_becomes_secret_while_a_call_runs_is_not_written_back_into_its_log(play, owner, while_it_runs):
+    def save():
+        if not Secret.objects.exists():
+            secrets.keep(owner, "LATER", "some-value-1")
+
+    while_it_runs(save)
+    play(call("shell", command="echo some-value-1"), result()).advance()
+    assert json.loads(ToolCallLog.objects.get(name="shell").arguments)["command"] == "echo [secret:LATER]"
+
+
+def shared_in_session(session, writer):
+    SessionMember.objects.create(session=session, user=writer, may_write=True)
+
+
+def shared_in_project(session, writer):
+    projects.move_session(session, Project.objects.create(owner=writer, name="Plans"))
+
+
+@pytest.mark.parametrize("share", [shared_in_session, shared_in_project])
+def test_what_somebody_keeps_secret_who_comes_in_while_a_call_runs_is_redacted_at_once(play, while_it_runs, share):
+    writer = factories.UserFactory()
+    Secret.objects.create(owner=writer, name="WRITERS", value="writers-value-1")
+    shared = []
+    while_it_runs(lambda: shared or shared.append(share(run.task.session, writer) or True))
+    run = play(call("shell", command="rev <<<1-eulav-sretirw"), result())
+    run.advance()
+    assert run.results()[0][1].startswith("[secret:WRITERS]")

@@ -8,7 +8,8 @@ from django.db import connection
 from django.db.utils import ConnectionHandler
 
 from tasks_app import settings_version
-from tasks_app.models import Limits
+from tasks_app.models import Limits, Project, ProjectMember, SessionMember
+from tasks_app.services import projects
 from tasks_app.text import full_text
 from tests import factories
 from tools_app.models import RolePolicy, ToolSetting
@@ -43,6 +44,20 @@ def test_a_role_given_and_taken_raises_it() -> None:
     given = version()
     user.groups.remove(role)
     assert before < given < version()
+
+
+def test_who_may_write_raises_it() -> None:
+    session, project = factories.SessionFactory(), Project.objects.create(owner=factories.UserFactory(), name="Plans")
+    versions = [version()]
+    for change in (
+        lambda: SessionMember.objects.create(session=session, user=project.owner, may_write=True),
+        lambda: ProjectMember.objects.create(project=project, user=session.owner),
+        lambda: ProjectMember.objects.update(may_write=True),
+        lambda: projects.move_session(session, project),
+    ):
+        change()
+        versions.append(version())
+    assert versions == sorted(set(versions))
 
 
 def test_the_record_does_not_raise_it() -> None:
