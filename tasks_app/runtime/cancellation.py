@@ -5,17 +5,19 @@ the rows decide whether the work is cancelled. `services.stop` writes the row; `
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-from django.db import connection
+from django.db import Error, connection
 
 from tasks_app.events import event_loop
 from tasks_app.runtime import turns
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _running: dict[UUID, "Interruption"] = {}
 
@@ -55,6 +57,9 @@ class Interruption:
         self._signalled = False
         try:
             return self._is_wanted()
+        except Error as error:
+            logger.warning("nobody knows whether a person has come; it is signalled again: %s", error)
+            return False
         finally:
             connection.close_if_unusable_or_obsolete()
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from tasks_app.runtime import turns
 from tasks_app.runtime.cancellation import Interruption, WorkAborted
@@ -26,6 +26,31 @@ def test_a_ring_that_nobody_meant_ends_nothing(db):
     interruption = Interruption(lambda: False)
     interruption.signal()
     assert interruption.unless_aborted(asyncio.sleep(0.01, "done")) == "done"
+
+
+def test_work_is_not_left_running_while_the_rows_cannot_be_asked(db):
+    begun, ended, asked = threading.Event(), threading.Event(), list[bool]()
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    def is_wanted() -> bool:
+        asked.append(ended.is_set())
+        if len(asked) == 1:
+            threading.Thread(target=interruption.signal).start()  # as the supervisor does, time and again
+            raise OperationalError("no connection")
+        return True
+
+    interruption = Interruption(is_wanted)
+    threading.Thread(target=lambda: begun.wait() and interruption.signal()).start()
+    with pytest.raises(WorkAborted):
+        interruption.unless_aborted(work())
+    assert asked == [False, False]
+    assert ended.is_set()
 
 
 def with_turns(count: int, work: Callable[[], object]) -> None:
