@@ -8,6 +8,7 @@ from uuid import UUID
 from llm_app.redaction import Redactor, StreamRedactor
 from tasks_app.events import broadcast, event_loop, stream_buffer
 from tasks_app.events.stream_buffer import Chunk
+from tasks_app.models import Task
 
 BATCH_SECONDS = 0.04
 MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it runs
@@ -65,3 +66,10 @@ class LiveStream:
         self._sent[kind] += len(text)
         await stream_buffer.store.add(self._task_id, piece, goes_on=goes_on)
         await broadcast.send(self._group, piece.event(self._task_id))
+
+
+async def withdraw_of(task: Task) -> None:
+    """Takes back what streamed in a task whose process has died."""
+    for stream in {piece.stream for piece in await stream_buffer.store.chunks_of(task.id)}:
+        await broadcast.send(task.session.group, {"type": "reset", "stream": stream})
+    await stream_buffer.store.drop(task.id)

@@ -1,6 +1,7 @@
 """What Celery runs. A message says "look at this task": whether there is something to do, the row decides."""
 
 import logging
+from concurrent.futures import wait
 from importlib import import_module
 from typing import Any
 from uuid import UUID
@@ -13,7 +14,7 @@ from django.db import DatabaseError, Error, InterfaceError, OperationalError, co
 from llm_app.composed_query import Select
 from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
-from tasks_app.events import event_loop, stream_buffer
+from tasks_app.events import broadcast, event_loop, live_stream, stream_buffer
 from tasks_app.models import FailureCode, IdempotencyKey, Task, TaskState
 from tasks_app.run import Failed, TaskContext, UnitOfWork, affinity
 from tasks_app.runtime import admission, cancellation, lease, log_ids, process, turns
@@ -24,6 +25,7 @@ from tasks_app.workspaces import measure, sandbox, workspace_of
 
 logger = logging.getLogger(__name__)
 _still_runnable = Select(lambda pk: Task.objects.runnable().filter(pk=pk).order_by().values_list("pk"))
+WITHDRAWN_SECONDS = 5.0  # at most, for text to be taken back
 MOST_CRASHES = 3  # claims in a row that ended with a dead worker; then the task is taken for the cause
 
 
@@ -87,6 +89,8 @@ def _try_again(task_id: UUID, task: Task | None) -> None:
 
 def _advance(task: Task) -> None:
     logger.info("claimed in state %s, epoch %d", task.state, task.epoch)
+    if task.crashes:
+        _withdraw_what_streamed(task)
     context = TaskContext(task, workspace_of(task.session), sandbox())
     with cancellation.announced(task.id, context.interruption):
         _run(context)
@@ -102,6 +106,13 @@ def _advance(task: Task) -> None:
             admission.admit_waiting()
         event_loop.submit(stream_buffer.store.drop(task.id))
     measure(task.session)  # takes longer than a lease where files are many
+
+
+def _withdraw_what_streamed(task: Task) -> None:
+    """Nobody has ended the stream of a step that is done again: its text would stay beside the new one."""
+    withdrawn = event_loop.submit(live_stream.withdraw_of(task))
+    withdrawn.add_done_callback(broadcast.log_failure)
+    wait([withdrawn], WITHDRAWN_SECONDS)  # before the new one begins
 
 
 def _outcome(task: Task) -> str:

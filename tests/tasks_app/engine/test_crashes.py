@@ -5,11 +5,14 @@ import subprocess
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from tasks_app import services
 from tasks_app.engine import run_tool
-from tasks_app.models import EngineProcess, Task, ToolCallLog
+from tasks_app.events import broadcast
+from tasks_app.models import ContextType, EngineProcess, Task, ToolCallLog
+from tasks_app.run import UnitOfWork
 from tasks_app.runtime import admission, lease, process
 from tasks_app.worker import jobs, reaper
 from tests.tasks_app.engine.conftest import call, result
@@ -197,3 +200,27 @@ def test_finalizing_goes_on_after_a_crash(play, monkeypatch):
     crash(run, monkeypatch, loop, "finalize")
     assert run.advance().state == "done"
     assert run.task.final_result["text"] == "It is done."
+
+
+def test_text_that_streamed_before_the_database_failed_is_taken_back(play, monkeypatch):
+    told, send, write = [], broadcast.send, UnitOfWork._write
+
+    async def hear(group, message):
+        told.append((group, message))
+        await send(group, message)
+
+    def fails_once(unit, drafts, *about):
+        if any(draft.context_type == ContextType.AI_MESSAGE for draft in drafts):
+            monkeypatch.setattr(UnitOfWork, "_write", write)
+            raise OperationalError("server closed the connection unexpectedly")
+        return write(unit, drafts, *about)
+
+    monkeypatch.setattr(broadcast, "send", hear)
+    monkeypatch.setattr(UnitOfWork, "_write", fails_once)
+    run = play(result("This is the answer, and it is long enough to be streamed."))
+    run.advance()
+    assert run.advance().state == "done"
+    here = [message for group, message in told if group == run.task.session.group]
+    first, second = dict.fromkeys(one["stream"] for one in here if one["type"] == "delta")
+    assert [one["stream"] for one in here if one["type"] == "reset"] == [first]
+    assert second in [entry.metadata.get("stream") for entry in run.entries]
