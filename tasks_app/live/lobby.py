@@ -71,6 +71,8 @@ class Lobby:
             for guest in list(guests):
                 if guest.admission in refused:
                     guest.end(refused[guest.admission])
+                elif guest.admission in admissions:  # was there when it was asked
+                    guest.guest.user.is_staff = guest.admission.user_id in watch.staff
             self._compare(room, standings.get(room.session_id))
 
     def _compare(self, room: Room, standing: Standing | None) -> None:

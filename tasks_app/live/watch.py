@@ -14,10 +14,11 @@ from llm_app.composed_query import Select
 from tasks_app.models import Session
 from tasks_app.models.session import RIGHTS, rights_by
 
-Fingerprint = tuple[object, ...]
+Fingerprint = tuple[Any, ...]
 _FIELDS = (*RIGHTS, "last_seq", "task_id", "task_state", "task_waiting_for")
+_OF_USERS = ("pk", "password", "is_active", "is_staff")
 _standings = Select(lambda *of: Session.objects.filter(pk__in=of).order_by().with_newest_task().values_list(*_FIELDS))
-_users = Select(lambda *of: get_user_model().objects.filter(pk__in=of).values_list("pk", "password", "is_active"))
+_users = Select(lambda *of: get_user_model().objects.filter(pk__in=of).values_list(*_OF_USERS))
 _logins = Select(lambda *of: Login.objects.filter(pk__in=of).values_list("pk", "session_data", "expire_date"))
 _tokens = Select(lambda *of: get_token_model().objects.filter(pk__in=of).values_list("pk", "expiry"))
 
@@ -45,6 +46,7 @@ class Watch:
     """Looks every moment, in a thread: a few queries, whoever many follow. What lets in is checked when it changed."""
 
     def __init__(self) -> None:
+        self.staff: set[int] = set()  # the administrators among those who follow
         self._checked: dict[Admission, Fingerprint] = {}
 
     def standings(self, sessions: Collection[UUID]) -> dict[UUID, Standing]:
@@ -59,6 +61,7 @@ class Watch:
     def refused(self, admissions: Collection[Admission]) -> dict[Admission, Exception]:
         """Those that let nobody in any more, with what their check has raised."""
         fingerprints = _fingerprints(admissions)
+        self.staff = {one.user_id for one, (user, *_) in fingerprints.items() if user and user[-1]}
         refused: dict[Admission, Exception] = {}
         for admission in admissions:
             if self._checked.get(admission) == fingerprints[admission]:

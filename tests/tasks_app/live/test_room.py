@@ -307,6 +307,18 @@ async def test_who_may_write_no_more_gets_the_pieces_of_a_reader(follow, task, c
     assert 'id="stop-button"' not in page.text
 
 
+async def test_who_is_no_administrator_any_more_is_shown_what_others_are(follow, task, alice):
+    alice.is_staff = True
+    await alice.asave()
+    page = follow(alice)
+    await page.until('id="state"')
+    await database_sync_to_async(type(alice).objects.filter(pk=alice.pk).update)(is_staff=False)
+    with takes_less_than(2):
+        while alice.is_staff:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    assert page.error is None
+
+
 async def test_what_let_somebody_in_is_checked_again_only_when_it_changed(alice):
     checks, watch = [], lobby.Watch()
     admission = Admission(user_id=alice.pk, token="x", check=lambda: checks.append("checked"))
