@@ -13,17 +13,23 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from statistics import median
 
 from benchmarks import floor, overhead
 from benchmarks.provider import Provider, fake_provider
 
 POSTGRES = os.environ.get("BENCH_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 SHORT, LONG = 10, 60  # what both have in common is no iteration's cost
+LENGTHS = (LONG, 200, 400)
+ROUNDS = 3  # ours and the floor in turns: a machine is not as fast all the time
 _WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 def report() -> None:
-    """Prints a table. Bars: 12 statements, 2 commits, 8,000 Python calls, 4 floors."""
+    """Prints a table. Bars: 12 statements, 2 commits, 8,000 Python calls, 4 floors.
+
+    A longer task has longer requests, which the floor serializes whole each time.
+    """
     print("an iteration             ms of CPU   floor  ratio  statements  commits  Python calls", flush=True)
     _measure_apart("SQLite", None)
     with _postgres() as url:
@@ -58,7 +64,7 @@ def _postgres() -> Iterator[str | None]:
 
 
 def _measure(name: str, provider: Provider, folder: Path) -> None:
-    owner = overhead.set_up(provider, (SHORT, LONG))
+    owner = overhead.set_up(provider, (SHORT, *LENGTHS))
     overhead.engine(provider, owner, f"loop-{SHORT}", SHORT)
 
     def run(steps: int) -> None:
@@ -67,22 +73,27 @@ def _measure(name: str, provider: Provider, folder: Path) -> None:
     def bare(steps: int) -> None:
         floor.run(provider, steps, folder)
 
-    each = LONG - SHORT
-    cpu, least = ((_cpu(work, LONG) - _cpu(work, SHORT)) / each * 1000 for work in (run, bare))
     (short, first), (long, last) = (_asked(run, steps) for steps in (SHORT, LONG))
-    calls = (_calls(run, LONG) - _calls(run, SHORT)) / each
-    counts = f"{(long - short) / each:11.1f} {(last - first) / each:8.1f} {calls:13,.0f}"
-    print(f"{name:<24} {cpu:9.2f} {least:7.2f} {cpu / least:6.1f} {counts}", flush=True)
+    calls = (_calls(run, LONG) - _calls(run, SHORT)) / (LONG - SHORT)
+    counts = f"{(long - short) / (LONG - SHORT):11.1f} {(last - first) / (LONG - SHORT):8.1f} {calls:13,.0f}"
+    for steps in LENGTHS:
+        cpu, least = _cpu(run, bare, steps)
+        times = f"{f'{name}, {steps} of a task':<24} {cpu:9.2f} {least:7.2f} {cpu / least:6.1f}"
+        print(times, counts if steps == LONG else "", flush=True)
 
 
-def _cpu(run: overhead.Run, steps: int) -> float:
-    """Seconds, the least of three."""
-    used = []
-    for _ in range(3):
-        began = time.process_time()
-        run(steps)
-        used.append(time.process_time() - began)
-    return min(used)
+def _cpu(run: overhead.Run, bare: overhead.Run, steps: int) -> tuple[float, float]:
+    """Milliseconds of both for each iteration, the medians."""
+    rounds = [[_used(work, count) for work in (run, bare) for count in (SHORT, steps)] for _ in range(ROUNDS)]
+    ours, least = (median(one[place + 1] - one[place] for one in rounds) for place in (0, 2))
+    return 1000 * ours / (steps - SHORT), 1000 * least / (steps - SHORT)
+
+
+def _used(run: overhead.Run, steps: int) -> float:
+    """Seconds."""
+    began = time.process_time()
+    run(steps)
+    return time.process_time() - began
 
 
 def _asked(run: overhead.Run, steps: int) -> tuple[int, int]:
