@@ -73,13 +73,17 @@ def _measure(name: str, provider: Provider, folder: Path) -> None:
     def bare(steps: int) -> None:
         floor.run(provider, steps, folder)
 
-    (short, first), (long, last) = (_asked(run, steps) for steps in (SHORT, LONG))
-    calls = (_calls(run, LONG) - _calls(run, SHORT)) / (LONG - SHORT)
-    counts = f"{(long - short) / (LONG - SHORT):11.1f} {(last - first) / (LONG - SHORT):8.1f} {calls:13,.0f}"
     for steps in LENGTHS:
         cpu, least = _cpu(run, bare, steps)
         times = f"{f'{name}, {steps} of a task':<24} {cpu:9.2f} {least:7.2f} {cpu / least:6.1f}"
-        print(times, counts if steps == LONG else "", flush=True)
+        print(times, _counts(run) if steps == LONG else "", flush=True)
+
+
+def _counts(run: overhead.Run) -> str:
+    """They are the same in long tasks."""
+    (short, first), (long, last) = (_asked(run, steps) for steps in (SHORT, LONG))
+    calls = (_calls(run, LONG) - _calls(run, SHORT)) / (LONG - SHORT)
+    return f"{(long - short) / (LONG - SHORT):11.1f} {(last - first) / (LONG - SHORT):8.1f} {calls:13,.0f}"
 
 
 def _cpu(run: overhead.Run, bare: overhead.Run, steps: int) -> tuple[float, float]:
