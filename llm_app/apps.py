@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.db.models.signals import post_save
 
 from llm_app.redaction import logs
 
@@ -8,4 +9,8 @@ class LlmAppConfig(AppConfig):
     verbose_name = "Models"
 
     def ready(self) -> None:
+        from llm_app.budgets import counters
+        from llm_app.models import Budget
+
         logs.log_uncaught_errors()
+        post_save.connect(counters.recount, sender=Budget)

@@ -1,16 +1,19 @@
 """The rows behind limits: counters of what was spent, and reservations against them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
+from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 
 from llm_app.budgets.amounts import Amount
-from llm_app.budgets.limits import Counter, Limit
+from llm_app.budgets.limits import Counter, Limit, limits_of
 from llm_app.budgets.standing import Standing
-from llm_app.models import LLMLog, Reservation, Spending
+from llm_app.models import Budget, LLMLog, Reservation, Spending
 from llm_app.models.budget import lease_end
 
 _NOTHING = Amount(usd=Decimal(0))
@@ -34,6 +37,16 @@ def locked_standings(limits: Sequence[Limit]) -> list[Standing]:
         Spending.objects.bulk_create(rows, ignore_conflicts=True)
         spent = _spent(_locked(counters))
     return _standings(limits, spent, _reserved(counters))
+
+
+def recount(instance: Budget, **of_signal: Any) -> None:
+    """After a budget was set: its counters have what the logs say, also of a time in which it had no limit."""
+    counters = _counters([each for each in limits_of(instance, None, datetime.now(UTC)) if each.counter.begin])
+    with transaction.atomic():
+        for row in _locked(counters):
+            logged = _logged(counters[row.key])
+            row.tokens, row.usd = max(row.tokens, logged.tokens), max(row.usd, logged.usd or 0)
+            row.save()
 
 
 def reserve(limits: Sequence[Limit], amount: Amount, *, allowance: UUID, task_id: UUID | None) -> None:

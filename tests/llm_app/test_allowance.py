@@ -203,6 +203,20 @@ def test_a_budget_counts_from_the_beginning_of_its_period_whenever_it_was_set(al
     assert [each.spent for each in counters.standings(binding_limits(alice.pk, None))] == [60, 60, 120]
 
 
+def test_what_was_spent_while_a_budget_was_lifted_counts_when_it_is_set_again(alice):
+    budget = Budget.objects.create(user=alice, tokens_per_day=1000)
+    for most in (1000, None, 1000):
+        budget.tokens_per_day = most
+        budget.save()
+        allowance = Allowance(alice.pk)
+        allowance.take(SIZE)
+        with transaction.atomic():
+            row = log(alice)
+            row.save()
+            allowance.settle(row)
+    assert today(alice).spent == 3 * 60
+
+
 def test_a_day_begins_anew(alice):
     Budget.objects.create(user=alice, tokens_per_day=60)
     allowance = Allowance(alice.pk)
