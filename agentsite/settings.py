@@ -138,7 +138,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_PUBLISH_RETRY = False  # the reaper finds what a broken broker lost
 CELERY_TASK_ACKS_LATE = False  # a message only says "look": the row is the truth
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_PREFETCH_MULTIPLIER, CELERY_WORKER_DISABLE_PREFETCH = 1, not EMBEDDED  # others may have a thread free
 CELERY_WORKER_CONCURRENCY = env.int("AGENTSITE_THREADS", default=128)  # a stalled call holds a thread
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # keeps nothing: what it starts may come late after a restart

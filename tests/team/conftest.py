@@ -23,8 +23,8 @@ class Team:
         self.server = server
         self.workers: list[subprocess.Popen[bytes]] = []
 
-    def start_worker(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "celery", "-A", "agentsite", "worker", "-P", "threads", "-c", "16"]
+    def start_worker(self, threads: int = 16) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "celery", "-A", "agentsite", "worker", "-P", "threads", "-c", str(threads)]
         command += ["--without-gossip", "--without-mingle", "-n", f"w{len(self.workers)}@%h"]
         with self.server.output.open("a") as output:
             worker = subprocess.Popen(
