@@ -84,8 +84,10 @@ class Allowance:
 
     def _reserve(self, amount: Amount) -> Standing | None:
         """Returns the limit that blocks, if any. A waiting call holds nothing, or two could wait for each other."""
-        self.release()
         limits = self._limits or ()
+        if self._reserved_in:
+            counters.lock(limits)  # first: who settles has them, and waits for who renews the reservations
+        self.release()
         self.standings = counters.locked_standings(limits)
         blocking = _blocking(self.standings, amount)
         if blocking is None:

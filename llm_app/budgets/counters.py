@@ -39,6 +39,11 @@ def locked_standings(limits: Sequence[Limit]) -> list[Standing]:
     return _standings(limits, spent, _reserved(counters))
 
 
+def lock(limits: Sequence[Limit]) -> None:
+    """Inside a transaction, until whose end no other call spends or reserves."""
+    len(_locked(_counters(limits)))
+
+
 def recount(instance: Budget, **of_signal: Any) -> None:
     """After a budget was set: its counters have what the logs say, also of a time in which it had no limit."""
     counters = _counters([each for each in limits_of(instance, None, datetime.now(UTC)) if each.counter.begin])
