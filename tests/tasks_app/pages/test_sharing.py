@@ -5,14 +5,17 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import Group
-from django.core.cache import cache
+from django.core.cache import caches
 from django.utils import timezone
 
 from llm_app.models import Secret
 from tasks_app.live.watch import Watch
 from tasks_app.models import Session, SessionMember, ShareLink
 from tasks_app.record import redactor_of
+from tasks_app.services import sharing
 from tests import factories
+
+REDIS_IS_AWAY = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": "redis://127.0.0.1:1/0"}
 
 
 @pytest.fixture
@@ -71,7 +74,7 @@ def link(mine, alices, recorded, session):
     """Of the session with entries."""
     recorded("user_message", "Hello <b>you</b>.", metadata={"author": "alice"})
     page = alices.post(f"/s/{session.pk}/share/", {"do": "link", "days": "7"}).content.decode()
-    cache.clear()
+    caches["tries"].clear()
     return re.search(r"http://testserver(/shared/[\w-]{40,}/)", page)[1]
 
 
@@ -139,7 +142,7 @@ def test_who_guesses_links_is_stopped(link, browser):
     answers = [browser().get(f"/shared/guess{number}/").status_code for number in range(62)]
     assert answers == [404] * 60 + [429] * 2
     assert browser().get(link).status_code == 429
-    cache.clear()
+    caches["tries"].clear()
     assert browser().get(link).status_code == 200
 
 
@@ -170,3 +173,13 @@ def test_a_link_ends_with_its_owners_account(link, browser, alice):
     alice.is_active = False
     alice.save()
     assert browser().get(link).status_code == 404
+
+
+def test_a_shared_session_is_shown_while_a_teams_redis_is_away(client, mine, settings):
+    settings.CACHES = {
+        "default": REDIS_IS_AWAY,
+        "tries": REDIS_IS_AWAY | {"BACKEND": "agentsite.team_cache.RedisOrLocal"},
+    }
+    token = sharing.make_link(mine, sharing.DAYS[0])
+    assert client.get(f"/shared/{token}/").status_code == 200
+    assert client.get("/shared/nothing/").status_code == 404
