@@ -1,10 +1,12 @@
 """Messages that came while a task ran: stored and shown at once, appended when their turn comes."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Max, Q
+from django.utils import timezone
 
 from tasks_app.models.session import Session
 from tasks_app.models.workflow import Workflow
@@ -29,6 +31,11 @@ class InboxQuerySet(models.QuerySet["InboxMessage"]):
     def changeable_by(self, user: Any, session: Session) -> "InboxQuerySet":
         """Their own ones that wait; an interjection is about to be read."""
         return self.waiting_in(session).filter(author=user).exclude(mode=Mode.INTERJECT)
+
+    def moment_behind(self, session: Session) -> datetime:
+        """This one, but behind all that waits: the hosts that took it may be ahead."""
+        newest = self.waiting_in(session).aggregate(newest=Max("created_at"))["newest"]
+        return max(timezone.now(), newest or timezone.now())
 
 
 class InboxMessage(models.Model):
@@ -55,3 +62,9 @@ class InboxMessage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.mode} message in {self.session}"
+
+    def put_behind(self, moment: datetime | None) -> None:
+        """What was written after a stop is younger, also where the host that took it is behind."""
+        if moment is not None and self.created_at <= moment:
+            later = moment + timedelta(microseconds=1)
+            InboxMessage.objects.filter(pk=self.pk).update(created_at=later)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Literal
 
 from django.db import transaction
-from django.utils import timezone
 
 from llm_app.composed_query import Select
 from llm_app.statements import Update, execute, save
@@ -92,6 +91,7 @@ def post_message(
             admission.require_room(author)
         _put_into_inbox(message)
         if task:
+            message.put_behind(task.stop_requested_at)
             return Delivered(task=None, delivered_as="queued")
         _name(session, content)
         task = next_task.start(session, message, max_iterations=max_iterations, terminal=terminal)
@@ -199,7 +199,9 @@ def stop(task: Task) -> Task:
     """Ends a task, whatever it is doing; does nothing to one that has ended."""
     with transaction.atomic():
         lock(task.session)
-        Task.objects.active().filter(pk=task.pk).update(stop_requested_at=timezone.now())
+        Task.objects.active().filter(pk=task.pk).update(
+            stop_requested_at=InboxMessage.objects.moment_behind(task.session)
+        )
         task.refresh_from_db()
         children.stop(task)
         if task.is_active:
