@@ -22,8 +22,9 @@ OUTSIDE := $(filter-out $(FAULTS) $(ALONE),$(wildcard $(addsuffix /test_*.py,tes
   tests/agentsite/test_run_agent_ends.py tests/agentsite/test_run_agent_leaves_nothing.py tests/tools_app/test_browser_tool.py \
   $(addprefix tests/tasks_app/engine/test_,browser.py litellm.py mcp_arguments.py mcp_tools.py) tests/tools_app/test_mcp_tools.py
 # Where the two databases could differ: statements of our own, the order of rows, full text, locks, the pool.
-BOTH := $(addprefix tests/,agentsite/test_requests.py $(addprefix tasks_app/,test_admission.py test_session_search.py \
-  tracing/test_delivery.py engine/test_commits.py engine/test_leases.py))
+BOTH := $(addprefix tests/,agentsite/test_requests.py llm_app/test_renewing_reservations.py \
+  $(addprefix tasks_app/,test_admission.py test_session_search.py api/test_forks.py tracing/test_delivery.py \
+  $(addprefix engine/test_,commits.py leases.py stop_of_a_tree.py)))
 LEFT_OUT = $(foreach kind,OUTSIDE CONTRACTS FAULTS,make $(shell echo $(kind) | tr A-Z a-z) ($(call functions,$($(kind)))))
 functions = $(shell grep -rhE "^(async )?def test_" --include="test_*.py" $(1) | wc -l) test functions
 

@@ -16,6 +16,8 @@ from tasks_app.record import chain
 from tasks_app.record.draft import Draft
 from tasks_app.record.session_secrets import redactor_of
 
+AT_ONCE = 1000  # entries of a statement, which has at most 65,535 parameters on PostgreSQL
+
 
 class Head(NamedTuple):
     """The newest entry of a session: its `seq` and its hash."""
@@ -33,7 +35,12 @@ def lock(session: Session) -> Head:
 
 
 _locking = Select(
-    lambda pk: Session.objects.select_for_update().filter(pk=pk).order_by().values_list("last_seq", "chain_head")
+    lambda pk: (
+        Session.objects.select_for_update(no_key=True)  # new rows may refer to it meanwhile
+        .filter(pk=pk)
+        .order_by()
+        .values_list("last_seq", "chain_head")
+    )
 )
 
 
@@ -49,7 +56,8 @@ def append_entries(
     entries = linked(session, task, drafts, lock(session), redactor or redactor_of(session))
     newest = entries[-1]
     moved = {"last_seq": newest.seq, "chain_head": newest.hash, "updated_at": newest.created_at}
-    execute([Insert(entries), Update(Session, moved, where={"pk": session.pk}, otherwise=Session.DoesNotExist())])
+    inserts = [Insert(entries[start : start + AT_ONCE]) for start in range(0, len(entries), AT_ONCE)]
+    execute([*inserts, Update(Session, moved, where={"pk": session.pk}, otherwise=Session.DoesNotExist())])
     transaction.on_commit(lambda: broadcast.entry_appended(session, newest.seq))
     return entries
 

@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from tasks_app.models import Session, Task
+from tasks_app.models import ContextEntry, Session, Task
+from tasks_app.record import notice
+from tasks_app.services import forks
+from tests import factories
 from tools_app.files import workspace_copy
 
 
@@ -84,3 +87,13 @@ def _folders(task: Task) -> set[Any]:
 def _none_yet(request: Any) -> None:
     """The other request is not done; the body is read, as it always is before it is parsed."""
     assert request.body
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_task_of_five_thousand_entries_is_forked() -> None:
+    """A statement of PostgreSQL has at most 65,535 parameters."""
+    task = factories.TaskFactory(state="thinking")
+    for _ in range(5):
+        factories.append(task, *[notice("Said.")] * 1000)
+    copy = forks.fork(task.session, 5000, task.started_by)
+    assert ContextEntry.objects.filter(session=copy).count() > 5000
