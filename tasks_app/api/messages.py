@@ -13,9 +13,9 @@ from rest_framework.response import Response
 from tasks_app import services
 from tasks_app.access import visible_session, writable_session
 from tasks_app.api.formats import OldestFirst, Text
-from tasks_app.api.idempotency import idempotent
+from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.models import InboxMessage, Mode, Session, Workflow
-from tasks_app.record import redactor_of
+from tasks_app.record import images, redactor_of
 from tasks_app.workspaces import workspace_of
 
 
@@ -79,16 +79,25 @@ class MessageList(ListAPIView[InboxMessage]):
         return InboxMessage.objects.waiting_in(session).select_related("author", "session")
 
     @extend_schema(
-        operation_id="sessions_messages_send", request=MessageSerializer, responses={202: DeliveredSerializer}
+        operation_id="sessions_messages_send",
+        parameters=[KEY],
+        request=MessageSerializer,
+        responses={202: DeliveredSerializer},
     )
-    @idempotent
     def post(self, request: Request, session_id: UUID) -> Response:
         """Starts a task, answers its question, or reaches the one that runs. 202 means that it is committed."""
         session = writable_session(request.user, session_id)
+        if (earlier := earlier_answer(request)) is not None:
+            return earlier
         serializer = MessageSerializer(data=request.data, context={"session": session})
         serializer.is_valid(raise_exception=True)
         names = ("content", "attachments", "mode", "output_schema", "workflow")
         message = {name: serializer.validated_data[name] for name in names}
+        message["pictures"] = images.of_attachments(workspace_of(session), message["attachments"])
+        return self._taken(request, session, message)
+
+    @idempotent
+    def _taken(self, request: Request, session: Session, message: dict[str, Any]) -> Response:
         delivered = services.post_message(session, request.user, **message)
         return Response(DeliveredSerializer(delivered).data, 202)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import PurePosixPath
+from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 
@@ -10,6 +11,7 @@ from tasks_app import file_history
 from tasks_app.errors import Refusal
 from tasks_app.events import broadcast
 from tasks_app.models import Session
+from tasks_app.record import images
 from tasks_app.workspaces import measure, require_disk, workspace_of
 from tools_app.files import parts
 
@@ -21,6 +23,12 @@ class FileTooLarge(Refusal):
     """A file is larger than 50 MB. Let the agent fetch it, or split it."""
 
     status = 413
+
+
+def attach(session: Session, files: Iterable[UploadedFile]) -> dict[str, Any]:
+    """Stores them for a message: what of it `post_message` takes its time for. Raises what `store` raises."""
+    paths = store(session, files)
+    return {"attachments": paths, "pictures": images.of_attachments(workspace_of(session), paths)}
 
 
 def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:

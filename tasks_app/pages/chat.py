@@ -117,14 +117,12 @@ def queue(request: Request, session_id: UUID) -> HttpResponse:
 def post_message(request: Request, session_id: UUID) -> HttpResponse:
     session = writable_session(request.user, session_id)
     try:
-        attachments = uploads.store(session, request.FILES.getlist("files"))
+        attached = uploads.attach(session, request.FILES.getlist("files"))
         mode = posted(request, "mode") if posted(request, "mode") in Mode.values else Mode.INTERJECT
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
         with transaction.atomic():
             if sent_before(request, content) is None:
-                services.post_message(
-                    session, request.user, content, attachments=attachments, mode=mode, workflow=workflow
-                )
+                services.post_message(session, request.user, content, mode=mode, workflow=workflow, **attached)
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
     return done(request, f"{session.get_absolute_url()}#end")

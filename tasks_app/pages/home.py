@@ -58,12 +58,12 @@ def _start(request: Request) -> HttpResponse:
     except Refusal as error:
         return refused(request, "home", error)
     try:
-        attachments = uploads.store(session, request.FILES.getlist("files"))
+        attached = uploads.attach(session, request.FILES.getlist("files"))
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
         with transaction.atomic():
             first = _first(request, content, session)
             if first == session:
-                services.post_message(session, request.user, content, attachments=attachments, workflow=workflow)
+                services.post_message(session, request.user, content, workflow=workflow, **attached)
     except (Refusal, ToolError) as error:
         services.delete_session(session)
         return refused(request, "home", error)

@@ -52,6 +52,7 @@ def post_message(
     content: str,
     *,
     attachments: Sequence[str] = (),
+    pictures: Sequence[KeptPicture] | None = None,
     mode: str = Mode.INTERJECT,
     max_iterations: int | None = None,
     output_schema: Any = None,
@@ -61,14 +62,14 @@ def post_message(
     """Starts a task, answers its question, or waits in the inbox: an interjection reaches the task wherever it is, a
     steer before its next step, or in place of the call that waits for an approval.
 
-    What comes after the stop of the task waits for the next.
-    `output_schema` is what the data of the task's result must fit, `workflow` the steps that it goes through. With a
-    `terminal`, that process alone advances it. Raises InvalidMessage, MessageTooLong, SchemaTooLate, WorkflowTooLate,
-    AgentWithheld, QueueFull, DiskFull or FilesQuotaFull.
+    What comes after the stop of the task waits for the next. `pictures` are those of the attachments, where the caller
+    has a transaction: they take their time. `output_schema` is what the data of the task's result must fit, `workflow`
+    the steps that it goes through. With a `terminal`, that process alone advances it. Raises InvalidMessage,
+    MessageTooLong, SchemaTooLate, WorkflowTooLate, AgentWithheld, QueueFull, DiskFull or FilesQuotaFull.
     """
     content, schema = _checked_text(session, content, attachments), _schema_text(output_schema, session)
-    # Before the lock: it takes its time.
-    pictures = images.of_attachments(workspace_of(session), attachments) if attachments else []
+    if pictures is None:
+        pictures = images.of_attachments(workspace_of(session), attachments)
     message = InboxMessage(
         session=session,
         author=author,
