@@ -7,6 +7,8 @@ class AccountsConfig(AppConfig):
     verbose_name = "People"
 
     def ready(self) -> None:
+        from agentsite.accounts.roles import protect
         from agentsite.accounts.two_factor import listen
 
         listen()
+        protect()

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
+from django.db.models import QuerySet
 from django.http import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -17,12 +18,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
+from llm_app.redaction import Redactor
 from tasks_app.access import visible_session, writable_session
 from tasks_app.api.formats import AsItIs, ByNumber, RawBody, Whole
 from tasks_app.api.problems import TooLarge
 from tasks_app.downloads import download
 from tasks_app.interaction import uploads
 from tasks_app.models import FileChange
+from tasks_app.record import redactor_of
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
 from tools_app.files import Entry, Workspace
@@ -148,6 +151,7 @@ def _is_text(name: str) -> bool:
 
 
 class FileVersionSerializer(serializers.ModelSerializer[FileChange]):
+    path = serializers.SerializerMethodField()
     size = serializers.IntegerField(source="before_size", help_text="Bytes.")
     sha256 = serializers.CharField(source="before_sha256")
     task = serializers.UUIDField(source="change.task_id", allow_null=True)
@@ -158,6 +162,10 @@ class FileVersionSerializer(serializers.ModelSerializer[FileChange]):
         fields = ["id", "path", "size", "sha256", "task", "created_at"]
         read_only_fields = fields
 
+    def get_path(self, version: FileChange) -> str:
+        shown: str = self.context["redactor"].redacted(version.path)
+        return shown
+
 
 class VersionList(ListAPIView[FileChange]):
     """What files held before each change, newest first; `?path=` gives the versions of one file."""
@@ -167,9 +175,22 @@ class VersionList(ListAPIView[FileChange]):
     queryset = FileChange.objects.none()
 
     def get_queryset(self) -> Any:
-        rows = FileChange.objects.versions_of(visible_session(self.request.user, self.kwargs["session_id"]))
+        session = visible_session(self.request.user, self.kwargs["session_id"])
+        rows = FileChange.objects.versions_of(session)
         path = self.request.query_params.get("path")
-        return rows.filter(path=path) if path else rows
+        return rows.filter(path__in=_meant(path, rows, redactor_of(session))) if path else rows
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        session = visible_session(self.request.user, self.kwargs["session_id"])
+        return {**super().get_serializer_context(), "redactor": redactor_of(session)}
+
+
+def _meant(path: str, rows: QuerySet[FileChange], redactor: Redactor) -> list[str]:
+    """The path itself, or else those that are shown like this."""
+    if rows.filter(path=path).exists():
+        return [path]
+    known = rows.order_by().values_list("path", flat=True).distinct()
+    return [each for each in known if redactor.redacted(each) == path]
 
 
 class Version(GenericAPIView[Any]):
@@ -184,4 +205,5 @@ class Version(GenericAPIView[Any]):
         version = FileChange.objects.versions_of(session).filter(pk=version_id).first()
         if version is None or not version.content.exists():
             raise NotFound()
-        return download(version.content.open("rb"), version.path.rpartition("/")[2])
+        name = redactor_of(session).redacted(version.path).rpartition("/")[2]
+        return download(version.content.open("rb"), name)

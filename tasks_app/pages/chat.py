@@ -200,7 +200,7 @@ def change(request: Request, session_id: UUID) -> HttpResponse:
     if "model" in request.POST:
         changes["model"] = choices.chosen_model(request, session)
     if "agent" in request.POST:
-        chosen = choices.chosen_agent(request)
+        chosen = choices.chosen_agent(request, session.acting_agent)
         changes |= {"agent": chosen} if chosen != session.acting_agent else {}
     services.change_session(session, **changes)
     return trigger_client_event(done(request, session), "sessions-changed")

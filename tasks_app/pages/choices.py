@@ -1,7 +1,4 @@
-"""What a form may choose for a session or a task: model, agent and workflow; and the gallery of agents.
-
-An unknown name chooses nothing.
-"""
+"""What forms may choose: model, agent and workflow, and nothing by an unknown name; and the gallery of agents."""
 
 from typing import Any
 
@@ -76,8 +73,10 @@ def _may_see(user: Any, agent_id: int) -> bool:
     return (user.is_staff and user.has_perm("tasks_app.view_agent")) or any(rows.exists() for rows in seen)
 
 
-def chosen_agent(request: Request) -> Agent | None:
-    return agent_named(request.user, posted(request, "agent"))
+def chosen_agent(request: Request, own: Agent | None = None) -> Agent | None:
+    """None for an empty name, or an agent that the user may not use, unless it is already the row's `own`."""
+    name = posted(request, "agent")
+    return own if own and own.name == name else agent_named(request.user, name)
 
 
 def chosen_workflow(request: Request) -> Workflow | None:

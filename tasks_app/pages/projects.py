@@ -75,8 +75,10 @@ def show(request: Request, project_id: UUID) -> HttpResponse:
 def change(request: Request, project_id: UUID) -> HttpResponse:
     project = writable_project(request.user, project_id)
     fields: dict[str, Any] = {name: posted(request, name) for name in ("name", "instructions") if name in request.POST}
+    if "agent" in request.POST:
+        fields["agent"] = choices.chosen_agent(request, project.agent)
     try:
-        services.change_project(project, **fields, agent=choices.chosen_agent(request))
+        services.change_project(project, **fields)
     except Refusal as error:
         return refused(request, project, error)
     return done(request, project, _("Saved. Running tasks read it before their next step."))

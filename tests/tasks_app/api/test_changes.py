@@ -1,5 +1,7 @@
 """The history of files over REST: what each call changed, its diff, and undo."""
 
+from urllib.parse import urlencode
+
 import pytest
 
 from llm_app.models import Secret
@@ -73,6 +75,25 @@ def test_a_path_has_no_secrets_and_may_be_given_as_it_is_shown(workspace, alices
         client.get(f"/s/{session.pk}/{place}/").content.decode() for place in ("versions", f"changes/{newest['id']}")
     ]
     assert [("[secret:KEY].txt" in page, SECRET in page) for page in pages] == [(True, False)] * 2
+
+
+def test_versions_have_no_secrets_and_are_found_by_the_path_that_is_shown(workspace, alices, alice, session):
+    name, other = f"{SECRET}.txt", "[secret:OTHER].txt"
+    for content in (b"1", b"22", b""):
+        for path in (name, other):
+            workspace.write_bytes(path, content)
+        file_history.record(session, workspace)
+    Secret.objects.create(owner=alice, name="KEY", value=SECRET)
+    address = f"sessions/{session.pk}/versions/"
+    listed = alices.call("GET", address)
+    assert SECRET not in listed.content.decode()
+    assert {row["path"] for row in listed.json()["results"]} == {"[secret:KEY].txt", other, "a.txt"}
+    for shown, path in [("[secret:KEY].txt",) * 2, (name, "[secret:KEY].txt"), (other, other)]:
+        rows = alices.call("GET", f"{address}?{urlencode({'path': shown})}").json()["results"]
+        assert [(row["path"], row["size"]) for row in rows] == [(path, 2), (path, 1)]
+    assert alices.call("GET", f"{address}?path=none").json()["results"] == []
+    downloads = [alices.call("GET", f"{address}{row['id']}/") for row in listed.json()["results"]]
+    assert SECRET not in str([download["Content-Disposition"] for download in downloads])
 
 
 def test_all_or_one_file_is_put_back(workspace, alices, session):

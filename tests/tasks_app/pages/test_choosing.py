@@ -1,8 +1,11 @@
 """Agents and workflows are offered where there are some; a blocked step is a question on the page."""
 
-import pytest
+import re
 
-from tasks_app.models import Agent, Session, Task, Workflow
+import pytest
+from django.contrib.auth.models import Group
+
+from tasks_app.models import Agent, Project, Session, Task, Workflow
 
 
 @pytest.fixture
@@ -56,6 +59,39 @@ def test_the_agent_to_whom_it_was_handed_on_is_shown_and_choosing_it_changes_not
     alices.htmx(address, {"agent": "Clerk"})
     session.refresh_from_db()
     assert (session.agent, session.active_agent) == (clerk, None)
+
+
+@pytest.fixture
+def auditor(alice):
+    """For alice's role alone."""
+    agent = Agent.objects.create(name="Auditor")
+    agent.roles.add(Group.objects.create(name="finance"))
+    alice.groups.set(agent.roles.all())
+    return agent
+
+
+def test_a_writer_who_may_not_use_the_agent_of_a_project_does_not_take_it_away(auditor, alice, bob, browser):
+    project, bobs = Project.objects.create(owner=alice, name="Apollo", agent=auditor), browser(bob)
+    project.memberships.create(user=bob, may_write=True)
+    page = bobs.page(project.get_absolute_url())
+    assert re.findall(r"<option selected>(\w+)<", page) == ["Auditor"]
+    assert 'value="Auditor"' not in page  # he begins no session with it
+    for given, agent in [({"agent": "Auditor"}, auditor), ({}, auditor), ({"agent": ""}, None)]:
+        bobs.post(f"{project.get_absolute_url()}change/", {"name": f"To {agent}", **given})
+        project.refresh_from_db()
+        assert (project.name, project.agent) == (f"To {agent}", agent)
+    bobs.post(f"{project.get_absolute_url()}change/", {"name": "Apollo", "agent": "Auditor"})
+    project.refresh_from_db()
+    assert project.agent is None
+
+
+def test_a_writer_who_may_not_use_the_agent_of_a_session_does_not_take_it_away(auditor, session, carol, browser):
+    Session.objects.filter(pk=session.pk).update(agent=auditor)
+    carols = browser(carol)
+    assert '<option value="Auditor" selected>' in carols.page(session.get_absolute_url())
+    carols.htmx(f"{session.get_absolute_url()}change/", {"title": "Another", "agent": "Auditor"})
+    session.refresh_from_db()
+    assert (session.title, session.agent) == ("Another", auditor)
 
 
 def test_a_workflow_for_a_task_that_runs_is_refused_in_a_sentence(alices, session, task, release):
