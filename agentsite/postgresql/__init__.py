@@ -9,4 +9,9 @@ OPTIONS: Mapping[str, Any] = {
     # Values go beside their text, so what a connection asks for the sixth time is parsed and planned no more.
     "server_side_binding": True,
     "prepare_threshold": 5,
+    # A host that is gone without a word is missed after half a minute, not after the two hours of TCP.
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,  # ms
 }
