@@ -47,7 +47,7 @@ class TaskRunning(Refusal):
 
 
 class PartOfAnother(Refusal):
-    """This session belongs to a task that was delegated in another one. Delete that one: this goes with it."""
+    """This session belongs to a task delegated in another one. Move, share or delete that one: this goes with it."""
 
 
 class AgentWithheld(Refusal):

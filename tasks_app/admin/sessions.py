@@ -59,6 +59,10 @@ class SessionAdmin(LargeTable):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
+    def get_inlines(self, request: HttpRequest, obj: Session | None) -> list[Any]:
+        """A delegated task is open to those to whom its root is."""
+        return [] if obj and obj.root_id else self.inlines
+
     def save_model(self, request: HttpRequest, obj: Session, form: Any, change: bool) -> None:
         services.change_session(obj, title=obj.title, model=obj.model, denied_tools=obj.denied_tools)
 

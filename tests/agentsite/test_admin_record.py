@@ -115,3 +115,9 @@ def test_an_entry_s_page_shows_all_of_it(task: Task, browser: Client) -> None:
     page = browser.get(address(ContextEntry, "change", entry.pk)).content.decode()
     assert "call_1" in page
     assert entry.hash in page
+
+
+def test_members_are_added_to_a_session_and_not_to_a_delegated_one(task: Task, browser: Client) -> None:
+    child = factories.SessionFactory(owner=task.session.owner, root=task.session, folder="children/1")
+    assert "memberships-TOTAL_FORMS" in browser.get(address(Session, "change", task.session_id)).content.decode()
+    assert "memberships-TOTAL_FORMS" not in browser.get(address(Session, "change", child.pk)).content.decode()
