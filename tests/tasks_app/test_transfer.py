@@ -46,6 +46,25 @@ def test_chatgpts_archive_is_as_good_as_the_file_in_it():
     assert len(read_chats(packed.getvalue())) == 2
 
 
+@pytest.mark.parametrize("fault", ["encrypted", "unknown method", "damaged"])
+def test_an_archive_that_cannot_be_unpacked_is_refused(fault, program, alice):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b"[" + b"1," * 10_000 + b"1]")
+    data = bytearray(packed.getvalue())
+    entry = data.index(b"PK\x01\x02")  # which says, as the head of the file does, how it is packed
+    if fault == "encrypted":
+        data[6] = data[entry + 8] = 1
+    elif fault == "unknown method":
+        data[8] = data[entry + 10] = 77
+    else:
+        data[50:60] = b"\xff" * 10
+    kind = "application/octet-stream"
+    answer = program(alice).generic("POST", "/api/v1/sessions/import/", bytes(data), content_type=kind)
+    assert answer.status_code == 422
+    assert "cannot be read" in answer.json()["detail"]
+
+
 def test_of_open_webui_the_open_branch_is_read():
     assert words("open_webui.json") == [
         ("user", "Write a haiku."),
