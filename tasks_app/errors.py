@@ -23,7 +23,7 @@ class FilesQuotaFull(Refusal):
 
 
 class SessionsQuotaFull(Refusal):
-    """You have as many sessions as you may have. Delete some that you no longer need."""
+    """There would be more sessions than you may have. Delete some that you no longer need."""
 
 
 class NothingToAnswer(Refusal):

@@ -10,11 +10,13 @@ import pytest
 
 from llm_app.models import Secret
 from tasks_app.engine.compaction.lines import line_of
-from tasks_app.models import ContextEntry, Session
+from tasks_app.errors import SessionsQuotaFull
+from tasks_app.models import ContextEntry, Limits, Session
 from tasks_app.record import message_of, redact_entries
 from tasks_app.record.turns import group
 from tasks_app.services import forks, transfer
 from tasks_app.text.foreign_chats import UnreadableChats, read_chats
+from tests import factories
 from tests.tasks_app.api.conftest import program, task
 from tests.tasks_app.pages.conftest import browser, called, recorded
 
@@ -197,6 +199,15 @@ def test_an_import_is_bounded_and_says_what_it_has_left_out(alice, browser, monk
     file = io.BytesIO(chats(4, 2))
     page = browser(alice).post("/sessions/import/", {"file": file}, follow=True).content.decode()
     assert "Older conversations left out: 1." in page
+
+
+def test_where_there_is_no_place_for_all_of_it_nothing_is_made(alice):
+    Limits.objects.create(pk=1, user_sessions=3)
+    factories.SessionFactory(owner=alice)
+    with pytest.raises(SessionsQuotaFull):
+        transfer.import_sessions(alice, chats(1, 1, 1))
+    assert Session.objects.count() == 1
+    assert len(transfer.import_sessions(alice, chats(1, 1)).sessions) == 2
 
 
 def test_a_file_larger_than_what_is_held_in_memory_may_have_a_key(program, alice, settings):
