@@ -23,7 +23,7 @@ class FilesQuotaFull(Refusal):
 
 
 class SessionsQuotaFull(Refusal):
-    """You have as many sessions as you may have. Delete some that you no longer need."""
+    """There would be more sessions than you may have. Delete some that you no longer need."""
 
 
 class NothingToAnswer(Refusal):
@@ -47,7 +47,7 @@ class TaskRunning(Refusal):
 
 
 class PartOfAnother(Refusal):
-    """This session belongs to a task that was delegated in another one. Delete that one: this goes with it."""
+    """This session belongs to a task delegated in another one. Move, share or delete that one: this goes with it."""
 
 
 class AgentWithheld(Refusal):

@@ -10,7 +10,6 @@ from unfold.admin import TabularInline
 from unfold.decorators import action, display
 
 from llm_app.admin.read_only import RedactedPages
-from tasks_app import services
 from tasks_app.admin.base import LargeTable, ReadOnlyInline, link_to_rows
 from tasks_app.models import LibraryFile, Project, ProjectMember, Session
 
@@ -67,13 +66,6 @@ class ProjectAdmin(RedactedPages, LargeTable):
         """Running tasks look again at who may have its library."""
         super().save_related(request, form, formsets, change)
         form.instance.tell_tasks()
-
-    def delete_model(self, request: HttpRequest, obj: Project) -> None:
-        services.delete_project(obj)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Project]) -> None:
-        for project in queryset:
-            services.delete_project(project)
 
     @action(description="Read failed files again", permissions=["change"])
     def read_again(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:

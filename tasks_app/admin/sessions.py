@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.formats import date_format
 from django.utils.safestring import SafeString
@@ -59,19 +59,29 @@ class SessionAdmin(LargeTable):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
+    def get_inlines(self, request: HttpRequest, obj: Session | None) -> list[Any]:
+        """A delegated task is open to those to whom its root is."""
+        return [] if obj and obj.root_id else self.inlines
+
     def save_model(self, request: HttpRequest, obj: Session, form: Any, change: bool) -> None:
         services.change_session(obj, title=obj.title, model=obj.model, denied_tools=obj.denied_tools)
 
     def get_deleted_objects(self, objs: Iterable[Session], request: HttpRequest) -> tuple[Any, ...]:
-        """Counted, not listed: a record may have very many rows. They may not be deleted one by one, but go with it."""
-        ids = [session.pk for session in objs]
-        tasks = Task.objects.filter(session__in=ids)
+        """Counted, not listed: a record may have very many rows. They may not be deleted one by one, but go with it.
+
+        So does what was delegated below: without its root it may not be deleted either.
+        """
+        chosen = {session.pk: session for session in objs}
+        every = Session.objects.filter(Q(pk__in=chosen) | Q(root__in=chosen)).order_by()
+        tasks = Task.objects.filter(session__in=every)
         counts = {
-            "sessions": len(ids),
+            "sessions": every.count(),
             "tasks": tasks.count(),
-            "entries": ContextEntry.objects.filter(session__in=ids).count(),
+            "entries": ContextEntry.objects.filter(session__in=every).count(),
         }
-        return [str(session) for session in objs], counts, set(), list(tasks.active().select_related("session"))
+        parts = [session for session in chosen.values() if session.root_id and session.root_id not in chosen]
+        kept = [*parts, *tasks.active().select_related("session")]
+        return [str(session) for session in chosen.values()], counts, set(), kept
 
     @action(description="Check the record", permissions=["view"])
     def check_record(self, request: HttpRequest, chosen: QuerySet[Session]) -> None:
@@ -86,7 +96,8 @@ class SessionAdmin(LargeTable):
         services.delete_session(obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Session]) -> None:
-        for session in queryset:
+        """What was delegated in one of these goes with it."""
+        for session in queryset.filter(root=None):
             services.delete_session(session)
 
     @display(description="title", ordering="title")

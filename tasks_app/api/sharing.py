@@ -76,7 +76,7 @@ class _MemberList(_Members):
         shared = self.shared(next(iter(ids.values())))
         given = MemberSerializer(data=request.data)
         given.is_valid(raise_exception=True)
-        member = sharing.add_member(request.user, shared.memberships, **given.validated_data)
+        member = sharing.add_member(request.user, shared, **given.validated_data)
         self._tell(shared)
         return Response(MemberSerializer(member).data, 201)
 

@@ -2,12 +2,15 @@
 
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
+from django.db.models.signals import post_delete
+from django.dispatch import receiver
 
 from tasks_app.models.project import Project
 from tasks_app.text import full_text
@@ -99,6 +102,18 @@ class LibraryFile(models.Model):
     @property
     def is_pdf(self) -> bool:
         return self.name.lower().endswith(".pdf")
+
+
+@receiver(post_delete, sender=LibraryFile)
+def _forget_file(instance: LibraryFile, **kwargs: Any) -> None:
+    """Once it is committed, the storage has it no more, also where it went with its project or the owner of that."""
+    transaction.on_commit(partial(default_storage.delete, instance.stored_as), robust=True)
+
+
+@receiver(post_delete, sender=Project)
+def _forget_folder(instance: Project, **kwargs: Any) -> None:
+    """After the files in it."""
+    transaction.on_commit(partial(default_storage.delete, f"library/{instance.pk}"), robust=True)
 
 
 class LibraryPassageQuerySet(models.QuerySet["LibraryPassage"]):

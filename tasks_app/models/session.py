@@ -18,9 +18,7 @@ from tasks_app.models.session_text import Word, has_words, is_behind, searched
 from tasks_app.models.sharing import SessionMember
 from tasks_app.models.task_state import PERSON
 
-_members_of = Select(
-    lambda session, root: SessionMember.objects.filter(Q(session=session) | Q(session=root)).values_list("pk")[:1]
-)
+_members_of = Select(lambda session: SessionMember.objects.filter(session=session).values_list("pk")[:1])
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
@@ -35,9 +33,12 @@ class SessionQuerySet(models.QuerySet["Session"]):
         return self._of(user, shared.filter(may_write=True), projects.filter(may_write=True))
 
     def _of(self, user: Any, members: models.QuerySet[Any], in_projects: models.QuerySet[Any]) -> "SessionQuerySet":
-        """A delegated task's session is open to those to whom its root is. An index answers each of these."""
+        """A delegated task's session, which shows the files of its root, is open to those to whom that is. An index
+        answers each of these.
+        """
         shared, own = members.values("session"), Project.objects.filter(owner=user).order_by().values("pk")
-        mine = Q(owner=user) | Q(pk__in=shared) | Q(root__in=shared)
+        roots = Q(pk__in=shared, folder="")  # by `root=None`, SQLite would look through all roots
+        mine = Q(owner=user) | roots | Q(root__in=shared)
         return self.filter(mine | Q(project__in=own) | Q(project__in=in_projects.values("project")))
 
     def rights(self) -> dict[uuid.UUID, dict[int, bool]]:
@@ -180,7 +181,7 @@ class Session(models.Model):
         project = self.project
         if self.owner_id != user.pk or (project and (project.owner_id != user.pk or project.memberships.exists())):
             return True
-        return bool(_members_of.rows(self.pk, self.root_id))
+        return bool(_members_of.rows(self.root_id or self.pk))
 
     @property
     def acting_agent(self) -> Agent | None:
@@ -219,12 +220,11 @@ RIGHTS = ("pk", "root", "owner", "project")  # of sessions: what rights depend o
 
 def rights_by(rows: Iterable[tuple[Any, ...]]) -> dict[uuid.UUID, dict[int, bool]]:
     """The same, of rows that begin with `RIGHTS`."""
-    rows = [row[:4] for row in rows]
-    members = SessionMember.objects.rights({pk for row in rows for pk in row[:2] if pk})
+    rows = [(pk, root or pk, owner, project) for pk, root, owner, project, *_ in rows]
+    members = SessionMember.objects.rights({root for _, root, _, _ in rows})
     projects = Project.objects.rights({row[3] for row in rows if row[3]})
     return {
-        pk: _any_right(members.get(pk), members.get(root), projects.get(project), {owner: True})
-        for pk, root, owner, project in rows
+        pk: _any_right(members.get(root), projects.get(project), {owner: True}) for pk, root, owner, project in rows
     }
 
 

@@ -93,7 +93,7 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
         what = _("the project “%(name)s”") % {"name": project}
         question = {"project": project, "what": what, "back": project, "said": said}
         return render(request, "question.html", question)
-    services.delete_project(project)
+    project.delete()
     return done(request, "projects", _("“%(name)s” is deleted.") % {"name": project.name})
 
 

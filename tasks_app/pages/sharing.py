@@ -28,7 +28,7 @@ def share(request: Request, session_id: UUID) -> HttpResponse:
     here = reverse("session_share", args=[session.pk])
     if request.method == "POST":
         try:
-            if not change_members(request, session.memberships):
+            if not change_members(request, session):
                 new_link = _change_links(request, session)
         except Refusal as error:
             return refused(request, here, error)
@@ -45,7 +45,7 @@ def share_project(request: Request, project_id: UUID) -> HttpResponse:
     here = reverse("project_share", args=[project.pk])
     if request.method == "POST":
         try:
-            if not change_members(request, project.memberships):
+            if not change_members(request, project):
                 raise Http404()
             project.tell_tasks()
         except Refusal as error:
@@ -67,14 +67,14 @@ def _shown(request: Request, shared: Any, here: str, more: dict[str, Any]) -> Ht
     return render(request, "sessions/share.html", context | more)
 
 
-def change_members(request: Request, members: Any) -> bool:
+def change_members(request: Request, shared: Any) -> bool:
     """Whether that is what the form is about. Raises Refusal."""
     match posted(request, "do"):
         case "add":
             who = {name: posted(request, name) for name in ("person", "role")}
-            sharing.add_member(request.user, members, **who, may_write=posted(request, "rights") == "write")
+            sharing.add_member(request.user, shared, **who, may_write=posted(request, "rights") == "write")
         case "remove":
-            members.filter(pk=_number(request)).delete()
+            shared.memberships.filter(pk=_number(request)).delete()
         case _:
             return False
     return True

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -72,11 +71,4 @@ def shown_name(given: str) -> str:
 def delete_file(file: LibraryFile) -> None:
     with transaction.atomic():
         file.project.tell_tasks()
-        forget([file.stored_as])
         file.delete()
-
-
-def forget(names: Sequence[str]) -> None:
-    """Once the transaction is committed, the storage has these no more."""
-    for name in names:
-        transaction.on_commit(partial(default_storage.delete, name), robust=True)

@@ -1,4 +1,4 @@
-"""Projects: create, change and delete them; sessions are moved in and out."""
+"""Projects: create and change them; sessions are moved in and out."""
 
 from typing import Any
 
@@ -10,7 +10,6 @@ from tasks_app import settings_version
 from tasks_app.errors import PartOfAnother, Refusal
 from tasks_app.models import Project, Session
 from tasks_app.record import storable
-from tasks_app.services.library import forget
 
 
 class ProjectWithoutName(Refusal):
@@ -63,13 +62,6 @@ def _checked(fields: dict[str, Any], writers: set[int], *, is_new: bool = False)
 def redacted(project: Project, text: str) -> str:
     """A text of it as it is shown: without what is secret to its people by now."""
     return active_secrets.of_people(Project.objects.rights([project.pk])[project.pk]).redactor.redacted(text)
-
-
-def delete_project(project: Project) -> None:
-    """With its library. Its sessions stay, each with its owner."""
-    with transaction.atomic():
-        forget([*(file.stored_as for file in project.files.all()), f"library/{project.pk}"])
-        project.delete()
 
 
 def move_session(session: Session, project: Project | None) -> None:

@@ -61,10 +61,10 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
     return Session.objects.create(owner=owner, title=title, **fields)
 
 
-def require_place(owner: Any) -> None:
-    """Raises SessionsQuotaFull."""
+def require_place(owner: Any, wanted: int = 1) -> None:
+    """For so many more sessions. Raises SessionsQuotaFull."""
     (count,) = _count_of.first(owner.pk) or (0,)
-    if count >= Limits.current().user_sessions:
+    if count + wanted > Limits.current().user_sessions:
         raise SessionsQuotaFull()
 
 

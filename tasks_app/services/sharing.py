@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import QuerySet
 
-from tasks_app.errors import Refusal
+from tasks_app.errors import PartOfAnother, Refusal
 from tasks_app.models import Project, Session, ShareLink
 
 DAYS = (7, 30, 90)
@@ -37,15 +37,20 @@ def roles_open_to(user: Any) -> QuerySet[Group]:
     return Group.objects.order_by("name") if user.is_staff else get_user_model().roles_of(user.pk).order_by("name")
 
 
-def add_member(owner: Any, members: Any, *, person: str = "", role: str = "", may_write: bool = False) -> Any:
-    """To the members of a session or a project of `owner`, or with other rights. Raises NobodyOfThatName."""
+def add_member(owner: Any, shared: Any, *, person: str = "", role: str = "", may_write: bool = False) -> Any:
+    """To the members of a session or a project of `owner`, or with other rights.
+
+    Raises NobodyOfThatName, or PartOfAnother: a delegated task is open to those to whom its root is.
+    """
+    if isinstance(shared, Session) and shared.root_id:
+        raise PartOfAnother()
     who: dict[str, Any] = {"role": roles_open_to(owner).filter(name=role).first()} if role else {}
     if not role:
         people = get_user_model().objects.filter(is_active=True).exclude(pk=owner.pk)
         who = {"user": people.filter(username=person.strip()).first()}
     if None in who.values():
         raise NobodyOfThatName(field="role" if role else "user")
-    member, _ = members.update_or_create(defaults={"may_write": may_write}, **who)
+    member, _ = shared.memberships.update_or_create(defaults={"may_write": may_write}, **who)
     return member
 
 

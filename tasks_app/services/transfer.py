@@ -153,11 +153,11 @@ def import_sessions(owner: Any, data: bytes) -> Imported:
         raise NoExport() from error
     totals = accumulate(len(chat.messages) for chat in chats[:MOST_CHATS])
     count = sum(1 for _ in takewhile(lambda total: total <= MOST_AT_ONCE, totals))
+    require_place(owner, count)  # before any is made: whoever tries again would have the first ones twice
     return Imported([_imported(owner, chat) for chat in chats[:count]], len(chats) - count)
 
 
 def _imported(owner: Any, chat: Chat) -> Session:
-    require_place(owner)
     with transaction.atomic():
         session = create_session(owner, title=chat.title.strip() or title_from(chat.messages[0].text))
         nothing: dict[str, Any] = {"text": "", "data": None, "attachments": [], "suggestions": []}

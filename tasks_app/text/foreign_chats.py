@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import orjson
 
+from tools_app.skills.skill_files import UNREADABLE
+
 MOST_BYTES = 64 * 1024 * 1024  # of a file, also once it is unpacked
 MOST_CHATS, MOST_MESSAGES = 300, 2_000
 MOST_VALUES = 5_000_000  # objects, lists and commas in a file: a value may take a hundred times its bytes in memory
@@ -44,7 +46,7 @@ def read_chats(data: bytes) -> list[Chat]:
     """Newest first, without those in which nobody says a word. Raises UnreadableChats."""
     try:
         found = list(_chats(_parsed(_unpacked(data))))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zipfile.BadZipFile, OSError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, *UNREADABLE) as error:
         raise UnreadableChats() from error
     chats = [chat for chat in found if chat.messages]
     if not chats:

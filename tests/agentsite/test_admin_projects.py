@@ -1,10 +1,13 @@
 """Projects in the admin: who shares them, what became of each file, and reading again what failed."""
 
 import pytest
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from llm_app.models import Secret
 from tasks_app.models import LibraryFile, LibraryPassage, PassageVector, Project
+from tasks_app.services import library
 from tests import factories
 
 
@@ -62,3 +65,19 @@ def test_a_project_that_is_deleted_takes_its_files_along_and_leaves_its_sessions
     assert browser.post(address, {"post": "yes"}).status_code == 302
     session.refresh_from_db()
     assert (session.project, LibraryFile.objects.exists()) == (None, False)
+
+
+@pytest.mark.parametrize("kind", ["tasks_app_project", "accounts_user"])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_the_stored_files_go_with_a_project_and_with_its_owner(
+    kind, at_once, browser, project, django_capture_on_commit_callbacks
+):
+    (file,) = library.add_files(project, project.owner, [SimpleUploadedFile("a.txt", b"private")])
+    row = project if kind == "tasks_app_project" else project.owner
+    address = reverse(f"admin:{kind}_changelist") if at_once else reverse(f"admin:{kind}_delete", args=[row.pk])
+    data = {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
+    with django_capture_on_commit_callbacks(execute=True):
+        assert browser.post(address, data).status_code == 302
+    assert not Project.objects.exists()
+    assert not default_storage.exists(file.stored_as)
+    assert not default_storage.exists(f"library/{project.pk}")

@@ -59,6 +59,27 @@ def test_several_sessions_are_deleted_at_once(task: Task, browser: Client) -> No
 def test_a_session_with_a_running_task_is_not_deleted(task: Task, browser: Client) -> None:
     browser.post(address(Session, "delete", task.session_id), {"post": "yes"})
     assert Session.objects.filter(pk=task.session_id).exists()
+    Task.objects.update(session=child_of(task.session))
+    assert browser.post(address(Session, "delete", task.session_id), {"post": "yes"}).status_code == 200
+    assert Session.objects.count() == 2
+
+
+def test_a_delegated_session_is_deleted_with_the_one_above_it_and_not_alone(browser: Client) -> None:
+    root = factories.SessionFactory()
+    child = child_of(root)
+    alone = browser.post(address(Session, "delete", child.pk), {"post": "yes"})
+    chosen = {"action": "delete_selected", "_selected_action": [child.pk], "post": "yes"}
+    for asked in (alone, browser.post(address(Session, "changelist"), chosen)):
+        assert (asked.status_code, Session.objects.count()) == (200, 2)
+    assert "Sessions: 2" in browser.get(address(Session, "delete", root.pk)).content.decode()
+    chosen["_selected_action"] = [root.pk, child.pk]
+    assert browser.post(address(Session, "changelist"), chosen).status_code == 302
+    assert not Session.objects.exists()
+
+
+def child_of(root: Session) -> Session:
+    child: Session = factories.SessionFactory(owner=root.owner, root=root, folder="children/1")
+    return child
 
 
 def test_a_session_s_form_writes_no_column_that_appending_moves(task: Task, browser: Client) -> None:
@@ -115,3 +136,9 @@ def test_an_entry_s_page_shows_all_of_it(task: Task, browser: Client) -> None:
     page = browser.get(address(ContextEntry, "change", entry.pk)).content.decode()
     assert "call_1" in page
     assert entry.hash in page
+
+
+def test_members_are_added_to_a_session_and_not_to_a_delegated_one(task: Task, browser: Client) -> None:
+    child = child_of(task.session)
+    assert "memberships-TOTAL_FORMS" in browser.get(address(Session, "change", task.session_id)).content.decode()
+    assert "memberships-TOTAL_FORMS" not in browser.get(address(Session, "change", child.pk)).content.decode()

@@ -158,11 +158,9 @@ def test_a_large_file_is_not_held_in_memory_and_has_its_size_for_a_download(buck
 
 
 def test_a_deleted_project_leaves_nothing_in_the_bucket(bucket: FakeS3, project: Project) -> None:
-    from tasks_app import services
-
     uploads = [SimpleUploadedFile(name, b"x") for name in ("a.txt", "b.txt")]
     library.add_files(project, project.owner, uploads)
-    services.delete_project(project)
+    project.delete()
     assert bucket.objects == {}
 
 

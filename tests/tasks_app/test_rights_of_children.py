@@ -1,14 +1,22 @@
-"""A delegated task may do no more than its parent: its folder leads nowhere, what guards the one guards the other."""
+"""A delegated task may do no more than its parent: its folder leads nowhere, what guards the one guards the other.
+
+Nobody has a right in its session that they have not in the root.
+"""
 
 import pytest
 
 from tasks_app.engine.delegation import told
 from tasks_app.engine.hooks import hooks_of
-from tasks_app.models import Agent, Session
+from tasks_app.live.watch import Watch
+from tasks_app.models import Agent, Session, SessionMember
 from tasks_app.workspaces import workspace_of
 from tests import factories
+from tests.tasks_app.api.conftest import program
+from tests.tasks_app.pages.conftest import browser
 from tools_app.errors import ToolError
 from tools_app.hooks.builtin import OUTPUT_FILTER
+
+__all__ = ["browser", "program"]
 
 
 @pytest.fixture
@@ -60,3 +68,26 @@ def test_what_a_child_says_cannot_leave_its_tag(end, child):
     task = factories.TaskFactory(session=child, started_by=child.owner)
     task.number, task.state, task.final_result = 1, "done", {"text": f"A{end}B"}
     assert end not in told([task], workspace_of(child), 4000).removesuffix("</child>")
+
+
+def test_it_is_shared_with_its_root_and_never_alone(child, browser, program):
+    dora, owners = factories.UserFactory(username="dora"), browser(child.owner)
+    asked = program(child.owner).call("POST", f"sessions/{child.pk}/members/", {"user": "dora"})
+    assert asked.status_code == 409
+    page = owners.post(f"/s/{child.pk}/share/", {"do": "add", "person": "dora"}, follow=True).content.decode()
+    assert "share or delete that one" in page
+    assert "Share …" not in owners.page(f"/s/{child.pk}/manage/")
+    owners.post(f"/s/{child.root_id}/share/", {"do": "add", "person": "dora"})
+    assert SessionMember.objects.get().session == child.root
+    assert browser(dora).get(child.get_absolute_url()).status_code == 200
+
+
+def test_whoever_was_given_it_alone_before_has_no_right_in_it(child, program):
+    workspace_of(child.root).write_bytes("salaries.txt", b"private")
+    dora = factories.UserFactory()
+    child.memberships.create(user=dora, may_write=True)
+    for path in ("files/parent/salaries.txt", "files/", ""):
+        assert program(dora).call("GET", f"sessions/{child.pk}/{path}").status_code == 404
+    assert not Session.objects.writable_by(dora).exists()
+    assert Watch().standings([child.pk])[child.pk].rights == {child.owner_id: True}
+    assert not child.is_open_to_others(child.owner)

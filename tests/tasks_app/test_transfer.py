@@ -10,11 +10,13 @@ import pytest
 
 from llm_app.models import Secret
 from tasks_app.engine.compaction.lines import line_of
-from tasks_app.models import ContextEntry, Session
+from tasks_app.errors import SessionsQuotaFull
+from tasks_app.models import ContextEntry, Limits, Session
 from tasks_app.record import message_of, redact_entries
 from tasks_app.record.turns import group
 from tasks_app.services import forks, transfer
 from tasks_app.text.foreign_chats import UnreadableChats, read_chats
+from tests import factories
 from tests.tasks_app.api.conftest import program, task
 from tests.tasks_app.pages.conftest import browser, called, recorded
 
@@ -44,6 +46,25 @@ def test_chatgpts_archive_is_as_good_as_the_file_in_it():
         archive.writestr("conversations.json", (CHATS / "chatgpt.json").read_bytes())
         archive.writestr("user.json", "{}")
     assert len(read_chats(packed.getvalue())) == 2
+
+
+@pytest.mark.parametrize("fault", ["encrypted", "unknown method", "damaged"])
+def test_an_archive_that_cannot_be_unpacked_is_refused(fault, program, alice):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b"[" + b"1," * 10_000 + b"1]")
+    data = bytearray(packed.getvalue())
+    entry = data.index(b"PK\x01\x02")  # which says, as the head of the file does, how it is packed
+    if fault == "encrypted":
+        data[6] = data[entry + 8] = 1
+    elif fault == "unknown method":
+        data[8] = data[entry + 10] = 77
+    else:
+        data[50:60] = b"\xff" * 10
+    kind = "application/octet-stream"
+    answer = program(alice).generic("POST", "/api/v1/sessions/import/", bytes(data), content_type=kind)
+    assert answer.status_code == 422
+    assert "cannot be read" in answer.json()["detail"]
 
 
 def test_of_open_webui_the_open_branch_is_read():
@@ -178,6 +199,15 @@ def test_an_import_is_bounded_and_says_what_it_has_left_out(alice, browser, monk
     file = io.BytesIO(chats(4, 2))
     page = browser(alice).post("/sessions/import/", {"file": file}, follow=True).content.decode()
     assert "Older conversations left out: 1." in page
+
+
+def test_where_there_is_no_place_for_all_of_it_nothing_is_made(alice):
+    Limits.objects.create(pk=1, user_sessions=3)
+    factories.SessionFactory(owner=alice)
+    with pytest.raises(SessionsQuotaFull):
+        transfer.import_sessions(alice, chats(1, 1, 1))
+    assert Session.objects.count() == 1
+    assert len(transfer.import_sessions(alice, chats(1, 1)).sessions) == 2
 
 
 def test_a_file_larger_than_what_is_held_in_memory_may_have_a_key(program, alice, settings):

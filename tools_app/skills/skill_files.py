@@ -29,7 +29,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _FRONT = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)(.*)\Z", re.DOTALL)
 
 # What zipfile raises for bytes that are no archive, or a damaged, locked or strange one.
-_UNREADABLE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError, EOFError, OSError)
+UNREADABLE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError, EOFError, OSError)
 LARGEST = 5 * 1000**2  # bytes of all files together
 MOST_FILES = 100
 
@@ -108,7 +108,7 @@ def uploaded_skill(name: str, data: bytes) -> SkillText:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _from(archive)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise BadSkill("This is not a readable zip archive.") from error
 
 

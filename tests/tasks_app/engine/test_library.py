@@ -149,6 +149,6 @@ def test_a_deleted_file_and_project_leave_nothing_on_disk(bring, project):
     library.delete_file(first)
     assert not default_storage.exists(first.stored_as)
     assert default_storage.exists(second.stored_as)
-    services.delete_project(project)
+    project.delete()
     assert not default_storage.exists(f"library/{project.pk}")
     assert not LibraryPassage.objects.exists()

@@ -34,7 +34,7 @@ def test_the_first_page_says_so_and_keeps_the_text(session: Any, alice: Any, cli
     Limits.objects.create(pk=1, user_sessions=1)
     client.force_login(alice)
     answer = client.post("/", {"content": "Hello"}, headers={"HX-Request": "true"})
-    assert "as many sessions as you may have" in answer.content.decode()
+    assert "more sessions than you may have" in answer.content.decode()
 
 
 def test_files_of_all_sessions_count_together(session: Any, alice: Any, bob: Any) -> None:
