@@ -48,6 +48,7 @@
 -- llm_app 0006_help_texts a63ca0573fe824bec6e2725e6ae27967199e4f8ea910dbc28869a7d5052ab925
 -- llm_app 0007_agent_versions 6f57fcb47ca3547f47c87506ffa6c59609b1de88e33462cfe75eeec75bec3d6d
 -- llm_app 0008_logs_by_time 05b38feb8668f0878dd26e14b5babe939c8e866d276dba322e1d988cc7fd17a8
+-- llm_app 0009_left_blobs 707ba4405e3d85d76c686a4e4148aaee4f19f1afd499bbddfbf2d4acf748adbf
 -- mfa 0001_initial a42b6353f2ed5dd754d1a8eb76a984cac58e0e587cf3fff131711c289c8a2e20
 -- mfa 0002_authenticator_timestamps b6566eb07301e2e4042908f789c19ff1dfefb86393773d656bbaef7bbbed234e
 -- mfa 0003_authenticator_type_uniq 88550a456154080cc3ecddcf8a32af3d81733bb6d56325ea67b201ee9f1ea1a2
@@ -132,7 +133,7 @@ CREATE TABLE "applied_values" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, 
 CREATE TABLE "knox_authtoken" ("digest" varchar(128) NOT NULL PRIMARY KEY, "created" datetime NOT NULL, "user_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "expiry" datetime NULL, "token_key" varchar(25) NOT NULL);
 CREATE INDEX "knox_authtoken_user_id_e5a5d899" ON "knox_authtoken" ("user_id");
 CREATE INDEX "knox_authtoken_token_key_8f4f7d47" ON "knox_authtoken" ("token_key");
-CREATE TABLE "blobs" ("sha256" varchar(64) NOT NULL PRIMARY KEY, "content" text NOT NULL, "created_at" datetime NOT NULL);
+CREATE TABLE "blobs" ("sha256" varchar(64) NOT NULL PRIMARY KEY, "content" text NOT NULL, "created_at" datetime NOT NULL, "left_at" datetime NULL);
 CREATE TABLE "service_keys" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "name" varchar(150) NOT NULL UNIQUE, "value" text NOT NULL);
 CREATE TABLE "spending" ("key" varchar(60) NOT NULL PRIMARY KEY, "usd" decimal NOT NULL, "tokens" bigint unsigned NOT NULL CHECK ("tokens" >= 0));
 CREATE TABLE "breaker_changes" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "before" varchar(9) NOT NULL, "after" varchar(9) NOT NULL, "reason" text NOT NULL, "at" datetime NOT NULL, "by_id" bigint NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "provider_id" bigint NOT NULL REFERENCES "providers" ("id") DEFERRABLE INITIALLY DEFERRED);
@@ -170,6 +171,7 @@ CREATE TABLE "learned_quirks" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, 
 CREATE INDEX "learned_quirks_provider_id_734dbdb0" ON "learned_quirks" ("provider_id");
 CREATE INDEX "llm_logs_session_c4ad9f_idx" ON "llm_logs" ("session_id", "created_at");
 CREATE INDEX "llm_logs_provide_3f7e69_idx" ON "llm_logs" ("provider", "created_at");
+CREATE INDEX "left_blobs" ON "blobs" ("left_at") WHERE "left_at" IS NOT NULL;
 CREATE TABLE "mfa_authenticator" ("id" integer NOT NULL PRIMARY KEY AUTOINCREMENT, "type" varchar(20) NOT NULL, "data" text NOT NULL CHECK ((JSON_VALID("data") OR "data" IS NULL)), "user_id" bigint NOT NULL REFERENCES "accounts_user" ("id") DEFERRABLE INITIALLY DEFERRED, "created_at" datetime NOT NULL, "last_used_at" datetime NULL);
 CREATE INDEX "mfa_authenticator_user_id_0c3a50c0" ON "mfa_authenticator" ("user_id");
 CREATE UNIQUE INDEX "unique_authenticator_type" ON "mfa_authenticator" ("user_id", "type") WHERE "type" IN ('totp', 'recovery_codes');

@@ -96,20 +96,28 @@ class Blob(models.Model):
     sha256 = models.CharField(max_length=64, primary_key=True)
     content = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
+    left_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="When a session that named it was deleted. A day later it goes, too.",
+    )
 
     class Meta:
         db_table = "blobs"
+        indexes = [models.Index(fields=["left_at"], condition=Q(left_at__isnull=False), name="left_blobs")]
 
     def __str__(self) -> str:
         return self.sha256[:12]
 
     @classmethod
     def keep(cls, content: str) -> str:
-        """Stores `content` unless it is there already; returns its address."""
+        """Stores `content` unless it is there already; returns its address, which a row must name within a day."""
         address = hashlib.sha256(content.encode()).hexdigest()
-        if not _blob_at.rows(address):
+        found = _blob_at.rows(address)
+        is_left = found not in ([], [(None,)])
+        if not found or (is_left and not cls.objects.filter(pk=address).update(left_at=None)):
             cls.objects.get_or_create(sha256=address, defaults={"content": content})
         return address
 
 
-_blob_at = Select(lambda address: Blob.objects.filter(pk=address).values_list("pk"))
+_blob_at = Select(lambda address: Blob.objects.filter(pk=address).values_list("left_at"))

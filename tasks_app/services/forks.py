@@ -14,13 +14,14 @@ from django.utils import timezone
 from llm_app.models import LogicalModel
 from llm_app.types import ToolCall
 from tasks_app import file_history, reminders, services
-from tasks_app.errors import Refusal
+from tasks_app.errors import FilesQuotaFull, Refusal
 from tasks_app.models import (
     Agent,
     CallStatus,
     ContextEntry,
     ContextType,
     FailureCode,
+    Limits,
     Project,
     Session,
     Task,
@@ -30,7 +31,7 @@ from tasks_app.record import Draft, KeptPicture, append_entries, notice, redact_
 from tasks_app.record.draft import result
 from tasks_app.services.sessions import require_place
 from tasks_app.transcript.item import Item
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspaces import bytes_of, measure, require_disk, workspace_of
 from tools_app.files import workspace_copy
 
 NOT_RUN = "Not run: forked here."
@@ -68,8 +69,8 @@ def fork(origin: Session, seq: int, owner: Any, *, files_at: int | None = None) 
     """A session of `owner`, who can see `origin`, with its entries up to `seq` (0: none), and the files as they were
     then, or at the entry `files_at`. `origin` stays as it is.
 
-    What is secret in `origin` now, or to the owner, is redacted in the copy. Raises SessionsQuotaFull, NoSuchEntry
-    and ToolError.
+    What is secret in `origin` now, or to the owner, is redacted in the copy. Raises SessionsQuotaFull, NoSuchEntry,
+    DiskFull, FilesQuotaFull and ToolError.
     """
     with prepared(origin, seq, owner, files_at=files_at) as store:
         return store()
@@ -86,15 +87,24 @@ def prepared(origin: Session, seq: int, owner: Any, *, files_at: int | None = No
     if seq != (entries[-1].seq if entries else 0):
         raise NoSuchEntry(field="seq")
     copy = _session(origin, seq, owner, entries)
+    require_disk(copy)
     try:
         left_out = workspace_copy.copy(workspace_of(origin), workspace_of(copy))
         files = file_history.fork_files(origin, seq if files_at is None else files_at, workspace_of(copy))
         note = _NOT_THEN if files.begins_later else ""
         forked = reminders.forked(left_out, files.newer, begins_later=files.begins_later)
+        _require_room(copy)
         yield partial(_store, origin, copy, entries, forked, note)
     finally:
         if not Session.objects.filter(pk=copy.pk).exists():
             shutil.rmtree(copy.workspace_path, ignore_errors=True)
+
+
+def _require_room(copy: Session) -> None:
+    """Counts its files, also for its row, which is not stored yet. Raises FilesQuotaFull."""
+    measure(copy)
+    if bytes_of(copy.owner_id) + copy.files_bytes > Limits.current().user_bytes:
+        raise FilesQuotaFull()
 
 
 def _store(origin: Session, copy: Session, entries: Sequence[ContextEntry], forked: Draft, note: str) -> Session:
@@ -117,7 +127,12 @@ def send_again(origin: Session, seq: int, author: Any, content: str = "") -> Ses
     copy = fork(origin, message.seq - 1, author, files_at=message.seq)  # with the files that came with it
     item = Item(entry=message)
     schema = orjson.loads(message.task.output_schema or "null")
-    services.post_message(copy, author, content or item.text, attachments=item.attachments, output_schema=schema)
+    text = content or item.text
+    try:
+        services.post_message(copy, author, text, attachments=item.attachments, output_schema=schema)
+    except Exception:
+        services.delete_session(copy)  # nobody asked for it without the message
+        raise
     return copy
 
 

@@ -19,7 +19,7 @@ from llm_app.types import Message, Purpose
 from tasks_app.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
 from tasks_app.events import broadcast, event_loop
 from tasks_app.models import Agent, ContextEntry, ContextType, Limits, Session, Task
-from tasks_app.record import lock, redactor_of, storable
+from tasks_app.record import left_blobs, lock, redactor_of, storable
 from tasks_app.run import UnitOfWork, affinity
 from tasks_app.run.aside import ask_aside
 
@@ -123,7 +123,7 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
 def delete_session(session: Session) -> None:
     """Deletes a session with its record, all that was delegated below it and, after the commit, its files and their
-    history. Raises TaskRunning or PartOfAnother.
+    history; what calls were given beside the record goes a day later. Raises TaskRunning or PartOfAnother.
     """
     if session.root_id:
         raise PartOfAnother()
@@ -137,6 +137,7 @@ def delete_session(session: Session) -> None:
             transaction.on_commit(partial(affinity.release, str(one.pk)), robust=True)
             for beside in (one.history_path, one.home_path):
                 transaction.on_commit(partial(shutil.rmtree, beside, ignore_errors=True), robust=True)
+        left_blobs.leave(every)
         session.delete()
         if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
             transaction.on_commit(partial(shutil.rmtree, folder), robust=True)

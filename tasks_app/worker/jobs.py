@@ -16,6 +16,7 @@ from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
 from tasks_app.events import broadcast, event_loop, live_stream, stream_buffer
 from tasks_app.models import FailureCode, IdempotencyKey, Task, TaskState
+from tasks_app.record import left_blobs
 from tasks_app.run import Failed, TaskContext, UnitOfWork, affinity
 from tasks_app.runtime import admission, cancellation, lease, log_ids, process, turns
 from tasks_app.runtime.outage import drop_broken_connections
@@ -42,6 +43,7 @@ def clean_up() -> None:
     try:
         IdempotencyKey.objects.expired().delete()
         import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+        left_blobs.delete_left()
     finally:
         connection.close_if_unusable_or_obsolete()
 

@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group
 from llm_app.models import LLMLog, Secret
 from llm_app.types import Thinking, ToolCall
 from tasks_app import services
+from tasks_app.errors import MessageTooLong
 from tasks_app.models import ContextEntry, ContextType, Session, Task
 from tasks_app.record import Draft
 from tasks_app.replay.verification import of_everything, of_session
@@ -204,6 +205,14 @@ def test_what_its_result_must_fit_is_asked_for_again(play: Callable[..., Run], o
     run.advance()
     fork = forks.send_again(run.task.session, run.entries[-1].seq, owner)
     assert json.loads(fork.tasks.active().get().output_schema) == schema
+
+
+def test_a_message_that_is_refused_leaves_no_fork(ended: Session, owner: Any) -> None:
+    folders = set(workspace_of(ended).root.parent.iterdir())
+    with pytest.raises(MessageTooLong):
+        forks.send_again(ended, 6, owner, "x" * 2**21)
+    assert Session.objects.count() == 1
+    assert set(workspace_of(ended).root.parent.iterdir()) == folders
 
 
 def test_without_a_message_before_it_there_is_nothing_to_send(owner: Any) -> None:

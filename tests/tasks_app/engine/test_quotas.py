@@ -6,11 +6,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tasks_app import services
-from tasks_app.errors import FilesQuotaFull, SessionsQuotaFull
+from tasks_app.errors import DiskFull, FilesQuotaFull, SessionsQuotaFull
 from tasks_app.interaction import uploads
 from tasks_app.models import Limits, Session
 from tasks_app.services import forks
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspaces import bytes_of, workspace_of
 from tests import factories
 from tests.tasks_app.api.conftest import Program
 from tests.tasks_app.engine.conftest import Run, call, result
@@ -63,3 +63,22 @@ def test_what_a_task_wrote_is_counted_when_it_ends(play: Any) -> None:
     run: Run = play(call("file", action="write", path="a.txt", content="x" * 50_000), result())
     assert run.advance().state == "done"
     assert Session.objects.get(pk=run.task.session_id).files_bytes >= 50_000
+
+
+def test_the_files_of_a_fork_count_at_once(session: Any, alice: Any, bob: Any) -> None:
+    upload(session, 50_000)
+    Limits.objects.create(pk=1, user_bytes=120_000)
+    before = bytes_of(alice.pk)
+    forks.fork(session, 0, alice)
+    assert bytes_of(alice.pk) >= before + 50_000
+    folders = set(workspace_of(session).root.parent.iterdir())
+    with pytest.raises(FilesQuotaFull):
+        forks.fork(session, 0, alice)
+    assert set(workspace_of(session).root.parent.iterdir()) == folders
+    forks.fork(session, 0, bob)
+
+
+def test_nobody_forks_onto_a_full_disk(session: Any, alice: Any, settings: Any) -> None:
+    settings.LEAST_FREE_DISK = 10**18
+    with pytest.raises(DiskFull):
+        forks.fork(session, 0, alice)

@@ -1,0 +1,69 @@
+"""Blobs of deleted sessions: the words and pictures that were kept beside their entries go a day later.
+
+Others may name the same blob, or be about to: who kept one will have stored the row that names it within that day.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from itertools import chain
+
+import orjson
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from llm_app.models import Blob, LLMLog
+from llm_app.stored_prompt import picture_addresses
+from tasks_app.models import ContextCut, ContextEntry, InboxMessage, Session
+
+PATIENCE = timedelta(days=1)
+_AT_ONCE = 500  # addresses of one query
+_HAS_PICTURES = '"data": "'  # in kept messages; in their words, quotes are escaped
+
+
+def leave(sessions: Sequence[Session]) -> None:
+    """Just before these are deleted. Their calls' logs stay, without words: the figures are for usage."""
+    logs = LLMLog.objects.filter(session_id__in=[session.pk for session in sessions])
+    left = {
+        *chain.from_iterable(logs.values_list("messages_blob", "compacted_blob")),
+        *ContextCut.objects.filter(session__in=sessions).values_list("blob", flat=True),
+        *_pictures(Q(session__in=sessions)),
+        *_pictures_of_prompts(logs),
+    }
+    logs.update(system_blob="", tools_blob="", compacted_blob="", messages_blob="", error="")
+    every = sorted(left)  # the order in which all lock them
+    for start in range(0, len(every), _AT_ONCE):
+        Blob.objects.filter(pk__in=every[start : start + _AT_ONCE]).update(left_at=timezone.now())
+
+
+def delete_left() -> None:
+    """Those that nothing names, of those left long enough. Where they are many, some are for the next time."""
+    due = Blob.objects.filter(left_at__lt=timezone.now() - PATIENCE)
+    addresses = set(due.order_by("left_at").values_list("pk", flat=True)[:_AT_ONCE])
+    if addresses:
+        named = {address for address in _named(addresses) if address in addresses}
+        due.filter(pk__in=named).update(left_at=None)
+        due.filter(pk__in=addresses - named).delete()  # but for those that were kept again meanwhile
+
+
+def _named(addresses: set[str]) -> Iterator[str]:
+    """What rows name: of blobs all that are among these, of pictures all that there are."""
+    logs = LLMLog.objects.order_by().distinct()
+    for name in ("system_blob", "tools_blob", "compacted_blob", "messages_blob"):
+        yield from logs.filter(**{f"{name}__in": addresses}).values_list(name, flat=True)
+    yield from ContextCut.objects.filter(blob__in=addresses).values_list("blob", flat=True)
+    yield from _pictures(Q())
+    yield from _pictures_of_prompts(LLMLog.objects.all())
+
+
+def _pictures(where: Q) -> Iterator[str]:
+    """Of messages first: one that is delivered between the two queries is an entry by the second."""
+    messages = InboxMessage.objects.filter(where).exclude(images=[]).order_by().values_list("images", flat=True)
+    entries = ContextEntry.objects.filter(where).exclude(images="").order_by().values_list("images", flat=True)
+    for pictures in chain(messages.iterator(), map(orjson.loads, entries.iterator())):
+        yield from (picture["sha256"] for picture in pictures)
+
+
+def _pictures_of_prompts(logs: QuerySet[LLMLog]) -> Iterator[str]:
+    prompts = logs.exclude(messages_blob="").order_by().values("messages_blob")
+    texts = Blob.objects.filter(pk__in=prompts, content__contains=_HAS_PICTURES).values_list("content", flat=True)
+    return chain.from_iterable(map(picture_addresses, texts.iterator()))
