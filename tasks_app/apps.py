@@ -1,5 +1,6 @@
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
+from django.contrib.auth import get_user_model
+from django.db.models.signals import post_migrate, post_save
 
 
 class TasksAppConfig(AppConfig):
@@ -8,7 +9,9 @@ class TasksAppConfig(AppConfig):
 
     def ready(self) -> None:
         from tasks_app import settings_version
+        from tasks_app.services import accounts
         from tasks_app.text import full_text
 
+        post_save.connect(accounts.stop_tasks, sender=get_user_model())
         post_migrate.connect(full_text.install, sender=self)
         post_migrate.connect(settings_version.install, sender=self)

@@ -13,14 +13,16 @@ from tasks_app.record import Draft, KeptPicture, append_entries
 from tasks_app.runtime.wakeup import wake
 from tools_app.documents.formats import kind_by_name
 
-_first_waiting = Select(lambda session: InboxMessage.objects.waiting_in(session).select_related("author")[:1])
+_first_waiting = Select(
+    lambda session: InboxMessage.objects.waiting_in(session).filter(author__is_active=True).select_related("author")[:1]
+)
 
 
 def start_next(session: Session, task: Task, *, stopped: bool) -> None:
     """Looks into the inbox of a session whose `task` has just ended.
 
-    The first message starts the next task, the others wait on. After a stop by a person, what waited at that moment is
-    appended and starts nothing; what was written since then is the next message.
+    The first message starts the next task, the others wait on, and those of closed accounts. After a stop by a person,
+    what waited at that moment is appended and starts nothing; what was written since then is the next message.
     """
     waiting = InboxMessage.objects.waiting_in(session).select_related("author")
     if stopped:
