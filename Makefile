@@ -21,6 +21,8 @@ ALONE := tests/acceptance/test_time_of_a_tree.py
 OUTSIDE := $(filter-out $(FAULTS) $(ALONE),$(wildcard $(addsuffix /test_*.py,tests/e2e tests/acceptance tests/recorded tests/tools_app/sandbox))) \
   tests/agentsite/test_run_agent_ends.py tests/agentsite/test_run_agent_leaves_nothing.py tests/tools_app/test_browser_tool.py \
   $(addprefix tests/tasks_app/engine/test_,browser.py litellm.py mcp_arguments.py mcp_tools.py) tests/tools_app/test_mcp_tools.py
+# One more at once than there are processors: most of what is slow waits.
+SLOWLY := -n $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # Where the two databases could differ: statements of our own, the order of rows, full text, locks, the pool.
 BOTH := $(addprefix tests/,agentsite/test_requests.py llm_app/test_renewing_reservations.py \
   $(addprefix tasks_app/,test_admission.py test_session_search.py api/test_forks.py tracing/test_delivery.py \
@@ -43,7 +45,7 @@ dev: $(VENV)/base.stamp  ## Run for development: reload, Django's debug page, de
 team: $(VENV)/base.stamp  ## Run a team on this machine: 2 webs, 2 workers (WEBS=, WORKERS=) and beat, on a local PostgreSQL and Redis
 	@exec env AGENTSITE_VAR=$${AGENTSITE_VAR:-var/team} $(PY) -m agentsite.team
 
-test: $(VENV)/dev.stamp  ## Run the tests, but for those of the next three
+test: $(VENV)/dev.stamp  ## Run the tests, but for outside, contracts and faults
 	AGENTSITE_TESTS_LEFT_OUT="$(LEFT_OUT)" $(PY) -m pytest -n auto $(addprefix --ignore=,$(OUTSIDE) $(ALONE) $(CONTRACTS) $(FAULTS)) $(ARGS)
 
 test-postgres: $(VENV)/dev.stamp  ## Run on PostgreSQL, where one runs, what databases could do differently
@@ -62,8 +64,8 @@ faults: $(VENV)/dev.stamp  ## Run the tests that kill and storm servers, and tho
 soak: $(VENV)/dev.stamp  ## Run the long form of the faults: over 1,000 faulted tasks, then random ones for SOAK_MINUTES=30 (FAULTS_SEED=)
 	FAULTS_LONG=1 $(PY) -m pytest tests/faults $(ARGS)
 
-test-slow: $(VENV)/dev.stamp  ## Run these three at once, which takes less time than one after the other
-	$(PY) -m pytest -n auto $(OUTSIDE) $(CONTRACTS) $(FAULTS) $(ARGS)
+test-slow: $(VENV)/dev.stamp  ## Run outside, contracts and faults at once, which takes less time than one after the other
+	$(PY) -m pytest $(SLOWLY) $(OUTSIDE) $(CONTRACTS) $(FAULTS) $(ARGS)
 	$(PY) -m pytest $(ALONE)
 
 test-all: $(VENV)/dev.stamp  ## Run all tests at once: what computes has the cores while what is slow waits

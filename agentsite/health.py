@@ -13,8 +13,8 @@ from agentsite.checks.messages import Status, status_of
 
 @never_cache
 @require_safe
-def alive(request: HttpRequest) -> JsonResponse:
-    """200 as long as the process answers; touches nothing else."""
+async def alive(request: HttpRequest) -> JsonResponse:
+    """200 as long as the process answers; touches nothing else, and needs none of the threads that others may hold."""
     return JsonResponse({"status": "ok"})
 
 

@@ -25,11 +25,12 @@ from django.template.loader import render_to_string
 from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
+from django.views.defaults import page_not_found
 from servestatic.middleware import ServeStaticMiddleware
 
 from agentsite.accounts.tries import TooManyTries
 from agentsite.environment import VAR_DIR
-from tasks_app.api.problems import BUSY, BUSY_SECONDS
+from tasks_app.api.problems import BUSY, BUSY_SECONDS, is_of_gone
 from tasks_app.runtime.outage import drop_broken_connections
 
 logger = logging.getLogger(__name__)
@@ -151,7 +152,10 @@ def _chosen_language(request: HttpRequest) -> str:
 
 
 class TryAgainLater(MiddlewareMixin):
-    """Where a page cannot be served now: a sentence, and how long to wait, as REST says it."""
+    """Where a page cannot be served now: a sentence, and how long to wait, as REST says it.
+
+    What is deleted while somebody is about to change it is not there, as a moment later.
+    """
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         match exception:
@@ -161,6 +165,8 @@ class TryAgainLater(MiddlewareMixin):
                 return _later(request, 503, BUSY, BUSY_SECONDS)
             case TooManyTries():
                 return _later(request, 429, str(exception), exception.seconds)
+            case _ if is_of_gone(exception):
+                return page_not_found(request, exception)
         return None
 
 

@@ -112,16 +112,14 @@ RUN_DIR = VAR_DIR / "run"
 CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
     if EMBEDDED
-    else {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
-}
-CACHES["tries"] = CACHES["default"] | (  # of passwords: at most 20 MB; the oldest are forgotten first
-    {"LOCATION": "tries", "OPTIONS": {"MAX_ENTRIES": 30_000}}
-    if EMBEDDED
     else {
         "BACKEND": "agentsite.team_cache.RedisOrLocal",
-        "KEY_PREFIX": "tries",
+        "LOCATION": REDIS_URL,
         "OPTIONS": {"socket_timeout": 1, "socket_connect_timeout": 1},
     }
+}
+CACHES["tries"] = CACHES["default"] | (  # of passwords: at most 20 MB; the oldest are forgotten first
+    {"LOCATION": "tries", "OPTIONS": {"MAX_ENTRIES": 30_000}} if EMBEDDED else {"KEY_PREFIX": "tries"}
 )
 
 # --- the two seams between the embedded and the team mode ---------------------------------------------------------
@@ -135,6 +133,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     {"polling_interval": 0.02} if EMBEDDED else {"socket_timeout": 5, "socket_connect_timeout": 2}
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # a Redis that is full, or read-only, would end the worker
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_PUBLISH_RETRY = False  # the reaper finds what a broken broker lost
 CELERY_TASK_ACKS_LATE = False  # a message only says "look": the row is the truth

@@ -1,4 +1,4 @@
-"""The cache of a team, for counts that must go on while Redis is away: each process then counts by itself."""
+"""The cache of a team. While Redis is away, each process counts and keeps things by itself."""
 
 import logging
 from typing import Any
@@ -21,6 +21,9 @@ class RedisOrLocal(RedisCache):
     def get(self, *arguments: Any, **options: Any) -> Any:
         return self._asked("get", *arguments, **options)
 
+    def set(self, *arguments: Any, **options: Any) -> None:
+        self._asked("set", *arguments, **options)
+
     def incr(self, *arguments: Any, **options: Any) -> int:
         return int(self._asked("incr", *arguments, **options))
 
@@ -34,5 +37,5 @@ class RedisOrLocal(RedisCache):
         try:
             return getattr(super(), what)(*arguments, **options)
         except RedisError as error:
-            logger.warning("Redis is not reachable, sign-ins are counted in this process alone: %s", error)
+            logger.warning("Redis is not reachable, this process counts and keeps things by itself: %s", error)
             return getattr(self._local, what)(*arguments, **options)

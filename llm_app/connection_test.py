@@ -173,6 +173,8 @@ def fault_of_account(error: errors.LLMError, *, has_key: bool) -> str:
 
 def _not_found(error: errors.LLMError, model: str) -> str:
     """A provider with this API mentions the model; any other server has no such page."""
+    if error.status == 403:
+        return f"The key may not use the model {model} (HTTP 403)."
     if model and "model" in error.detail.lower():
         return f"It does not know the model {model} (HTTP 404)."
     return "There is no such API at this address (HTTP 404). Is a part such as /v1 missing?"

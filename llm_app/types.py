@@ -34,6 +34,8 @@ class ToolMode(StrEnum):
 CUT = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"}
 )  # finish reasons: the output limit was reached
+# Finish reasons of answers that broke off at the provider: OpenRouter and Mistral, DeepSeek, Z.ai, vLLM and SGLang.
+BROKEN_OFF = frozenset({"error", "insufficient_system_resource", "network_error", "abort"})
 
 
 class DeltaKind(StrEnum):

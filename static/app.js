@@ -129,7 +129,12 @@ function textButton(label, className) {
 on("htmx:load", ({ detail }) => dress(detail.elt));
 on("click", async ({ target }) => {
   if (!target.matches(".copy:not(.source)")) return;
-  await navigator.clipboard.writeText(one("code", target.parentElement).textContent);
+  const code = one("code", target.parentElement);
+  if (navigator.clipboard) await navigator.clipboard.writeText(code.textContent);
+  else { // without TLS, there is only that of a selection
+    getSelection().selectAllChildren(code);
+    document.execCommand("copy");
+  }
   target.textContent = text("Copied");
 });
 
@@ -142,6 +147,14 @@ function addFiles(files) {
   for (const file of [...picker.files, ...files]) merged.items.add(file);
   picker.files = merged.files;
   listFiles();
+}
+
+// What was dropped or pasted, but for folders: a browser cannot read them, and nothing would be sent at all.
+function filesIn(transfer) {
+  const isFolder = (item) => item.webkitGetAsEntry()?.isDirectory;
+  const files = [...transfer.items].filter((item) => item.kind === "file" && !isFolder(item)).map((item) => item.getAsFile());
+  if (files.length < transfer.files.length) toast(text("Folders cannot be attached. Choose the files in them."));
+  return files;
 }
 
 function dropFile(gone) {
@@ -187,7 +200,6 @@ function emptyComposer() {
   keepDraft();
   grow();
   listFiles();
-  one("#sending").hidden = true;
   one("[name=key]", composer).value = Math.random().toString(36).slice(2) + Date.now(); // of the next message
 }
 
@@ -225,9 +237,8 @@ if (composer) {
   on("click", ({ target }) => {
     const button = target.closest("[data-fill]");
     if (!button) return;
-    words.value = button.dataset.fill;
-    keepDraft();
-    words.focus();
+    words.select();
+    document.execCommand("insertText", false, button.dataset.fill); // as if typed: Ctrl + Z brings back what was written
   });
   on("change", listFiles, picker);
   on("dragover", (event) => {
@@ -240,17 +251,23 @@ if (composer) {
     composer.classList.remove("over");
     if (!event.dataTransfer.files.length) return;
     event.preventDefault();
-    addFiles(event.dataTransfer.files);
+    addFiles(filesIn(event.dataTransfer));
   });
-  on("paste", ({ clipboardData }) => clipboardData.files.length && addFiles(clipboardData.files), words);
+  on("paste", ({ clipboardData }) => clipboardData.files.length && addFiles(filesIn(clipboardData)), words);
   on("htmx:xhr:progress", ({ detail }) => {
     if (!picker.files.length || !detail.lengthComputable) return;
     one("#sending").hidden = false;
     one("#sending").value = (100 * detail.loaded) / detail.total;
   }, composer);
-  on("htmx:beforeRequest", ({ target }) => target === composer && (sent = words.value), composer);
+  on("htmx:beforeRequest", ({ target }) => {
+    if (target !== composer) return;
+    sent = words.value;
+    keepDraft(); // a sign-out elsewhere has removed it
+  }, composer);
   on("htmx:afterRequest", ({ detail, target }) => { // a session that has begun is a redirect, which htmx calls no success
     const isSent = detail.successful || detail.xhr.getResponseHeader("HX-Redirect")?.startsWith("/s/");
-    if (target === composer && isSent) emptyComposer();
+    if (target !== composer) return;
+    one("#sending").hidden = true;
+    if (isSent) emptyComposer();
   });
 }

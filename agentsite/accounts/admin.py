@@ -14,6 +14,7 @@ from unfold.decorators import action, display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from agentsite.accounts import two_factor
+from agentsite.accounts.admin_guards import GuardsRecord, GuardsRights, GuardsStaff
 from agentsite.accounts.models import ApiToken, User
 from tasks_app.admin.base import LargeTable
 from tools_app.admin.policy import RolePolicyInline, UserPolicyInline
@@ -22,7 +23,7 @@ admin.site.unregister([Group, Authenticator, UserSession])  # the keys of the tw
 
 
 @admin.register(User)
-class MemberAdmin(UserAdmin, LargeTable):  # type: ignore[type-arg]
+class MemberAdmin(GuardsStaff, GuardsRecord, UserAdmin, LargeTable):  # type: ignore[type-arg]
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -35,6 +36,7 @@ class MemberAdmin(UserAdmin, LargeTable):  # type: ignore[type-arg]
         ("Dates", {"fields": ("last_login", "date_joined")}),
     )
     actions = ["reset_two_factor"]
+    rights = ["is_staff", "is_superuser", "groups", "user_permissions"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         people: QuerySet[User] = super().get_queryset(request)
@@ -48,7 +50,9 @@ class MemberAdmin(UserAdmin, LargeTable):  # type: ignore[type-arg]
     def reset_two_factor(self, request: HttpRequest, chosen: QuerySet[User]) -> None:
         """They sign in with the password alone until they set it up again."""
         for user in chosen:
-            if two_factor.reset(user, by=str(request.user)):
+            if not self.has_change_permission(request, user):
+                messages.error(request, f"Only superusers reset the second factor of {user}.")
+            elif two_factor.reset(user, by=str(request.user)):
                 self.log_change(request, user, "Two-factor sign-in was reset.")
                 messages.success(request, f"{user} signs in with the password alone until they set it up again.")
             else:
@@ -60,10 +64,11 @@ class MemberAdmin(UserAdmin, LargeTable):  # type: ignore[type-arg]
 
 
 @admin.register(Group)
-class RoleAdmin(GroupAdmin, ModelAdmin):
+class RoleAdmin(GuardsRights, GroupAdmin, ModelAdmin):
     """A role is one of Django's groups, and what its members may do with tools."""
 
     inlines = [RolePolicyInline]
+    rights = ["permissions"]
 
 
 @admin.register(ApiToken)

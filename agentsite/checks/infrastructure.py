@@ -103,11 +103,17 @@ def storage_keeps() -> CheckMessage:
 
 
 def broker_answers() -> CheckMessage:
+    """And takes what is written: a Redis that is full, or a replica, answers all the same."""
+    from redis.exceptions import RedisError
+
     try:
         with current_app.connection_for_write(connect_timeout=_CONNECT_SECONDS) as broker:
             broker.ensure_connection(max_retries=1, interval_start=0, timeout=_CONNECT_SECONDS)
-    except (OperationalError, OSError) as error:
-        return broken(4, "broker", f"The broker cannot be reached: {type(error).__name__}.", _REDIS)
+            if not EMBEDDED:
+                broker.default_channel.client.set("agentsite:written", 1, ex=_ROUND_TRIP_SECONDS)
+    except (OperationalError, OSError, RedisError) as error:
+        sentence = f"The broker cannot be reached, or takes no messages: {type(error).__name__}."
+        return broken(4, "broker", sentence, _REDIS)
     return ok(4, "broker", "The broker is this process's memory." if EMBEDDED else "Redis answers.")
 
 

@@ -5,7 +5,6 @@ data, which may have any shape.
 """
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -23,6 +22,7 @@ from agentsite.configuration.routing import RuleSection
 from agentsite.configuration.section import Section
 from agentsite.configuration.tools import McpServerSection, NetworkSection, SearchSection, ToolSection
 from agentsite.configuration.tracing import SinkSection
+from agentsite.environment import env
 from llm_app.models import LogicalModel, Provider
 from tasks_app.models import Agent
 
@@ -69,7 +69,7 @@ class Loaded:
     content: str
 
 
-def load(path: Path, environment: Mapping[str, str] = os.environ) -> Loaded:
+def load(path: Path, environment: Mapping[str, str] = env.ENVIRON) -> Loaded:
     """Reads and checks a file, also against the providers and roles that exist. Raises ConfigurationError."""
     document = Document(_text(path), environment)
     configuration: Configuration | None = None

@@ -21,19 +21,21 @@ from agentsite.configuration.section import (
 )
 from llm_app import protocols
 from llm_app.breaker.changes import give_new_chance
-from llm_app.breaker.rules import Thresholds
+from llm_app.breaker.rules import MOST_CALLS, Thresholds
 from llm_app.models import LogicalModel, ModelKind, Protocol, Provider, Route
+from llm_app.pricing.prices import DEAREST
 
 _DEFAULT = "default"
+_Price = Annotated[Amount, Field(le=DEAREST)]
 _DEMO = Q(provider__protocol=Protocol.SCRIPTED, provider_model="demo")  # stands in until there is a model
 
 
 class BreakerSection(Section):
     """When calls to a failing provider are paused."""
 
-    window: Count = Thresholds.window
+    window: Annotated[Count, Field(le=MOST_CALLS)] = Thresholds.window
     failure_ratio: Annotated[Number, Field(gt=0, le=1)] = Thresholds.failure_ratio
-    min_calls: Count = Thresholds.min_calls
+    min_calls: Annotated[Count, Field(le=MOST_CALLS)] = Thresholds.min_calls
     cooldown_s: Seconds = Thresholds.cooldown_s
 
 
@@ -66,9 +68,9 @@ class ProviderSection(Section):
 class PriceSection(Section):
     """USD per million tokens."""
 
-    input: Amount
-    cached_input: Amount = 0
-    output: Amount
+    input: _Price
+    cached_input: _Price = 0
+    output: _Price
 
 
 class RouteSection(Section):

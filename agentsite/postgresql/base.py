@@ -4,7 +4,10 @@ from typing import Any
 
 from django.db import OperationalError
 from django.db.backends.postgresql import base
+from psycopg import OperationalError as Refused
+from psycopg import connect
 from psycopg.conninfo import make_conninfo
+from psycopg.errors import ConnectionTimeout
 from psycopg.pq import PGconn, Ping
 
 _PING_SECONDS = 2
@@ -27,5 +30,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def _answers(conn_params: dict[str, Any]) -> bool:
-    where = {name: conn_params[name] for name in ("host", "port", "dbname", "user") if name in conn_params}
-    return PGconn.ping(make_conninfo(**where, connect_timeout=_PING_SECONDS).encode()) == Ping.OK
+    """A ping alone halts all threads of this process until it is answered: it only tells what a refusal means."""
+    named = {name: conn_params[name] for name in ("host", "port", "dbname", "user") if name in conn_params}
+    where = make_conninfo(**named, connect_timeout=_PING_SECONDS)
+    try:
+        connect(where).close()
+    except ConnectionTimeout:
+        return False
+    except Refused:
+        return PGconn.ping(where.encode()) == Ping.OK
+    return True

@@ -29,7 +29,9 @@ logger = logging.getLogger(__name__)
 
 ANONYMOUS = 64 * 1024  # bytes; a sign-in has 1 KB
 UPLOAD = 64 * 1024**2  # a file of 50 MB, the words beside it, and the form around them
-_UPLOADS = re.compile(rb"/|/s/[^/]+/(messages|files)/|(/api/v1)?/sessions/import/|/api/v1/sessions/[^/]+/files/.+")
+_UPLOADS = re.compile(
+    rb"/|/s/[^/]+/(messages|files)/|(/api/v1)?/(sessions/import|projects/[^/]+/library)/|/api/v1/sessions/[^/]+/files/.+"
+)
 MOST = 10_000  # connections in all
 _MOST_FILES = 1024**2  # where the hard limit is infinite
 

@@ -94,7 +94,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             return self._idle.pop()
         except IndexError:
-            return super().get_new_connection(conn_params)
+            connection = super().get_new_connection(conn_params)
+            connection.create_function("FOLD", 1, lambda text: text and text.casefold(), deterministic=True)
+            return connection
 
     def close_if_unusable_or_obsolete(self) -> None:
         """Whoever has nothing to ask now leaves its connection to the next who has, with the statements it knows."""

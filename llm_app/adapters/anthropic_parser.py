@@ -87,7 +87,11 @@ class AnthropicParser(TurnParser):
 
 
 class AnthropicUsage:
-    """Later figures replace earlier ones: they are cumulative, and come in two events."""
+    """Later figures replace earlier ones: they are cumulative, and come in two events.
+
+    A zero says nothing: some servers send it in the event that does not know. Sources: github.com/sgl-project/sglang/
+    pull/20830 (in message_start), github.com/envoyproxy/ai-gateway/pull/1631 (in message_delta).
+    """
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -97,7 +101,7 @@ class AnthropicUsage:
 
         The protocol counts cached tokens beside the others; we count them as a part of the input.
         """
-        self._counts |= {name: count(value) for name, value in dictionary(usage).items() if isinstance(value, int)}
+        self._counts |= {name: known for name, value in dictionary(usage).items() if (known := count(value))}
         cached = self._counts.get("cache_read_input_tokens", 0)
         written = self._counts.get("cache_creation_input_tokens", 0)
         return Usage(

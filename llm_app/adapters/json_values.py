@@ -9,7 +9,7 @@ import orjson
 
 from llm_app.errors import LLMError, UnreadableReply
 from llm_app.text_calls.pieces import whole
-from llm_app.transport.wire import error_for
+from llm_app.transport.http_errors import error_for
 
 LARGEST_COUNT = 2**31 - 1  # what a database's integer holds; a provider that counts more tokens is wrong
 _STATUS = re.compile(r"[45]\d\d", re.ASCII)

@@ -16,8 +16,8 @@ from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.adapters.json_values import objects, text
 from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.openai_parser import OpenAIParser
+from llm_app.transport.http_errors import error_for
 from llm_app.transport.sse import ServerEvent
-from llm_app.transport.wire import error_for
 from llm_app.types import Delta, Message, Prompt
 
 # What a route may not say in `extra_body`, whose names are those of litellm's own function.

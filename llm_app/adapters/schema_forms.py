@@ -3,14 +3,16 @@
 Arguments are checked by us against the whole schema in any case.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 # --- strict --------------------------------------------------------------------------------------------------------
 
 # What OpenAI and Anthropic both enforce or allow. Other keywords are left out.
-_PLAIN = ("type", "enum", "const", "description", "$ref")
+_PLAIN = ("type", "enum", "const", "description")
 _UNSAID = (
     "oneOf",
     "allOf",
@@ -49,6 +51,8 @@ class _Strict:
     def schema(self, given: Any) -> dict[str, Any]:
         if not isinstance(given, Mapping) or any(key in given for key in _UNSAID):
             raise _Unsaid
+        if "$ref" in given:
+            return _reference(given["$ref"])
         if self.null_is_none and isinstance(given.get("type"), list):
             given = _with_alternatives(given)
         out = {key: given[key] for key in _PLAIN if key in given}
@@ -78,8 +82,17 @@ class _Strict:
         if not self.null_is_none:
             raise _Unsaid
         form = self.schema(given)
-        about = {"description": form.pop("description")} if "description" in form else {}
+        form.pop("description", None)
+        about = {"description": given["description"]} if "description" in given else {}
         return about | {"anyOf": [form, {"type": "null"}]}
+
+
+def _reference(place: str) -> dict[str, Any]:
+    """Without what stands beside it, which OpenAI refuses: github.com/camel-ai/camel/issues/3001 ("$ref cannot have
+    keywords"). Only definitions are where they were."""
+    if place != "#" and not re.fullmatch("#/[$]defs/[^/]+", place):
+        raise _Unsaid
+    return {"$ref": place}
 
 
 def _with_alternatives(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -111,7 +124,9 @@ _OPENAPI = (
     "minLength", "maxLength", "pattern",
 )
 # fmt: on
-_DEEPEST = 12  # levels; a schema that contains itself ends there
+_DEEPEST = 12  # levels; a schema that contains itself ends there, or earlier where it would be too large
+_MOST = 256 * 1024  # characters, about; no schema without references that we accept has so many
+_FRAME = 20  # characters of a part beside its words
 
 
 def openapi_form(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,17 +134,30 @@ def openapi_form(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
     Other keywords are rewritten or left out. Source: ai.google.dev/api/caching#Schema.
     """
-    return _OpenAPI(parameters).schema(parameters, 0) if parameters.get("properties") else {}
+    if not parameters.get("properties"):
+        return {}
+    for deepest in range(_DEEPEST, 0, -1):
+        with suppress(_TooLarge):
+            return _OpenAPI(parameters, deepest).schema(parameters, 0)
+    return {}
+
+
+class _TooLarge(Exception):
+    """What refers to itself in several places doubles with each level."""
 
 
 class _OpenAPI:
-    def __init__(self, root: Mapping[str, Any]) -> None:
-        self._root = root
+    def __init__(self, root: Mapping[str, Any], deepest: int) -> None:
+        self._root, self._deepest, self._left = root, deepest, _MOST
 
     def schema(self, given: Any, level: int) -> dict[str, Any]:
-        if not isinstance(given, Mapping) or level > _DEEPEST:
+        """Raises _TooLarge."""
+        if not isinstance(given, Mapping) or level > self._deepest:
             return {}
         given = self._whole(given)
+        self._left -= _FRAME + sum(len(str(given.get(key, ""))) for key in ("description", "enum", "pattern"))
+        if self._left < 0:
+            raise _TooLarge
         kinds = given.get("type")
         if isinstance(kinds, Sequence) and not isinstance(kinds, str):
             return self._either(given, [{**given, "type": kind} for kind in kinds], level)

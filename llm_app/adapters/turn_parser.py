@@ -10,8 +10,9 @@ from llm_app.text_calls.argument_stream import ArgumentStream
 from llm_app.text_calls.pieces import Pieces
 from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, PlainWords
 from llm_app.text_calls.whole_reply import ReplyReading
+from llm_app.text_calls.writing import object_in
 from llm_app.transport.sse import ServerEvent
-from llm_app.types import CUT, Delta, DeltaKind, LLMTurnResult, Thinking, ToolCall
+from llm_app.types import BROKEN_OFF, CUT, Delta, DeltaKind, LLMTurnResult, Thinking, ToolCall
 
 _CUT = "it reached the output limit before its end; say less in one call."
 
@@ -67,6 +68,8 @@ class TurnParser(Parser):
         """The end is the finish reason, or the protocol's own mark behind an answer whose server gives no reason."""
         for kind, part in self._tags.end():
             (self._thinking if kind is DeltaKind.THINKING else self._content).add(part)
+        if self._finish_reason in BROKEN_OFF:
+            raise StreamCut(f"finish_reason: {self._finish_reason}")
         has_begun = self._content or self._thinking or self._calls
         if not self._finish_reason and not (self.done and has_begun):
             raise StreamCut() if has_begun or not self._foreign else UnreadableReply(self._foreign)
@@ -123,10 +126,11 @@ class CallAssembly:
         """Takes a piece of the call at `place`; returns what became readable of a first `message` call's text.
 
         Not every server counts its calls: some give the same index to all, some none (then `place` is only the
-        position in the list). Another name or another id therefore begins another call.
+        position in the list), some no ids, or names as ids. So another name or id begins another call, and so does an
+        object after a whole one.
         """
         call = self._places.get(place)
-        if call is None or _begins_another(call, call_id, name, is_index=is_index):
+        if call is None or _begins_another(call, call_id, name, fragment, is_index=is_index):
             call = self._places[place] = PartialCall()
             self._calls.append(call)
         call.id = call.id or call_id
@@ -145,8 +149,10 @@ class CallAssembly:
         )
 
 
-def _begins_another(call: PartialCall, call_id: str, name: str, *, is_index: bool) -> bool:
+def _begins_another(call: PartialCall, call_id: str, name: str, fragment: str, *, is_index: bool) -> bool:
     if not name or not call.name:
         return False
     has_other_id = bool(call_id and call.id and call_id != call.id)
-    return name != call.name or has_other_id or not (call_id or is_index)
+    if name != call.name or has_other_id or not (call_id or is_index):
+        return True
+    return fragment.startswith("{") and "unreadable_arguments" not in object_in(call.arguments.text())

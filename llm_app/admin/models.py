@@ -1,5 +1,6 @@
 """The admin of logical models and of their routes to providers."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,11 +54,17 @@ def _object(value: Any) -> dict[str, Any]:
     """Nothing is an empty one."""
     if value and not isinstance(value, dict):
         raise forms.ValidationError("A JSON object is needed, such as {}.")
+    try:
+        text = json.dumps(value or {}, allow_nan=False)
+    except ValueError as error:
+        raise forms.ValidationError("NaN and Infinity, also as 1e999, are no JSON numbers.") from error
+    if "\\u0000" in text:
+        raise forms.ValidationError("A NUL character cannot be stored.")
     return dict(value or {})
 
 
 def _is_price(figures: Mapping[str, Any]) -> bool:
-    numbers = all(type(value) in (int, float) and value >= 0 for value in figures.values())
+    numbers = all(type(value) in (int, float) and 0 <= value <= prices.DEAREST for value in figures.values())
     return numbers and figures.keys() <= set(_KINDS)
 
 
@@ -132,8 +139,18 @@ class RouteAdmin(ModelAdmin):
         return f"{price['input']:g} in, {price['output']:g} out{whose}"
 
 
+class LogicalModelForm(forms.ModelForm):  # type: ignore[type-arg]
+    def clean_kind(self) -> str:
+        """The form does not hold `is_default`, so Django leaves this to the database."""
+        kind: str = self.cleaned_data["kind"]
+        if self.instance.is_default and kind != ModelKind.TEXT:
+            raise forms.ValidationError("This is the default model: make another one the default first.")
+        return kind
+
+
 @admin.register(LogicalModel)
 class LogicalModelAdmin(ModelAdmin):
+    form = LogicalModelForm
     list_display = ["name", "kind", "is_default", "answered_by", "open_to", "context_window", "max_output_tokens"]
     list_filter = ["kind", "roles"]
     search_fields = ["name"]

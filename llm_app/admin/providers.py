@@ -1,5 +1,6 @@
 """Providers and their circuit breakers in the admin: settings, connection test, state, history and actions."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -14,7 +15,7 @@ from llm_app import protocols
 from llm_app.admin.read_only import RedactedPages, Untouched
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
-from llm_app.breaker.rules import Thresholds
+from llm_app.breaker.rules import LONGEST_S, MOST_CALLS, Thresholds
 from llm_app.connection_test import try_models
 from llm_app.models import BreakerChange, BreakerState, LearnedQuirk, Provider
 
@@ -154,10 +155,22 @@ class ProviderForm(WriteOnlyForm):
             Thresholds.from_json(values).check()
         except (TypeError, ValueError) as error:
             raise forms.ValidationError(
-                "A JSON object with these is needed, all optional: window, min_calls (1 or more), failure_ratio "
-                "(above 0, at most 1), cooldown_s (seconds, above 0)."
+                f"A JSON object with these is needed, all optional: window, min_calls (1 to {MOST_CALLS:,}), "
+                f"failure_ratio (above 0, at most 1), cooldown_s (seconds, above 0, at most {LONGEST_S:,})."
             ) from error
         return dict(values)
+
+    def clean_timeout_s(self) -> float:
+        return _seconds(self.cleaned_data["timeout_s"])
+
+    def clean_total_timeout_s(self) -> float:
+        return _seconds(self.cleaned_data["total_timeout_s"])
+
+
+def _seconds(value: float) -> float:
+    if not 0 < value <= LONGEST_S:
+        raise forms.ValidationError(f"Write seconds, above 0 and at most {LONGEST_S:,}.")
+    return value
 
 
 @admin.register(Provider)
@@ -191,6 +204,11 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     @display(description="key", boolean=True)
     def has_key(self, provider: Provider) -> bool:
         return bool(provider.api_key)
+
+    def get_deleted_objects(self, objs: Iterable[Provider], request: HttpRequest) -> tuple[Any, ...]:
+        """The history of its breaker goes with it, though nobody may delete single changes."""
+        listed, counts, lacking, kept = super().get_deleted_objects(objs, request)
+        return listed, counts, lacking - {BreakerChange._meta.verbose_name}, kept
 
     def save_model(self, request: HttpRequest, obj: Provider, form: ProviderForm, change: bool) -> None:
         super().save_model(request, obj, form, change)

@@ -18,6 +18,8 @@ _FAULTS = (
     errors.Overloaded,
 )
 _FAULT_NAMES = frozenset(fault.__name__ for fault in _FAULTS)
+MOST_CALLS = 10_000
+LONGEST_S = 30 * 86_400  # of a cooldown or a timeout: what is added to the time must lead to a date
 
 
 class Entrance(Enum):
@@ -42,7 +44,10 @@ class Thresholds:
 
     def check(self) -> None:
         """Raises ValueError or TypeError for what makes no sense."""
-        if min(self.window, self.min_calls) < 1 or not 0 < self.failure_ratio <= 1 or self.cooldown_s <= 0:
+        counts = (self.window, self.min_calls)
+        if not all(isinstance(count, int) and 1 <= count <= MOST_CALLS for count in counts):
+            raise ValueError("not a count")
+        if not 0 < self.failure_ratio <= 1 or not 0 < self.cooldown_s <= LONGEST_S:
             raise ValueError("out of range")
 
 

@@ -117,9 +117,9 @@ class Attempt:
     async def _stream(self) -> LLMTurnResult:
         async with aclosing(self._adapter.events(self._body, self._endpoint)) as events:
             async for event in events:
-                self._meter.event(event)
                 for delta in self._parser.feed(event):
                     self._delta(delta)
+                self._meter.event(event)  # afterwards: a stream that begins with an error is a refusal
                 if self._parser.done:
                     break
         return self._parser.result()

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
-from django.core.validators import RegexValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
@@ -16,6 +16,7 @@ from llm_app.models.log import LLMLog
 from llm_app.types import Purpose
 
 LONGEST_NAME = 20  # characters, of a protocol
+_SOME = MinValueValidator(1)
 
 
 class Protocol(StrEnum):
@@ -95,8 +96,8 @@ class LogicalModel(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     kind = models.CharField(max_length=10, choices=ModelKind, default=ModelKind.TEXT, help_text="What it returns.")
-    context_window = models.PositiveIntegerField(default=128_000, help_text="In tokens.")
-    max_output_tokens = models.PositiveIntegerField(default=8_192)
+    context_window = models.PositiveIntegerField(default=128_000, validators=[_SOME], help_text="In tokens.")
+    max_output_tokens = models.PositiveIntegerField(default=8_192, validators=[_SOME])
     is_default = models.BooleanField(default=False, help_text="Used where no model was chosen.")
     roles: "models.ManyToManyField[Any, Any]" = models.ManyToManyField(
         Group, blank=True, related_name="+", help_text="Whose members may use it. None: everyone."
@@ -168,8 +169,10 @@ class Route(models.Model):
     provider = models.ForeignKey(Provider, models.CASCADE, related_name="routes")
     provider_model = models.CharField(max_length=200, help_text="The model's name at the provider.")
     priority = models.PositiveSmallIntegerField(default=1, help_text="1 is tried first.")
-    context_window = models.PositiveIntegerField(null=True, blank=True, help_text="Only if smaller than the model's.")
-    max_tokens = models.PositiveIntegerField(null=True, blank=True)
+    context_window = models.PositiveIntegerField(
+        null=True, blank=True, validators=[_SOME], help_text="Only if smaller than the model's."
+    )
+    max_tokens = models.PositiveIntegerField(null=True, blank=True, validators=[_SOME])
     temperature = models.FloatField(null=True, blank=True)
     thinking_budget = models.PositiveIntegerField(
         null=True, blank=True, help_text="In tokens, where the provider supports it."

@@ -16,6 +16,7 @@ from llm_app.models import Protocol, Provider, Route
 from llm_app.types import Usage
 
 Price = Mapping[str, Any]
+DEAREST = 1_000_000  # USD per million tokens: what a call costs has six digits before the point
 _TABLE = Path(__file__).with_name("prices.yml")
 _HOSTS = {"api.openai.com": "openai", "api.anthropic.com": "anthropic"}  # whose prices litellm lists under these names
 _FIELDS = {

@@ -3,11 +3,12 @@
 from llm_app.redaction.redactor import Redactor, names_in, placeholder
 from llm_app.redaction.refusal import is_too_plain, why_refused
 from llm_app.redaction.stream import StreamRedactor
-from llm_app.redaction.turn import redacted_arguments, redacted_call, redacted_thinking
+from llm_app.redaction.turn import has_escapes, redacted_arguments, redacted_call, redacted_thinking
 
 __all__ = [
     "Redactor",
     "StreamRedactor",
+    "has_escapes",
     "is_too_plain",
     "names_in",
     "placeholder",

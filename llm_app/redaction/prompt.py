@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
 from llm_app.redaction.redactor import Redactor, Span, with_placeholders
-from llm_app.redaction.turn import redacted_thinking
+from llm_app.redaction.turn import has_escapes, redacted_arguments, redacted_thinking
 from llm_app.types import Message, Prompt, ToolSpec
 
 Noted = tuple[int, str, int, int, str]  # seq of the entry, field of its message, offset, length, placeholder
@@ -50,6 +50,10 @@ def _spans(message: Message, redactor: Redactor) -> Iterable[Noted]:
         spans = redactor.redact(text).spans
         if field == _THINKING and not spans and _must_be_left_out(message, redactor):
             spans = (Span(offset=0, length=0, placeholder=""),)
+        if field == _ARGUMENTS and has_escapes(text):
+            written = redacted_arguments(text, redactor)
+            is_same = written == with_placeholders(text, spans)
+            spans = spans if is_same else (Span(offset=0, length=len(text), placeholder=written),)
         for span in spans:
             yield (message.seq, field, span.offset, span.length, span.placeholder)
 

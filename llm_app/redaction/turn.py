@@ -11,7 +11,7 @@ def redacted_turn(turn: LLMTurnResult, redactor: Redactor) -> LLMTurnResult:
     """Most have no secret: one look at all texts together is cheaper than one at each."""
     calls = [text for call in turn.tool_calls for text in (call.id, call.name, call.arguments)]
     texts = "\n".join([turn.content, turn.unreadable, turn.finish_reason, *calls])
-    if turn.thinking is None and "\\u" not in texts and redactor.is_clean(texts):
+    if turn.thinking is None and not has_escapes(texts) and redactor.is_clean(texts):
         return turn
     return replace(
         turn,
@@ -42,9 +42,9 @@ def _is_clean(thinking: Thinking, redactor: Redactor) -> bool:
 
 
 def redacted_arguments(text: str, redactor: Redactor) -> str:
-    """The JSON text. Any character may be escaped as \\u0000, so such a text is parsed before it is redacted."""
+    """The JSON text. Any character may be escaped, so such a text is parsed before it is redacted."""
     text = redactor.redacted(text)
-    if "\\u" not in text:
+    if not has_escapes(text):
         return text
     try:
         value = json.loads(text)
@@ -52,3 +52,8 @@ def redacted_arguments(text: str, redactor: Redactor) -> str:
         return text
     redacted = redactor.redacted_json(value)
     return text if redacted == value else json.dumps(redacted, ensure_ascii=False)
+
+
+def has_escapes(text: str) -> bool:
+    """Of those that JSON leaves to whoever writes it: of any character, and of the slash."""
+    return "\\u" in text or "\\/" in text

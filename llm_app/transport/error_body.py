@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _WORDS = ("message", "msg", "detail", "details", "description", "reason", "code", "type", "status", "error")
+_SAID = re.compile(rf'"(?:{"|".join(_WORDS)})"\s*:\s*"((?:[^"\\]|\\.)*)')
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,15 @@ class ErrorBody:
         try:
             value = json.loads(body)
         except (ValueError, RecursionError):
-            return cls(body.lower())
+            said = _SAID.findall(body) if body.startswith(("{", "[")) else ()  # JSON, cut
+            return cls(" ".join(said or [body]).lower())
         params = [param for found, param in _leaves(value) if found == "param"]
         words = [text for found, text in _leaves(value) if found == "words"]
         return cls(" ".join(words).lower(), params[0] if params else "")
+
+    def has(self, signs: Iterable[str]) -> bool:
+        """Whether any of these is among the words."""
+        return any(sign in self.words for sign in signs)
 
 
 def _leaves(value: object) -> Iterator[tuple[str, str]]:

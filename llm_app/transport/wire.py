@@ -6,8 +6,6 @@ import weakref
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +15,7 @@ import aiohttp
 from aiohttp.connector import Connection
 
 from llm_app import errors
-from llm_app.transport.error_body import ErrorBody
+from llm_app.transport.http_errors import error_for
 from llm_app.transport.sse import ServerEvent, SSEDecoder
 
 BINARY = "binary"  # the event that is a whole body, in base64
@@ -25,29 +23,6 @@ MAX_REPLY = 64 * 1024 * 1024  # bytes
 MAX_ERROR_BODY = 4_000  # bytes that are read of a reply with an error status
 LEAST_REST, LONGEST_REST = 0.005, 0.04  # seconds between two reads of a quick stream
 LONGEST_END = 0.1  # seconds between the last event and the end of the body
-# Not among them: "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens" and its like.
-_TOO_LONG = (
-    "context_length_exceeded",
-    "maximum context length",  # OpenAI, vLLM
-    "longer than the maximum model length",  # vLLM's input processor
-    "too long to fit into the model",
-    "longer than the model's context length",  # SGLang
-    "prompt is too long",  # Anthropic
-    "exceed context limit",
-    "exceeds the context window",  # OpenAI's responses
-    "exceeds the maximum number of tokens allowed",  # Gemini
-    "maximum prompt length",  # xAI
-    "context length of only",  # LM Studio
-    "exceed_context_size",  # llama.cpp
-    "exceeds the available context",
-    "input is too long",  # Bedrock
-    "too many tokens",  # Cohere
-)
-# A key or an account that is refused under another status. Sources: ai.google.dev/gemini-api/docs/troubleshooting
-# (400), platform.openai.com/docs/guides/error-codes (429), github.com/anthropics/claude-code/issues/4684 (400).
-_NO_ACCOUNT = ("api_key_invalid", "credit balance is too low", "insufficient_quota")
-# Refusals of llama.cpp's server, which calls them its own errors (500): tools/server in github.com/ggml-org/llama.cpp.
-_REFUSED_BY_LLAMA_CPP = ("requires --jinja", "jinja exception", "input is not supported", "failed to parse grammar")
 _sessions: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = weakref.WeakKeyDictionary()
 
 
@@ -76,7 +51,8 @@ def _proxy_to(url: str) -> str | None:
     thread for each request, and asks ~/.netrc in another one for a password that would stand in the key's way.
     """
     to = urlsplit(url)
-    return None if proxy_bypass(to.hostname or "") else getproxies().get(to.scheme)
+    proxy = None if proxy_bypass(to.hostname or "") else getproxies().get(to.scheme)
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy  # as curl and others read it
 
 
 async def close() -> None:
@@ -214,35 +190,3 @@ async def _beginning(response: aiohttp.ClientResponse) -> str:
         if len(body) >= MAX_ERROR_BODY:
             break
     return body[:MAX_ERROR_BODY].decode(errors="replace")
-
-
-def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) -> errors.LLMError:
-    """The typed error for an HTTP status and the beginning of its body."""
-    detail, said = f"HTTP {status}: {body[:500]}", ErrorBody.from_text(body)
-    if status in (401, 402, 403) or any(sign in said.words for sign in _NO_ACCOUNT):  # 402: no credit is left
-        return errors.AuthenticationFailed(detail, status=status)
-    if status in (429, 529, 503):
-        return errors.Overloaded(detail, status=status, retry_after=retry_after_seconds(headers or {}))
-    if status == 404:
-        return errors.ModelNotFound(detail, status=status)
-    if status < 400 or status == 405:  # another page is there
-        return errors.UnreadableReply(detail, status=status)
-    if status == 408:
-        return errors.ProviderTimeout(detail, status=status)
-    if status >= 500 and not any(sign in said.words for sign in _REFUSED_BY_LLAMA_CPP):
-        return errors.ServerError(detail, status=status)
-    if status == 413 or any(sign in said.words for sign in _TOO_LONG):  # 413: of many pictures, for example
-        return errors.ContextTooLong(detail, status=status)
-    return errors.BadRequest(detail, status=status, words=said.words, param=said.param)
-
-
-def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """`Retry-After`, in seconds or as a date; None where it is missing or makes no sense. Source: RFC 9110, 10.2.3."""
-    value = headers.get("Retry-After", "").strip()
-    if value.replace(".", "", 1).isdecimal() and value.isascii():
-        return float(value)
-    try:
-        date = parsedate_to_datetime(value)
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - (now or datetime.now(UTC))).total_seconds())

@@ -23,7 +23,8 @@ _SHOWN = 10  # places that the message names
 class SecretForm(WriteOnlyForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if value := cleaned.get("value"):
+        value = cleaned.get("value") or self.instance.value
+        if value and {"name", "owner", "value"} & set(self.changed_data):
             refused = secrets.why_not_kept(cleaned.get("owner"), cleaned.get("name", ""), value)
             if refused and refused.field in self.fields:
                 self.add_error(refused.field, str(refused))

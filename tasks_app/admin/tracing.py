@@ -33,6 +33,9 @@ class TraceSinkForm(forms.ModelForm):  # type: ignore[type-arg]
     def _has_key(self) -> bool:
         return bool(self.instance.pk) and ServiceKey.objects.filter(name=self.instance.key_name).exists()
 
+    def clean_events(self) -> list[str]:
+        return self.cleaned_data["events"] or []
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         kind = cleaned.get("kind", "")

@@ -20,7 +20,7 @@ from rest_framework.utils.urls import replace_query_param
 
 from llm_app.redaction import Redactor
 from tasks_app.access import visible_session, writable_session
-from tasks_app.api.formats import AsItIs, ByNumber, RawBody, Whole
+from tasks_app.api.formats import AsItIs, ByNumber, RawBody, Whole, asked
 from tasks_app.api.problems import TooLarge
 from tasks_app.downloads import download
 from tasks_app.interaction import uploads
@@ -167,6 +167,10 @@ class FileVersionSerializer(serializers.ModelSerializer[FileChange]):
         return shown
 
 
+class VersionQuery(serializers.Serializer[Any]):
+    path = serializers.CharField(default="", allow_blank=True, trim_whitespace=False)
+
+
 class VersionList(ListAPIView[FileChange]):
     """What files held before each change, newest first; `?path=` gives the versions of one file."""
 
@@ -177,7 +181,7 @@ class VersionList(ListAPIView[FileChange]):
     def get_queryset(self) -> Any:
         session = visible_session(self.request.user, self.kwargs["session_id"])
         rows = FileChange.objects.versions_of(session)
-        path = self.request.query_params.get("path")
+        path = asked(VersionQuery, self.request)["path"]
         return rows.filter(path__in=_meant(path, rows, redactor_of(session))) if path else rows
 
     def get_serializer_context(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from rest_framework.response import Response
 
 from tasks_app.api.problems import TooLarge
 from tasks_app.api.rows import MOST_ROWS, Rows
+from tools_app.json_schema.coercion import DEEPEST, depth
 
 
 class JSONBody(BaseParser):
@@ -37,9 +38,12 @@ class JSONBody(BaseParser):
         if len(body) > limit:
             raise TooLarge()
         try:
-            return orjson.loads(body)
+            value = orjson.loads(body)
         except ValueError as error:
             raise ParseError(f"The body is not valid JSON: {error}.") from error
+        if body.count(b"[") + body.count(b"{") > DEEPEST and depth(value) > DEEPEST:  # what reads it calls itself
+            raise ParseError(f"The body is nested more than {DEEPEST} levels deep.")
+        return value
 
 
 class JSONAnswer(JSONRenderer):
@@ -111,7 +115,7 @@ class ByCursor(CursorPagination):
     def paginate_queryset(self, queryset: QuerySet[Any] | Rows, request: Request, view: Any = None) -> list[Any] | None:
         try:
             return super().paginate_queryset(queryset, request, view)  # type: ignore[arg-type]
-        except (ValueError, ValidationError) as error:  # a cursor that somebody made up
+        except (ValueError, OverflowError, ValidationError) as error:  # a cursor that somebody made up
             raise NotFound(self.invalid_cursor_message) from error
 
 

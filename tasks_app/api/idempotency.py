@@ -20,6 +20,7 @@ from tasks_app.api.formats import RawBody
 from tasks_app.api.problems import CONTENT_TYPE
 from tasks_app.errors import Refusal
 from tasks_app.models import IdempotencyKey
+from tasks_app.record import storable
 
 Handler = Callable[..., Response]
 HEADER = "Idempotency-Key"
@@ -52,17 +53,19 @@ def idempotent(handler: Handler) -> Handler:
 def earlier_answer(request: Request) -> Response | None:
     """What the same request was answered before: for a view that does much before the transaction of its work.
 
-    Raises ValidationError for a key of another request.
+    Raises ValidationError for what is no key, and for a key of another request.
     """
     user: Any = request.user
+    if (key := request.headers.get(HEADER)) is None:
+        return None
     kept = IdempotencyKey.objects.filter(user=user).kept()
     fingerprint = _fingerprint(request)  # before its body is parsed
-    row = kept.filter(key=request.headers.get(HEADER)).first()
+    row = kept.filter(key=_valid(key)).first()
     return _again(_same(row, fingerprint)) if row else None
 
 
 def _valid(key: str) -> str:
-    if not 0 < len(key) <= LONGEST:
+    if not 0 < len(key) <= LONGEST or storable(key) != key:
         raise ValidationError({HEADER: [f"A key has 1 to {LONGEST} characters."]})
     return key
 

@@ -19,18 +19,26 @@ from tasks_app.record import images, redactor_of
 from tasks_app.workspaces import workspace_of
 
 
+class WorkflowName(serializers.SlugRelatedField[Workflow]):
+    default_error_messages = {"does_not_exist": "There is no workflow called {value}. GET workflows/ lists them."}
+
+    def to_internal_value(self, data: Any) -> Workflow:
+        if not isinstance(data, str) or "\0" in data:
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
 class MessageSerializer(serializers.Serializer[Any]):
     """`attachments` are paths of files in the workspace."""
 
     content = Text(allow_blank=True, help_text="At most 1 MiB.")
     attachments = serializers.ListField(child=Text(max_length=4096), default=list, max_length=100)
     mode = serializers.ChoiceField(Mode.choices, default=Mode.INTERJECT)
-    workflow = serializers.SlugRelatedField(
+    workflow = WorkflowName(
         slug_field="name",
         queryset=Workflow.objects.usable(),
         allow_null=True,
         default=None,
-        error_messages={"does_not_exist": "There is no workflow called {value}. GET workflows/ lists them."},
         help_text="The name of the workflow that the started task follows.",
     )
     output_schema = serializers.JSONField(

@@ -7,23 +7,24 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core import exceptions as django
-from django.db import InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, UnreadablePostError
 from rest_framework.exceptions import APIException, MethodNotAllowed, ValidationError
 from rest_framework.response import Response
 
 from tasks_app.errors import Refusal
-from tasks_app.models import Session, Task
+from tasks_app.models import Project, Session, Task
 from tasks_app.runtime.outage import drop_broken_connections
 
 logger = logging.getLogger(__name__)
 NOTHING_HERE = "This does not exist, or it is not shared with you."
 CONTENT_TYPE = "application/problem+json"
 _SAID: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
-    ((Http404, Session.DoesNotExist, Task.DoesNotExist), (404, NOTHING_HERE)),  # the latter: deleted in this instant
+    ((Http404,), (404, NOTHING_HERE)),
     ((django.RequestDataTooBig,), (413, "The request is too large.")),
     ((django.BadRequest, django.SuspiciousOperation, UnreadablePostError), (400, "The request cannot be read.")),
 )
+_NO_SUCH_ROW = "23503"
 _FAULT = (500, "The server failed; an administrator can find the details in the log.")
 
 
@@ -100,8 +101,17 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status=403, detail=str(error) or "You may not do this.")
         case OperationalError() | InterfaceError():
             return Problem(status=503, detail=BUSY, headers={"Retry-After": str(BUSY_SECONDS)})
+        case _ if is_of_gone(error):
+            return Problem(status=404, detail=NOTHING_HERE)
     status, detail = next((said for kinds, said in _SAID if isinstance(error, kinds)), _FAULT)
     return Problem(status=status, detail=detail)
+
+
+def is_of_gone(error: Exception) -> bool:
+    """Whether what a request is about was deleted in this instant, also where a new row would have referred to it."""
+    if not isinstance(error, IntegrityError):
+        return isinstance(error, (Session.DoesNotExist, Task.DoesNotExist, Project.DoesNotExist))
+    return getattr(error.__cause__, "sqlstate", "") == _NO_SUCH_ROW or "FOREIGN KEY" in str(error)  # PostgreSQL, SQLite
 
 
 def _by_field(error: Refusal) -> Mapping[str, Any]:

@@ -79,7 +79,7 @@ class ProjectDetail(GenericAPIView[Project]):
         return Response(self.get_serializer(project).data)
 
     def delete(self, request: Request, project_id: UUID) -> Response:
-        owned_project(request.user, project_id).delete()
+        services.delete_project(owned_project(request.user, project_id))
         return Response(status=204)
 
 

@@ -63,9 +63,10 @@ def visible_row(user: Any, session_id: UUID) -> Row:
 
 
 def row_of(session: Session, user: Any) -> Row:
-    """One session as the list has it."""
-    (row,) = _row.rows(user.pk, session.pk)
-    return _named(row)
+    """One session as the list has it. Raises Http404 where it was deleted in this instant."""
+    for row in _row.rows(user.pk, session.pk):
+        return _named(row)
+    raise Http404()
 
 
 def as_json(row: Row) -> dict[str, Any]:

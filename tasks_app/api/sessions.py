@@ -42,8 +42,10 @@ class _Named:
     user: Any
 
     def get(self, *, name: Any) -> Any:
-        """Raises ObjectDoesNotExist, and ValueError for what no database takes."""
-        if (found := self.rows.first(self.user.pk, str(name))) is None:
+        """Raises ObjectDoesNotExist, and ValueError for what can be no name."""
+        if not isinstance(name, str) or "\0" in name:
+            raise ValueError(name)
+        if (found := self.rows.first(self.user.pk, name)) is None:
             raise ObjectDoesNotExist()
         return found
 

@@ -89,7 +89,8 @@ class _MemberDetail(_Members):
         member, given = self._row(next(iter(ids.values())), member_id), MemberRights(data=request.data)
         given.is_valid(raise_exception=True)
         member.may_write = given.validated_data["may_write"]
-        member.save(update_fields=["may_write"])
+        if not self._rows(next(iter(ids.values()))).filter(pk=member_id).update(may_write=member.may_write):
+            raise Http404()  # it was removed in this instant
         return Response(MemberSerializer(member).data)
 
     @extend_schema(responses={204: None})

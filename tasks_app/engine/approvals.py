@@ -1,7 +1,5 @@
 """The approval that a call needs: asked for once, bound to the exact call, used once."""
 
-from datetime import timedelta
-
 from django.utils import timezone
 
 from tasks_app.interaction.open_call import OpenCall
@@ -37,7 +35,7 @@ def approved(context: TaskContext, call: OpenCall, danger: Danger, rule: str) ->
 def _ask(context: TaskContext, call: OpenCall, approval: Approval) -> str:
     approval.fingerprint, approval.decision = call.log.fingerprint, Decision.PENDING
     approval.decided_by = approval.decided_at = approval.consumed_at = None
-    approval.expires_at = timezone.now() + timedelta(hours=context.settings.limits.approval_hours)
+    approval.expires_at = timezone.now() + context.settings.limits.approval_time
     context.stage(rows=[call.log, approval])
     context.withdraw_stream()  # of a message that somebody must approve first
     raise ApprovalNeeded()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -12,6 +13,8 @@ from tasks_app.events import event_loop
 from tasks_app.models import Session, Task
 
 logger = logging.getLogger(__name__)
+QUIET_SECONDS = 5.0  # after a warning: while Redis is away, every piece of every stream fails
+_quiet_until = 0.0
 _sending = set[asyncio.Task[None]]()  # the event loop alone would forget them
 
 
@@ -129,5 +132,7 @@ def _begin(group: str, message: dict[str, Any]) -> None:
 
 
 def log_failure(future: Future[None] | asyncio.Future[None]) -> None:
-    if not future.cancelled() and (error := future.exception()):
+    global _quiet_until
+    if not future.cancelled() and (error := future.exception()) and time.monotonic() >= _quiet_until:
+        _quiet_until = time.monotonic() + QUIET_SECONDS
         logger.warning("an event was not sent, followers will find the row: %s", error)

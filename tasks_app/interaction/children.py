@@ -132,14 +132,19 @@ def look_after(call_id: int) -> None:
 
 
 def stop(task: Task) -> None:
-    """Stops all tasks below one, in the caller's transaction, which holds the session's lock."""
-    for child in below(task):
+    """Stops all tasks below one, in the caller's transaction, which holds the session's lock.
+
+    It takes theirs, too: whoever is about to wait or to delegate either sees the stop, or has done it by then.
+    """
+    for child in _active_below(task):
+        lock(child.session)
         wanted = Task.objects.active().filter(pk=child.pk, stop_requested_at=None)
         if wanted.update(stop_requested_at=timezone.now(), waiting_for=None):
             child.waiting_for = None
             transaction.on_commit(partial(broadcast.state_changed, child))
             wakeup.interrupt(child.pk)
             wakeup.wake(child.pk)
+        stop(child)
 
 
 def due_calls() -> Iterator[int]:
@@ -170,8 +175,12 @@ def tree_of(task: Task) -> Tree:
 
 def below(task: Task) -> list[Task]:
     """The active tasks that were delegated by it, and by those."""
-    found = list(Task.objects.active().filter(parent_call__task=task).select_related("session"))
+    found = _active_below(task)
     return [*found, *(deeper for child in found for deeper in below(child))]
+
+
+def _active_below(task: Task) -> list[Task]:
+    return list(Task.objects.active().filter(parent_call__task=task).select_related("session"))
 
 
 def size_of_tree(task: Task) -> int:

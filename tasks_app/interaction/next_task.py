@@ -13,23 +13,25 @@ from tasks_app.record import Draft, KeptPicture, append_entries
 from tasks_app.runtime.wakeup import wake
 from tools_app.documents.formats import kind_by_name
 
-_first_waiting = Select(
-    lambda session: InboxMessage.objects.waiting_in(session).filter(author__is_active=True).select_related("author")[:1]
+_waiting = Select(
+    lambda session: InboxMessage.objects.waiting_in(session).filter(author__is_active=True).select_related("author")
 )
+_writable = Select(lambda user, pk: Session.objects.writable_by(user).filter(pk=pk).order_by().values_list("pk"))
 
 
 def start_next(session: Session, task: Task, *, stopped: bool) -> None:
     """Looks into the inbox of a session whose `task` has just ended.
 
-    The first message starts the next task, the others wait on, and those of closed accounts. After a stop by a person,
-    what waited at that moment is appended and starts nothing; what was written since then is the next message.
+    The first message starts the next task, the others wait on, also those of closed accounts and of who may write here
+    no more. After a stop by a person, what waited then is appended and starts nothing; what came since is the next one.
     """
     waiting = InboxMessage.objects.waiting_in(session).select_related("author")
     if stopped:
         stop = Task.objects.values_list("stop_requested_at", flat=True).get(pk=task.pk)
         if earlier := list(waiting.filter(created_at__lte=stop)):
             deliver(session, task, earlier)
-    if message := _first_waiting.first(session.pk):
+    messages = _waiting.rows(session.pk)
+    if message := next((one for one in messages if _writable.rows(one.author_id, session.pk)), None):
         start(session, message)
 
 

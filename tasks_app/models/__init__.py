@@ -7,10 +7,11 @@ from tasks_app.models.approval import Approval, Decision, Scope
 from tasks_app.models.context_cut import Cause, ContextCut
 from tasks_app.models.entry import ContextEntry, ContextType
 from tasks_app.models.filing import Filing, SessionSearch, as_tags, file_session, filed
+from tasks_app.models.idempotency_key import IdempotencyKey
 from tasks_app.models.inbox import InboxMessage, Mode
 from tasks_app.models.library import LibraryFile, LibraryPassage, PassageVector
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
-from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, IdempotencyKey, Limits, Sample
+from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, Limits, Sample
 from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.routing_rule import FiredRule, RoutingRule, RuleMatch, RuleTarget
 from tasks_app.models.session import Session

@@ -131,7 +131,7 @@ class ContextEntry(models.Model):
             return None
         try:
             return json.loads(call["arguments"])
-        except ValueError:
+        except (ValueError, RecursionError):
             return call["arguments"]
 
 

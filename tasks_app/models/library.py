@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -107,13 +106,15 @@ class LibraryFile(models.Model):
 @receiver(post_delete, sender=LibraryFile)
 def _forget_file(instance: LibraryFile, **kwargs: Any) -> None:
     """Once it is committed, the storage has it no more, also where it went with its project or the owner of that."""
-    transaction.on_commit(partial(default_storage.delete, instance.stored_as), robust=True)
+    stored_as = instance.stored_as
+    transaction.on_commit(lambda: default_storage.delete(stored_as), robust=True)  # to Django, a partial is not robust
 
 
 @receiver(post_delete, sender=Project)
 def _forget_folder(instance: Project, **kwargs: Any) -> None:
     """After the files in it."""
-    transaction.on_commit(partial(default_storage.delete, f"library/{instance.pk}"), robust=True)
+    folder = f"library/{instance.pk}"
+    transaction.on_commit(lambda: default_storage.delete(folder), robust=True)
 
 
 class LibraryPassageQuerySet(models.QuerySet["LibraryPassage"]):

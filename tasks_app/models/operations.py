@@ -1,23 +1,21 @@
 """The limits that hold for all tasks."""
 
-import hashlib
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from django.conf import settings
 from django.core.validators import MinValueValidator
 from django.db import models, transaction
 from django.db.models import Q
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
 from tools_app.files import HistoryBounds
 
 LARGE_WINDOW = 200_000  # tokens
+_CENTURY = timedelta(days=36_500)  # "for ever": with more, times lead beyond the calendar
 MOST_RESULT, LEAST_RESULT = 8_000, 1_000  # tokens of a tool's result; in a small window it is an eighth
 
 
@@ -125,8 +123,13 @@ class Limits(models.Model):
         return _current_limits.first() or cls(pk=1)
 
     @property
+    def approval_time(self) -> timedelta:
+        return min(timedelta(hours=self.approval_hours), _CENTURY)
+
+    @property
     def history_bounds(self) -> HistoryBounds:
-        return HistoryBounds(size=self.history_bytes, changes=self.history_changes, days=self.history_days)
+        days = min(self.history_days, _CENTURY.days)
+        return HistoryBounds(size=self.history_bytes, changes=self.history_changes, days=days)
 
     def result_tokens_in(self, window: int) -> int:
         """How much of a tool's result a model with this window sees at once; never over an eighth of the window."""
@@ -137,7 +140,6 @@ class Limits(models.Model):
         return max(min(MOST_RESULT, window * self.tail_percent // 400), min(LEAST_RESULT, window // 8))
 
 
-IDEMPOTENCY_KEY_KEPT = timedelta(hours=24)
 ENDED_PROCESSES = "ended"
 ALIVE_SECONDS = 20  # how long a process may be silent: four heartbeats
 
@@ -198,40 +200,3 @@ class EngineProcess(models.Model):
 
 def _ago(time: timedelta) -> Combinable:
     return models.ExpressionWrapper(Now() - time, output_field=models.DateTimeField())
-
-
-class IdempotencyKeyQuerySet(models.QuerySet["IdempotencyKey"]):
-    def expired(self) -> "IdempotencyKeyQuerySet":
-        return self.filter(created_at__lt=timezone.now() - IDEMPOTENCY_KEY_KEPT)
-
-    def get_or_keep(self, user: Any, key: str, request: str, answer: Any = None) -> "tuple[IdempotencyKey, bool]":
-        """Keeps the key of a form and what it sends, in the transaction of the work, with an answer.
-
-        Returns the row of whoever sent both first, and whether that is now.
-        """
-        fingerprint = hashlib.sha256(request.encode()).hexdigest()
-        kept = {"request_sha256": fingerprint, "answer": answer}
-        return self.get_or_create(user=user, key=f"{key} {fingerprint}", defaults=kept)
-
-    def kept(self) -> "IdempotencyKeyQuerySet":
-        return self.filter(created_at__gte=timezone.now() - IDEMPOTENCY_KEY_KEPT)
-
-
-class IdempotencyKey(models.Model):
-    """`status` is null while the first request is still at work."""
-
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    key = models.CharField(max_length=255)
-    request_sha256 = models.CharField(max_length=64, help_text="SHA-256 of method, path and body.")
-    status = models.PositiveSmallIntegerField(null=True)
-    answer = models.JSONField(null=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    objects = IdempotencyKeyQuerySet.as_manager()
-
-    class Meta:
-        db_table = "idempotency_keys"
-        constraints = [models.UniqueConstraint(fields=["user", "key"], name="idempotency_key_once_per_user")]
-
-    def __str__(self) -> str:
-        return self.key

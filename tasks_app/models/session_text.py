@@ -58,7 +58,7 @@ def has_words(words: Iterable[Word], entries: "models.QuerySet[models.Model]") -
     condition = Q()
     without_terms = entries.filter(seq__gt=OuterRef("indexed_seq"))
     for word, asked in words:
-        found = Q(title__icontains=word) | is_behind() & Q(Exists(without_terms.filter(content__icontains=word)))
+        found = full_text.has("title", word) | is_behind() & Q(Exists(without_terms.filter(content__icontains=word)))
         if asked:
             ids = full_text.SESSIONS.ids(asked)
             found |= Q(Exists(SessionText.objects.filter(session=OuterRef("pk"), pk__in=ids)))

@@ -187,7 +187,7 @@ class Task(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.state} task of {self.session}"
+        return f"Task of {self.session}, {self.get_state_display().lower()}"
 
     @property
     def is_queued(self) -> bool:

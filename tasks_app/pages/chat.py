@@ -18,7 +18,7 @@ from tasks_app.errors import NothingToAnswer, Refusal
 from tasks_app.interaction import uploads
 from tasks_app.models import Approval, Decision, Mode, Project, Scope, Session, Task
 from tasks_app.pages import choices, file_tree, fragments
-from tasks_app.pages.responses import done, refused, sent_before
+from tasks_app.pages.responses import done, has_come_before, refused, sent_before
 from tasks_app.runtime import admission
 from tasks_app.services import forks
 from tasks_app.transcript import transcript
@@ -117,9 +117,10 @@ def queue(request: Request, session_id: UUID) -> HttpResponse:
 def post_message(request: Request, session_id: UUID) -> HttpResponse:
     session = writable_session(request.user, session_id)
     try:
-        attached = uploads.attach(session, request.FILES.getlist("files"))
-        mode = posted(request, "mode") if posted(request, "mode") in Mode.values else Mode.INTERJECT
         content, workflow = posted(request, "content"), choices.chosen_workflow(request)
+        files = [] if has_come_before(request, content) else request.FILES.getlist("files")
+        attached = uploads.attach(session, files)
+        mode = posted(request, "mode") if posted(request, "mode") in Mode.values else Mode.INTERJECT
         with transaction.atomic():
             if sent_before(request, content) is None:
                 services.post_message(session, request.user, content, mode=mode, workflow=workflow, **attached)

@@ -41,7 +41,7 @@ def files(request: Request, project_id: UUID) -> HttpResponse:
 def shown(project: Project, user: Any) -> dict[str, Any]:
     """For the list."""
     found = list(LibraryFile.objects.of(project).select_related("added_by"))
-    rights = Project.objects.rights([project.pk])[project.pk]
+    rights = Project.objects.rights([project.pk]).get(project.pk, {})
     may_write = rights.get(user.pk, False)
     is_reading = any(file.state in (LibraryFile.State.WAITING, LibraryFile.State.READING) for file in found)
     return {"project": project, "files": found, "may_write": may_write, "is_reading": is_reading}

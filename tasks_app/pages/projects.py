@@ -93,7 +93,7 @@ def delete(request: Request, project_id: UUID) -> HttpResponse:
         what = _("the project “%(name)s”") % {"name": project}
         question = {"project": project, "what": what, "back": project, "said": said}
         return render(request, "question.html", question)
-    project.delete()
+    services.delete_project(project)
     return done(request, "projects", _("“%(name)s” is deleted.") % {"name": project.name})
 
 
@@ -147,8 +147,8 @@ def _chosen(request: Request, projects: Any) -> Project | None:
 
 def _who_would_see(session: Session, project: Project) -> int:
     """How many people do not see the session yet."""
-    seen = Session.objects.filter(pk=session.pk).rights()[session.pk]
-    return len(Project.objects.rights([project.pk])[project.pk].keys() - seen.keys())
+    seen = Session.objects.filter(pk=session.pk).rights().get(session.pk, {})
+    return len(Project.objects.rights([project.pk]).get(project.pk, {}).keys() - seen.keys())
 
 
 def _moved(request: Request, session: Session, project: Project | None) -> HttpResponse:

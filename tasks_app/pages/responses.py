@@ -42,8 +42,20 @@ def sent_before(request: Request, content: str, answer: str | None = None) -> Id
 
     Each load of a page and each message has a key, which is kept with the `answer`.
     """
-    key = posted(request, "key")[:LONGEST_KEY]
-    if not key:
+    if not (key := _key(request)):
         return None
-    row, is_new = IdempotencyKey.objects.get_or_keep(request.user, key, f"{request.path}\n{content}", answer)
+    row, is_new = IdempotencyKey.objects.get_or_keep(request.user, key, _sent(request, content), answer)
     return None if is_new else row
+
+
+def has_come_before(request: Request, content: str) -> bool:
+    """Whether a form has, for what is done before the transaction of the work."""
+    return IdempotencyKey.objects.has(request.user, _key(request), _sent(request, content))
+
+
+def _key(request: Request) -> str:
+    return posted(request, "key")[:LONGEST_KEY]
+
+
+def _sent(request: Request, content: str) -> str:
+    return f"{request.path}\n{content}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from llm_app.redaction import Redactor, redacted_call, redacted_thinking
+from llm_app.redaction import Redactor, has_escapes, redacted_call, redacted_thinking
 from llm_app.types import Thinking, ToolCall
 from tasks_app.models import ContextType
 from tasks_app.record.images import KeptPicture
@@ -49,7 +49,7 @@ class Draft:
             self.metadata,
             *((call.id, call.name, call.arguments) if call else ()),
         ]
-        has_parts = self.thinking or self.images or (call and "\\u" in call.arguments)
+        has_parts = self.thinking or self.images or (call and has_escapes(call.arguments))
         if not has_parts and redactor.redacted_json(texts) is texts:
             return self
         return replace(

@@ -1,7 +1,6 @@
 """How a running task writes: everything goes into one transaction, guarded by its lease."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from django.db import IntegrityError, models, transaction
@@ -104,8 +103,8 @@ class UnitOfWork:
                 self._write_rest(also)
             if ended:
                 next_task.start_next(self.session, self.task, stopped=bool(fields.get("stopped")))
-            if ended and self.task.parent_call_id:
-                transaction.on_commit(partial(children.look_after, self.task.parent_call_id), robust=True)
+            if ended and (parent := self.task.parent_call_id):  # robust: Django fails to name a partial that fails
+                transaction.on_commit(lambda: children.look_after(parent), robust=True)
         return commit
 
     def _composed(self, drafts: Sequence[Draft], fields: Fields) -> "_Commit":

@@ -10,7 +10,7 @@ from tasks_app.services.messages import (
     stop,
     take_back,
 )
-from tasks_app.services.projects import change_project, create_project, move_session
+from tasks_app.services.projects import change_project, create_project, delete_project, move_session
 from tasks_app.services.sessions import change_session, create_session, delete_session
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "create_project",
     "create_session",
     "decide",
+    "delete_project",
     "delete_session",
     "move_session",
     "post_message",

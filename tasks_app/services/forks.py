@@ -26,6 +26,7 @@ from tasks_app.models import (
     Session,
     Task,
     TaskState,
+    Workflow,
 )
 from tasks_app.record import Draft, KeptPicture, append_entries, notice, redact_entries, redactor_of, thinking_of
 from tasks_app.record.draft import result
@@ -127,9 +128,10 @@ def send_again(origin: Session, seq: int, author: Any, content: str = "") -> Ses
     copy = fork(origin, message.seq - 1, author, files_at=message.seq)  # with the files that came with it
     item = Item(entry=message)
     schema = orjson.loads(message.task.output_schema or "null")
-    text = content or item.text
+    workflow = Workflow.objects.usable().filter(name=message.task.workflow.get("name")).first()
+    told: dict[str, Any] = {"attachments": item.attachments, "output_schema": schema, "workflow": workflow}
     try:
-        services.post_message(copy, author, text, attachments=item.attachments, output_schema=schema)
+        services.post_message(copy, author, content or item.text, **told)
     except Exception:
         services.delete_session(copy)  # nobody asked for it without the message
         raise

@@ -57,7 +57,9 @@ def _add(project: Project, person: Any, file: UploadedFile) -> LibraryFile:
     except BaseException as error:
         with suppress(OSError):
             default_storage.delete(row.stored_as)
-        raise StorageFails() if isinstance(error, OSError) else error from error
+        if isinstance(error, OSError):
+            raise StorageFails() from error
+        raise
     return row
 
 

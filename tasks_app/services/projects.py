@@ -40,7 +40,7 @@ def change_project(project: Project, **fields: Any) -> None:
 
     Raises ProjectWithoutName or InstructionsTooLong.
     """
-    rights = Project.objects.rights([project.pk])[project.pk]
+    rights = Project.objects.rights([project.pk]).get(project.pk, {})
     project.tell_tasks(**_checked(fields, {person for person, may_write in rights.items() if may_write}))
     project.refresh_from_db()
 
@@ -59,9 +59,17 @@ def _checked(fields: dict[str, Any], writers: set[int], *, is_new: bool = False)
     return fields
 
 
+def delete_project(project: Project) -> None:
+    """With its library and its notes. Its sessions are kept, each by its owner."""
+    with transaction.atomic():
+        Project.objects.select_for_update().filter(pk=project.pk).first()  # no new row refers to it from now on
+        project.delete()
+
+
 def redacted(project: Project, text: str) -> str:
     """A text of it as it is shown: without what is secret to its people by now."""
-    return active_secrets.of_people(Project.objects.rights([project.pk])[project.pk]).redactor.redacted(text)
+    people = Project.objects.rights([project.pk]).get(project.pk, {project.owner_id})  # it may go at this moment
+    return active_secrets.of_people(people).redactor.redacted(text)
 
 
 def move_session(session: Session, project: Project | None) -> None:
@@ -73,7 +81,8 @@ def move_session(session: Session, project: Project | None) -> None:
         raise PartOfAnother()
     every = Session.objects.filter(Q(pk=session.pk) | Q(root=session.pk)).order_by("created_at")
     with transaction.atomic():
-        list(every.select_for_update().only("pk"))  # whoever delegates from one of them has done so, or does it later
+        # Whoever delegates from one of them has done so, or does it later; who shares one refers to its row at last.
+        list(every.select_for_update(no_key=True).only("pk"))
         every.order_by().update(project=project)
         settings_version.increase()  # other people's secrets are redacted in them from now on
     session.project = project

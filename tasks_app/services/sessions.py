@@ -3,9 +3,7 @@
 import asyncio
 import logging
 import re
-import shutil
-from collections.abc import Coroutine
-from functools import partial
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from django.db import transaction
@@ -22,6 +20,7 @@ from tasks_app.models import Agent, ContextEntry, ContextType, Limits, Session, 
 from tasks_app.record import left_blobs, lock, redactor_of, storable
 from tasks_app.run import UnitOfWork, affinity
 from tasks_app.run.aside import ask_aside
+from tools_app.files.removal import remove_tree
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -91,11 +90,14 @@ def title_from_model(unit: UnitOfWork, limits: Limits) -> None:
     if limits.title_model is None or unit.session.root_id or unit.session.tasks.count() != 1:
         return
     message = ContextEntry.objects.in_session(unit.session).filter(context_type=ContextType.USER_MESSAGE).first()
-    if message is None or Session.objects.get(pk=unit.session.pk).title != title_from(message.content):
+    here, given = Session.objects.filter(pk=unit.session.pk), title_from(message.content) if message else ""
+    if message is None or not here.filter(title=given).exists():
         return
-    if title := _asked_title(unit, limits.title_model.name, message.content):
-        change_session(unit.session, title=title)
-        Task.objects.filter(pk=unit.task.pk).update(**unit.calls.totals(unit.task))
+    title = _asked_title(unit, limits.title_model.name, message.content)
+    Task.objects.filter(pk=unit.task.pk).update(**unit.calls.totals(unit.task))  # it cost something in any case
+    if not here.exists():  # deleted meanwhile: these words go as all others
+        left_blobs.leave([unit.session])
+    elif title and here.filter(title=given).update(title=title, updated_at=timezone.now()):
         broadcast.title_changed(unit.session, title)
 
 
@@ -114,7 +116,8 @@ def _asked_title(unit: UnitOfWork, model: str, message: str) -> str:
         logger.info("no title, the first message stays: %s", error)
         return ""
     line = next(iter(answered.result.content.strip().splitlines()), "")
-    return title_from(line.strip(" \"'“”«»„*#."))
+    title = title_from(storable(line).strip(" \"'“”«»„*#."))
+    return redactor_of(unit.session).redacted(title)[:200]  # by the secrets of this moment
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
@@ -134,10 +137,16 @@ def delete_session(session: Session) -> None:
         if Task.objects.active().filter(session__in=every).exists():
             raise TaskRunning()
         for one in every:  # before it is deleted: a deleted row has no key, and so no paths
-            transaction.on_commit(partial(affinity.release, str(one.pk)), robust=True)
+            _then(affinity.release, str(one.pk))
             for beside in (one.history_path, one.home_path):
-                transaction.on_commit(partial(shutil.rmtree, beside, ignore_errors=True), robust=True)
+                _then(remove_tree, beside)
         left_blobs.leave(every)
+        Session.objects.select_for_update().filter(pk=session.pk).first()  # no new row refers to it from now on
         session.delete()
         if folder.exists() and not session.workdir:  # a folder that somebody named is theirs
-            transaction.on_commit(partial(shutil.rmtree, folder), robust=True)
+            _then(remove_tree, folder)
+
+
+def _then(follow: Callable[[Any], object], given: Any) -> None:
+    """After the commit, whatever else fails there. It has a name: Django fails to report a partial that fails."""
+    transaction.on_commit(lambda: follow(given), robust=True)

@@ -50,7 +50,9 @@ def add_member(owner: Any, shared: Any, *, person: str = "", role: str = "", may
         who = {"user": people.filter(username=person.strip()).first()}
     if None in who.values():
         raise NobodyOfThatName(field="role" if role else "user")
-    member, _ = shared.memberships.update_or_create(defaults={"may_write": may_write}, **who)
+    with transaction.atomic():
+        type(shared).objects.select_for_update(no_key=True).get(pk=shared.pk)  # first, as whoever deletes it
+        member, _ = shared.memberships.update_or_create(defaults={"may_write": may_write}, **who)
     return member
 
 

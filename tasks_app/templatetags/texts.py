@@ -20,6 +20,7 @@ OF_SCRIPTS = (
     _("Copy"),
     _("Copied"),
     _("Do not attach {name}"),
+    _("Folders cannot be attached. Choose the files in them."),
     _("You are signed out. Reload the page to sign in."),
     _("Too many pages of yours are open. Close some, then reload this one."),
     _("This session was deleted, or is no longer shared with you."),

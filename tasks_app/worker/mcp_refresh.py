@@ -14,7 +14,6 @@ from django.utils import timezone
 from llm_app import active_secrets
 from tasks_app.engine.capabilities.mcp_targets import target_of
 from tasks_app.events import event_loop
-from tasks_app.runtime import process
 from tools_app.errors import ToolError
 from tools_app.mcp.connection import Connection, ListedTool, tools_of
 from tools_app.models import McpServer, McpTool
@@ -58,7 +57,7 @@ def refresh(server: McpServer) -> str:
 
 
 async def _listed(server: McpServer, credential: str) -> list[ListedTool]:
-    connection = Connection(target_of(server, credential), process.remember)
+    connection = Connection(target_of(server, credential))
     try:
         return tools_of(server.name, await connection.ask({"do": "list"}))
     finally:

@@ -110,7 +110,11 @@ def test_a_token_is_bound_by_the_route_too(server):
     for path in ("/api/v1/sessions/", "/api/v1/sessions/x/messages/"):
         head = begin(server, f"POST {path}", Authorization=f"Bearer {TOKEN}", Content_Length=13 * MIB)
         assert answer(head).check_problem(413) == "A request has at most 12 MiB here."
-    head = begin(server, "POST /s/x/files/", Authorization=f"Bearer {TOKEN}", Content_Length=65 * MIB)
+
+
+@pytest.mark.parametrize("path", ["/s/x/files/", "/projects/x/library/", "/api/v1/projects/x/library/"])
+def test_where_files_are_uploaded_a_body_may_be_larger(server, path):
+    head = begin(server, f"POST {path}", Authorization=f"Bearer {TOKEN}", Content_Length=65 * MIB)
     assert answer(head).check_problem(413) == "A request has at most 64 MiB here."
 
 

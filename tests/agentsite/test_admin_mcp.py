@@ -1,8 +1,10 @@
 """MCP servers in the admin: what they have, what is wrong, and the confirmation of what changed."""
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from tests import factories
 from tools_app.models import McpServer, McpTool
@@ -34,6 +36,23 @@ def test_a_tool_is_there_again_once_it_is_confirmed(browser: Client) -> None:
         address = reverse(f"admin:tools_app_{model}_changelist")
         browser.post(address, {"action": action, "_selected_action": [row.pk]}, follow=True)
         assert McpTool.objects.usable_by(person.pk).get() == tool
+
+
+def test_who_may_only_look_confirms_nothing_and_has_nothing_listed_again(client: Client) -> None:
+    tool, watcher = changed(), factories.UserFactory(is_staff=True)
+    McpServer.objects.update(listed_at=timezone.now())
+    watcher.user_permissions.set(Permission.objects.filter(codename__in=["view_mcpserver", "view_mcptool"]))
+    client.force_login(watcher, backend="allauth.account.auth_backends.AuthenticationBackend")
+    for model, action, row in (
+        ("mcpserver", "confirm_tools", tool.server),
+        ("mcpserver", "list_tools", tool.server),
+        ("mcptool", "confirm", tool),
+    ):
+        address = reverse(f"admin:tools_app_{model}_changelist")
+        assert "Confirm" not in client.get(address).content.decode()
+        client.post(address, {"action": action, "_selected_action": [row.pk]})
+    assert McpTool.objects.get().is_held
+    assert McpServer.objects.get().listed_at
 
 
 def test_nobody_but_an_administrator_sets_one_up(client: Client) -> None:

@@ -36,6 +36,10 @@ def test_a_provider_that_works_says_so(main: Provider, server: FakeProvider, bro
     [
         (Reply(status=401, chunks=[b"Incorrect key sk-very-secret"]), "The key is wrong (HTTP 401)."),
         (Reply(status=403), "The key may not do this (HTTP 403)"),
+        (
+            Reply(status=403, chunks=[b'{"error": {"code": "model_not_found"}}']),
+            "The key may not use the model fast-1 (HTTP 403).",
+        ),
         (Reply(status=402), "The account behind the key has no credit left (HTTP 402)."),
         (Reply(status=404, chunks=[b"The model `fast-1` does not exist"]), "It does not know the model fast-1"),
         (Reply(status=404, chunks=[b"<h1>Not Found</h1>"]), "There is no such API at this address (HTTP 404)."),
@@ -51,7 +55,7 @@ def test_a_provider_that_works_says_so(main: Provider, server: FakeProvider, bro
         (Reply(chunks=[b"<html>It works!</html>"], content_type="text/html"), "not in the protocol openai_native."),
         (openai_call("message", {"text": "ok"}, cut=True), "The connection broke off."),
     ],
-    ids=["401", "403", "402", "model", "address", "400", "429", "500", "html", "cut"],
+    ids=["401", "403", "403 for a model", "402", "model", "address", "400", "429", "500", "html", "cut"],
 )
 def test_the_fault_of_a_provider_is_named_in_words(
     reply: Reply, words: str, main: Provider, server: FakeProvider, browser: Client

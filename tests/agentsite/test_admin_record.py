@@ -100,6 +100,12 @@ def _management(page: Any) -> dict[str, Any]:
     return {form.add_prefix(name): form[name].value() for form in forms for name in form.fields}
 
 
+def test_a_task_s_page_is_headed_by_words(task: Task, browser: Client) -> None:
+    Task.objects.update(state="executing_tool")
+    page = browser.get(address(Task, "change", task.pk)).content.decode()
+    assert f"Task of {task.session}, executing tool" in page
+
+
 def test_stop_ends_the_chosen_tasks(task: Task, browser: Client) -> None:
     other = installation.add_more(2)
     answer = browser.post(

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,14 @@ def test_only_the_workers_have_what_bubblewrap_needs_and_say_why() -> None:
     why, option = re.findall(r"((?: +#.*\n)+) +(security_opt: .*unconfined.*)", TEXT)[0]
     assert option.count("unconfined") == TEXT.count("unconfined") == 3
     assert all(word in why for word in ("seccomp", "AppArmor", "/proc"))
+
+
+def test_no_other_container_can_get_the_address_of_the_proxy() -> None:
+    (pool,) = composed()["networks"]["default"]["ipam"]["config"]
+    proxy = ip_address(SERVICES["proxy"]["networks"]["default"]["ipv4_address"])
+    assert proxy in ip_network(pool["subnet"])
+    assert proxy not in ip_network(pool.get("ip_range", pool["subnet"])), "what starts before it takes it"
+    assert {SERVICES[name]["environment"]["TRUSTED_PROXIES"] for name in OURS} == {str(proxy)}
 
 
 @pytest.fixture

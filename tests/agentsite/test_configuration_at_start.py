@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentsite.configuration import ConfigurationError, apply_at_start
+from llm_app.models import Provider
 from tools_app.models import ToolSetting
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +60,16 @@ def test_a_changed_variable_is_a_changed_file(named: Callable[[str], Path], monk
         monkeypatch.setenv("APPROVAL", value)
         apply_at_start()
         assert ToolSetting.objects.get().approval == value
+
+
+def test_a_variable_may_be_a_file_as_docker_s_secrets_are(
+    named: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_text("sk-of-a-file\n")
+    monkeypatch.setenv("A_KEY_OF_OURS_FILE", str(tmp_path / "key"))
+    named("providers: [{name: main, protocol: scripted, api_key: '${A_KEY_OF_OURS}'}]\n")
+    apply_at_start()
+    assert Provider.objects.get(name="main").api_key == "sk-of-a-file"
 
 
 @pytest.mark.parametrize("text", ["tools: [{name: shell, approval: perhaps}]\n", "tools: ["])

@@ -20,5 +20,6 @@ def test_options_of_the_address_hold_and_a_stalled_transaction_is_ended() -> Non
     assert options["sslmode"] == "require"
     assert options["prepare_threshold"] == 1_000_000  # in front of a pgbouncer that keeps no statements
     assert "idle_in_transaction_session_timeout=10s" in options["options"]
+    assert "jit=off" in options["options"]  # compiling a search takes a second, where running it takes 20 ms
     assert options["pool"]["max_size"] == 32
     assert options["keepalives_idle"] < options["tcp_user_timeout"] / 1000 < 30  # a host that is gone is missed

@@ -99,12 +99,14 @@ def _schema_faults(schema: Any, *, is_strict: bool) -> Iterator[str]:
 
 def _strict_faults(schema: Any) -> Iterator[str]:
     """Sources: platform.openai.com/docs/guides/structured-outputs, "Supported schemas"; github.com/dotnet/extensions/issues/6196
-    (default)."""
+    (default), github.com/camel-ai/camel/issues/3001 ($ref)."""
     parts, names = list(_parts(schema, ())), 0
     for context, part in parts:
         where = f"In context={context}"
         if not {"type", "anyOf", "$ref", "enum", "const"} & part.keys():
             yield f"{where}, schema must have a 'type' key."
+        if "$ref" in part and (beside := part.keys() - {"$ref"}):
+            yield f"{where}, $ref cannot have keywords {set(beside)}."
         if unknown := next((key for key in _NOT_STRICT if key in part), ""):
             yield f"{where}, '{unknown}' is not permitted."
         if "default" in part:

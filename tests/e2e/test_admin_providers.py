@@ -18,6 +18,7 @@ def test_a_route_is_dragged_above_another(page: Page) -> None:
     page.get_by_role("link", name="routed", exact=True).click()
     handles = page.locator("#routes-data .original .cursor-move")
     expect(handles).to_have_count(2)
+    expect(handles.nth(0)).to_be_visible()
     first, second = handles.nth(0).bounding_box(), handles.nth(1).bounding_box()
     assert first is not None
     assert second is not None

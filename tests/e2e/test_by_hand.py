@@ -1,5 +1,9 @@
 """Keys, files, phones, themes: the page in people's hands."""
 
+import re
+from pathlib import Path
+
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Chat, call, result, script
@@ -39,6 +43,19 @@ def test_files_are_attached_shown_and_can_be_left_out_again(chat: Chat):
     expect(chat.tool("file")).to_contain_text("hello")
 
 
+@pytest.mark.parametrize("has_tls", [True, False])
+def test_code_is_copied_also_without_tls(chat: Chat, has_tls: bool):
+    chat.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    if not has_tls:
+        chat.page.add_init_script("Object.defineProperty(Navigator.prototype, 'clipboard', {value: undefined})")
+    chat.start(script(result("Run\n\n~~~\nmake run\n~~~")))
+    chat.page.get_by_role("button", name="Copy").click()
+    expect(chat.page.get_by_role("button", name="Copied")).to_be_visible()
+    chat.words.focus()
+    chat.page.keyboard.press("Control+v")
+    expect(chat.words).to_have_value(re.compile(r"make run\n?"))
+
+
 def test_a_file_is_dropped_onto_the_page(chat: Chat):
     chat.start(script(result()))
     transfer = chat.page.evaluate_handle(
@@ -46,6 +63,36 @@ def test_a_file_is_dropped_onto_the_page(chat: Chat):
     )
     chat.page.dispatch_event("#composer", "drop", {"dataTransfer": transfer})
     expect(chat.page.locator("#chosen")).to_contain_text("dropped.txt")
+
+
+def test_a_folder_that_is_dropped_with_files_does_not_keep_them_from_being_sent(chat: Chat, tmp_path: Path):
+    chat.start(script(result("First.")))
+    expect(chat.result("First.")).to_be_visible()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "notes.txt").write_text("hello")
+    dropped = {
+        "items": [],
+        "files": [str(tmp_path / name) for name in ("folder", "notes.txt")],
+        "dragOperationsMask": 1,
+    }
+    browser = chat.page.context.new_cdp_session(chat.page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        browser.send("Input.dispatchDragEvent", {"type": kind, "x": 600, "y": 300, "data": dropped})
+    expect(chat.page.locator("#chosen li")).to_have_text(["notes.txt ×"])
+    expect(chat.page.locator("#toasts")).to_contain_text("Folders cannot be attached.")
+    chat.say(script(result("Second.")))
+    expect(chat.page.locator(".user_message").last).to_contain_text("notes.txt")
+
+
+def test_the_bar_of_an_upload_goes_also_where_it_is_refused(open_page, server):
+    chat = Chat(open_page(server, may_complain=True), server).start(script(result("First.")))
+    expect(chat.result("First.")).to_be_visible()
+    server.call("DELETE", f"sessions/{chat.session_id}/")
+    notes = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"hello"}
+    chat.page.locator("#composer input[type=file]").set_input_files(notes)
+    chat.say("Hello.")
+    expect(chat.page.locator("#toasts")).to_contain_text("This page does not exist")
+    expect(chat.page.locator("#sending")).to_be_hidden(timeout=3000)
 
 
 def test_deleting_a_file_asks_first(chat: Chat):
@@ -122,9 +169,24 @@ def _load(page: Page, address: str) -> dict[str, int]:
     return dict(page.evaluate(f"{parts}.map(part => [new URL(part.name).pathname, part.decodedBodySize])"))
 
 
+def test_words_without_an_end_and_long_formulas_fit_a_phone(open_page, server):
+    chat = Chat(open_page(server, viewport={"width": 390, "height": 800}), server)
+    page, word, formula = chat.page, "w" * 300, "y+" * 200 + "z"
+    write = call("file", {"action": "write", "path": f"{'f' * 200}.txt", "content": word})
+    chat.start(script(write, result(f"{word} $x={formula}$\n\n$$x={formula}$$\n\n- $x={formula}$")))
+    expect(chat.state).to_have_text("Done")
+    page.get_by_label("Title").fill(word[:200])
+    with page.expect_response("**/change/"):
+        page.get_by_label("Title").press("Tab")
+    place = page.url.partition("#")[0]
+    for part in ("", "context/", "why/", "versions/", "delete/", "share/", f"view/{'f' * 200}.txt"):
+        page.goto(place + part)
+        assert page.evaluate("document.documentElement.scrollWidth") == 390, part
+
+
 def test_the_first_load_is_small(open_page, server):
     sizes = _load(open_page(server, new=True), "/")
-    assert sum(sizes.values()) < 95_000, sizes
+    assert sum(sizes.values()) < 96_000, sizes
     assert len(sizes) <= 8, sizes
 
 
@@ -135,7 +197,7 @@ def test_what_a_session_loads_beside_its_html_is_small(open_page, server):
     address = chat.page.url.partition("#")[0]
     sizes = _load(open_page(server, new=True), address)
     assert len(sizes) <= 9, sizes
-    assert sum(size for path, size in sizes.items() if path.startswith("/static/")) <= 109_600, sizes
+    assert sum(size for path, size in sizes.items() if path.startswith("/static/")) <= 110_400, sizes
 
 
 def test_it_works_without_javascript(open_page, server):

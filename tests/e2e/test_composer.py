@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import WAIT, Chat, call, result, script
+from tests.e2e.conftest import WAIT, Chat, call, result, script, sign_in
 
 
 @pytest.fixture
@@ -24,6 +24,22 @@ def test_enter_steers_a_task_and_its_command_runs_on(running: Chat):
     expect(running.result("Heard you.")).to_be_visible()
     expect(running.tool("shell")).to_contain_text("Done")
     expect(waiting.get_by_role("listitem")).to_have_count(0)
+
+
+def test_a_key_that_is_pressed_twice_sends_once_and_without_a_complaint(running: Chat):
+    running.words.fill("Once.")
+    running.words.evaluate(
+        """words => {
+            const enter = () => new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true });
+            for (const _ of [1, 2]) words.dispatchEvent(enter());
+        }"""
+    )
+    waiting = running.page.get_by_role("list", name="Waiting messages").get_by_role("listitem")
+    expect(waiting).to_have_count(1)
+    running.say("Twice.")
+    expect(waiting).to_have_count(2)
+    expect(running.page.locator("#toasts .toast")).to_have_count(0)
+    running.let_go()
 
 
 def test_control_and_enter_interrupt_the_command(running: Chat):
@@ -71,3 +87,20 @@ def test_a_draft_survives_a_reload_and_goes_with_its_message(chat: Chat):
     expect(chat.result("Second.")).to_be_visible()
     chat.page.reload()
     expect(chat.words).to_have_value("")
+
+
+def test_words_that_are_sent_after_a_sign_out_elsewhere_are_kept(open_page, server):
+    chat = Chat(open_page(server, signed_in=False, may_complain=True), server)
+    sign_in(chat.page)
+    chat.start(script(result("First.")))
+    expect(chat.result("First.")).to_be_visible()
+    chat.words.fill(script(result("Second.")))
+    other = chat.page.context.new_page()
+    other.goto("/")
+    other.get_by_role("button", name="Sign out").click()
+    sign_in(other)
+    chat.words.press("Enter")
+    expect(chat.page.locator("#toasts .toast")).to_contain_text("Reload it and try again")
+    chat.page.reload()
+    chat.words.press("Enter")
+    expect(chat.result("Second.")).to_be_visible()

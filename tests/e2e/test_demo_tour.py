@@ -65,14 +65,17 @@ def test_what_the_tour_left_behind_is_beside_the_chat_and_after_a_reload_the_sam
     assert page.locator("#entries").inner_text() == shown
 
 
-def test_a_next_step_fills_the_composer(chat: Chat):
+def test_a_next_step_fills_the_composer_and_is_undone_by_a_key(chat: Chat):
     page = chat.start("Show me", model="default").page
     page.get_by_role("button", name="No, leave it").click()
     page.get_by_role("button", name="Approve once").click()
     suggestion = page.get_by_role("list", name="Next steps").get_by_role("button").first
+    chat.words.fill("Half a thought")
     suggestion.click()
     expect(chat.words).to_have_value(suggestion.inner_text())
     expect(chat.words).to_be_focused()
+    page.keyboard.press("Control+z")
+    expect(chat.words).to_have_value("Half a thought")
 
 
 def test_the_report_can_be_downloaded(chat: Chat):

@@ -141,6 +141,10 @@ class Redis(_OwnServer):
         except redis.RedisError:
             return False
 
+    def hold(self, most: int) -> None:
+        """So many bytes: with more, it refuses to write. 0: as many as come."""
+        redis.Redis.from_url(self.url).config_set("maxmemory", most)
+
     def stop(self) -> None:
         """It keeps its data."""
         self.end(signal.SIGTERM)

@@ -1,5 +1,6 @@
 """Redis is restarted with its data and without it, and is gone for a while: messages are only hints."""
 
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.faults.deployment import Team
 from tests.faults.figures import Figures, times
 from tests.faults.invariants import check
 from tests.faults.servers import Redis
-from tests.waiting import check_bound
+from tests.waiting import check_bound, until
 
 pytestmark = pytest.mark.team
 GONE = times(5, 60)  # seconds
@@ -56,6 +57,17 @@ def test_redis_is_restarted(team: Start, request: pytest.FixtureRequest) -> None
     figures.report(request)
     check(deployment, jobs)
     check_bound(max(figures.seconds["all ended after its return"]), RECOVERED)
+
+
+def test_a_worker_survives_that_redis_is_full_when_a_message_comes(team: Start) -> None:
+    deployment = team(workers=1)
+    deployment.workers[0].send_signal(signal.SIGSTOP)
+    jobs = load.start(deployment, 1)
+    deployment.redis.hold(1)
+    deployment.workers[0].send_signal(signal.SIGCONT)
+    until(lambda: "maxmemory" in deployment.server.output.read_text())
+    deployment.redis.hold(0)
+    load.until_ended(deployment, jobs, RECOVERED * 2)
 
 
 def test_a_worker_survives_that_redis_goes_while_a_message_is_not_acknowledged(

@@ -1,5 +1,6 @@
 """Gemini's schemas: what the real tools and any other schema become has no keyword that it refuses."""
 
+import json
 from typing import Any
 
 import pytest
@@ -54,6 +55,14 @@ def test_a_keyword_is_rewritten_or_left_out(part, form):
 def test_a_schema_that_contains_itself_ends():
     node = {"type": "object", "properties": {"child": {"$ref": "#/$defs/node"}}}
     assert refusal_of(openapi_form({**node, "$defs": {"node": node}})) is None
+
+
+def test_a_schema_that_contains_itself_in_many_places_stays_small():
+    places = {f"place_{number}": {"$ref": "#/$defs/node"} for number in range(8)}
+    node = {"type": "object", "description": "a node of many", "properties": places}
+    form = openapi_form({"type": "object", "properties": {"tree": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}})
+    assert len(json.dumps(form)) < 1_000_000
+    assert form["properties"]["tree"]["properties"]["place_7"]["properties"].keys() == places.keys()
 
 
 def test_a_tool_without_arguments_has_no_schema():

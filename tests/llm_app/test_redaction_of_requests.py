@@ -134,6 +134,15 @@ def test_redacted_and_clear_bytes_are_never_mixed_up():
     assert redacted == [clear[0].replace(SECRET.encode(), b"[secret:A]")]
 
 
+def test_arguments_that_were_written_with_escapes_are_redacted_in_later_requests():
+    arguments = '{"command": "echo \\u006fne-value-1"}'
+    message = Message(role="assistant", tool_call=ToolCall(id="c1", name="shell", arguments=arguments), seq=3)
+    redacted = redacted_prompt(prompt(message), REDACTOR)
+    (sent,) = redacted.prompt.messages
+    assert sent.tool_call.arguments == '{"command": "echo [secret:A]"}'
+    assert with_spans(message, redacted.spans) == sent
+
+
 # --- answers ----------------------------------------------------------------------------------------------------
 
 
@@ -154,6 +163,14 @@ def test_arguments_are_redacted_however_their_characters_are_written(written):
     call = ToolCall(id="c1", name="shell", arguments=f'{{"command": "echo {written} \\u00e9"}}')
     (redacted,) = redacted_turn(LLMTurnResult(tool_calls=(call,)), REDACTOR).tool_calls
     assert redacted.arguments == '{"command": "echo [secret:A] é"}'
+
+
+@pytest.mark.parametrize("written", ["tok\\/en/value-1", "tok/en\\/value-1"])
+def test_arguments_are_redacted_also_where_only_some_slashes_are_escaped(written):
+    redactor = Redactor([("A", "tok/en/value-1")])
+    call = ToolCall(id="c1", name="shell", arguments=f'{{"command": "echo {written}"}}')
+    (redacted,) = redacted_turn(LLMTurnResult(tool_calls=(call,)), redactor).tool_calls
+    assert redacted.arguments == '{"command": "echo [secret:A]"}'
 
 
 @pytest.mark.parametrize("arguments", ['{"a": "\\u00e9"}', '{"a": "\\ud800"}', '{"a": "\\u00', "[" * 5000 + "\\u0041"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_app.transport import wire
+from llm_app.transport.http_errors import error_for, retry_after_seconds
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 
@@ -32,14 +32,21 @@ NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
     ],
 )
 def test_it_is_read_in_seconds_and_as_a_date(value, seconds):
-    assert wire.retry_after_seconds({"Retry-After": value}, NOW) == seconds
+    assert retry_after_seconds({"Retry-After": value}, now=NOW) == seconds
 
 
 def test_without_the_header_there_is_no_advice():
-    assert wire.retry_after_seconds({}) is None
+    assert retry_after_seconds({}) is None
 
 
 @given(st.text())
 def test_no_text_whatever_is_an_error(value):
-    found = wire.retry_after_seconds({"Retry-After": value}, NOW)
+    found = retry_after_seconds({"Retry-After": value}, now=NOW)
     assert found is None or found >= 0
+
+
+def test_some_providers_say_it_otherwise():
+    assert retry_after_seconds({"retry-after-ms": "1500", "Retry-After": "2"}) == 1.5
+    body = '{"error": {"code": 429, "details": [{"@type": "…RetryInfo", "retryDelay": "34.07s"}]}}'
+    assert error_for(429, body).retry_after == 34.07
+    assert error_for(429, body, {"Retry-After": "7"}).retry_after == 7

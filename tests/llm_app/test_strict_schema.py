@@ -51,6 +51,24 @@ def test_what_strict_mode_cannot_say_has_no_strict_form(part):
     assert strict_form({"type": "object", "properties": {"p": part}, "required": ["p"]}) is None
 
 
+def test_a_reference_stands_alone():
+    shared = {"x": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}}
+    parts = {name: {"$ref": "#/$defs/x", "description": f"The {name}."} for name in ("first", "second")}
+    given = {"type": "object", "properties": parts, "required": ["first"], "$defs": shared}
+    assert strict_form(given, null_is_none=True)["properties"] == {
+        "first": {"$ref": "#/$defs/x"},
+        "second": {"description": "The second.", "anyOf": [{"$ref": "#/$defs/x"}, {"type": "null"}]},
+    }
+
+
+@pytest.mark.parametrize("place", ["#/definitions/x", "#/properties/list/items", "#/$defs/x/properties/n"])
+def test_a_reference_to_what_is_no_more_at_its_place_has_no_strict_form(place):
+    shared = {"x": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    parts = {"p": {"$ref": place}, "list": {"type": "array", "items": {"type": "string"}}}
+    given = {"type": "object", "properties": parts, "required": ["p"], "$defs": shared, "definitions": shared}
+    assert strict_form(given, null_is_none=True) is None
+
+
 def test_where_null_says_that_a_field_is_left_out_every_optional_field_may_be_null():
     count = {"type": "integer", "default": 5, "description": "How many."}
     given = {"type": "object", "properties": {"a": {"type": "string"}, "n": count}, "required": ["a"]}

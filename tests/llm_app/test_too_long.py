@@ -9,7 +9,7 @@ import json
 import pytest
 
 from llm_app.errors import BadRequest, ContextTooLong
-from llm_app.transport.wire import error_for
+from llm_app.transport.http_errors import error_for
 
 TOO_LONG = [
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 130211 tokens.",

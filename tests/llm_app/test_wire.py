@@ -223,9 +223,10 @@ async def test_a_nul_in_an_error_can_be_stored():
     assert caught.value.detail == "HTTP 400: a��b"
 
 
-async def test_the_environment_names_the_proxy_and_a_netrc_has_no_say(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("host", "scheme"), [("provider.example", "http://"), ("other.example", "")])
+async def test_the_environment_names_the_proxy_and_a_netrc_has_no_say(monkeypatch, tmp_path, host, scheme):
     """A password in ~/.netrc would take the place of the provider's key."""
-    (tmp_path / "netrc").write_text("machine provider.example login me password other")
+    (tmp_path / "netrc").write_text(f"machine {host} login me password other")
     asked = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -233,12 +234,12 @@ async def test_the_environment_names_the_proxy_and_a_netrc_has_no_say(monkeypatc
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        proxy = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        proxy = f"{scheme}127.0.0.1:{server.sockets[0].getsockname()[1]}"
         for name, value in (("http_proxy", proxy), ("no_proxy", ""), ("NETRC", str(tmp_path / "netrc"))):
             monkeypatch.setenv(name, value)
         key = {"Authorization": "Bearer key"}
-        assert await wire.get("http://provider.example/v1/models", key, total_s=5) == b"ok"
+        assert await wire.get(f"http://{host}/v1/models", key, total_s=5) == b"ok"
         await wire.close()
     (head,) = asked
-    assert head.startswith(b"GET http://provider.example/v1/models")
+    assert head.startswith(f"GET http://{host}/v1/models".encode())
     assert b"Authorization: Bearer key" in head

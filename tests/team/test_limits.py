@@ -4,10 +4,13 @@ import asyncio
 import time
 
 import pytest
+from django.core import signing
+from django.core.cache import cache
 
 from agentsite import rates
 from agentsite.accounts.tries import PAIR, _Counter
 from agentsite.rates import Rates
+from tasks_app.pages.preview import SECONDS, Link, _renewed
 
 pytestmark = pytest.mark.team
 
@@ -58,3 +61,12 @@ def test_passwords_are_tried_together_and_also_without_redis(redis_url, settings
     assert tries(redis_url) == [1, 2]
     assert tries(redis_url) == [3, 4]  # a second process: a new cache, the same Redis
     assert tries("redis://127.0.0.1:9/0") == [1, 2]
+
+
+def test_a_renewed_preview_goes_on_without_redis(settings, monkeypatch):
+    settings.CACHES = {"default": {"BACKEND": "agentsite.team_cache.RedisOrLocal", "LOCATION": "redis://127.0.0.1:9/0"}}
+    link = Link(user=1, session="s", port=8000)
+    token, later = link.token, time.time() + SECONDS + 1
+    monkeypatch.setattr(signing.time, "time", lambda: later)
+    cache.set(_renewed(token), True, SECONDS)
+    assert asyncio.run(Link.renewed_or_new(token)) == link

@@ -5,13 +5,15 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from tests.faults.servers import Redis
 from tests.server import ROOT
-from tests.team.conftest import POSTGRES
+from tests.team.conftest import POSTGRES, started
 from tests.waiting import until
 
 pytestmark = pytest.mark.team
@@ -70,6 +72,23 @@ def test_without_the_database_it_is_alive_and_not_ready(own_team: Any) -> None:
     doctor = manage(own_team, "doctor")
     assert doctor.returncode == 1
     assert "The database cannot be reached" in doctor.stdout
+
+
+def test_not_ready_while_redis_answers_and_takes_nothing(postgres: str, tmp_path: Path) -> None:
+    redis = Redis(tmp_path)
+    redis.start()
+    try:
+        with started(postgres, redis.url, tmp_path) as team:
+            team.start_worker()
+            until(lambda: probe(team, "/readyz")[0] == 200, 30)
+            redis.hold(1)
+            status, body = probe(team, "/readyz")
+            assert (status, body["checks"]["broker"]) == (503, "not ok")
+            assert "or takes no messages: OutOfMemoryError" in manage(team, "doctor").stdout
+            redis.hold(0)
+            until(lambda: probe(team, "/readyz")[0] == 200, 30)
+    finally:
+        redis.kill()
 
 
 def test_a_configuration_is_applied_on_postgresql_and_a_second_time_changes_nothing(team: Any, tmp_path: Any) -> None:

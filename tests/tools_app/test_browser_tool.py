@@ -195,6 +195,15 @@ def test_windows_are_followed_and_dialogs_dismissed(use: Use, site: Site) -> Non
     assert "Another page" in use("view").content
 
 
+def test_a_page_that_does_not_want_to_be_left_is_left(use: Use, site: Site) -> None:
+    site.pages["/held"] = """<h1>Held</h1><button>Press</button><a href="/other">Other</a>
+        <script>onbeforeunload = event => {event.preventDefault(); return "Stay"}</script>"""
+    for leave in (lambda seen: use("visit", url=site.url("/other")), lambda seen: use("click", ref=ref(seen, "Other"))):
+        seen = use("visit", url=site.url("/held"))
+        seen = use("click", ref=ref(seen, 'button "Press"'))  # only after that does Chromium ask
+        assert "Another page" in leave(seen).content
+
+
 def test_a_download_is_not_saved_and_the_model_is_told_what_reads_it(use: Use, site: Site) -> None:
     seen = use("visit", url=site.url())
     told = use("click", ref=ref(seen, 'link "File"')).content
@@ -202,6 +211,14 @@ def test_a_download_is_not_saved_and_the_model_is_told_what_reads_it(use: Use, s
     assert "fetch_url" in told
     with pytest.raises(FetchFailed, match="download"):
         use("visit", url=site.url("/file.zip"))
+
+
+def test_a_visit_that_follows_a_failed_one_at_once_succeeds(use: Use, site: Site) -> None:
+    for _ in range(4):  # what stopped the one before would hit it now and then
+        use("visit", url=site.url())
+        with pytest.raises(FetchFailed, match="download"):
+            use("visit", url=site.url("/file.zip"))
+        assert "Another page" in use("visit", url=site.url("/other")).content
 
 
 def test_without_a_page_only_visit_is_possible(use: Use) -> None:

@@ -1,11 +1,13 @@
-"""A damaged or malicious archive of a skill is refused in words; nothing else can come of it."""
+"""A damaged or malicious skill is refused in words; nothing else can come of it."""
 
 import io
 import zipfile
+from itertools import pairwise
 
 import pytest
 
-from tools_app.skills.skill_files import BadSkill, uploaded_skill
+from tests.waiting import takes_less_than
+from tools_app.skills.skill_files import BadSkill, parse_skill, uploaded_skill
 
 
 def _archive(name: str, text: str = "x" * 1000) -> bytes:
@@ -30,3 +32,27 @@ def _damaged() -> bytes:
 def test_it_is_refused(data):
     with pytest.raises(BadSkill):
         uploaded_skill("skill.zip", data)
+
+
+_BOMB = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghij"))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        _BOMB + "description: *j",
+        "description: " + "[" * 5000,
+        "description: Folds." + "\nx: 1" * 10_000,
+        'description: "Folds\\0."',
+        'description: "Folds\\ud800."',
+    ],
+    ids=["grows without end", "deep", "long", "with a NUL", "with half a character"],
+)
+def test_strange_front_matter_is_refused_at_once(fields):
+    with takes_less_than(2), pytest.raises(BadSkill):
+        parse_skill(f"---\nname: folding\n{fields}\n---\nFold.\n")
+
+
+def test_other_fields_may_say_anything():
+    strange = "released: 2026-02-30\ncount: " + "9" * 5000
+    assert parse_skill(f"---\nname: folding\ndescription: Folds.\n{strange}\n---\nFold.\n").name == "folding"

@@ -53,6 +53,16 @@ async def test_a_page_holds_whole_lines_and_ends_with_the_call_for_the_next(
     assert words.endswith(f", limit={left})]"), "the rest of the range that was asked for"
 
 
+async def test_a_line_too_far_in_a_huge_file_is_refused_instead_of_sought_for_minutes(
+    call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools_app.files.text_page._LONGEST_S", 0.05)
+    workspace.write_bytes("huge.txt", b"\n" * 5_000_000)
+    with pytest.raises(ToolError, match=r"Line 5000000 is too far in this file"):
+        await call("file", action="read", path="huge.txt", offset=5_000_000)
+    assert "of more than" in (await call("file", action="read", path="huge.txt", limit=3)).content
+
+
 async def test_an_offset_behind_the_end_is_an_error_that_names_the_length(call: Call, workspace: Workspace) -> None:
     workspace.write_bytes("short.txt", b"one\ntwo")
     with pytest.raises(ToolError, match=r"no line 9: the file has 2"):

@@ -5,6 +5,7 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +22,8 @@ from tools_app.errors import ToolError
 from tools_app.files import Workspace
 from tools_app.mcp.connection import Connection, ListedTool, tools_of
 from tools_app.mcp.pool import pool
-from tools_app.mcp.tool import call
+from tools_app.mcp.tool import call, result_of
 from tools_app.network import NetworkPolicy
-from tools_app.sandbox import Started
 
 SERVER = str(Path(mcp_servers.__file__).with_name("notes.py"))
 ON_STDIO = McpEndpoint(
@@ -33,11 +33,6 @@ BARE = replace(ON_STDIO, command=(sys.executable, str(Path(SERVER).with_name("ba
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")  # a server is slow to start: one serves all that do no harm
-
-
-@pytest.fixture
-def started() -> list[Started]:
-    return []
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -77,7 +72,7 @@ def _runs(pid: int) -> bool:
 
 
 async def listed(target: McpEndpoint) -> dict[str, ListedTool]:
-    connection = Connection(target, lambda started: None)
+    connection = Connection(target)
     try:
         return {tool.name: tool for tool in tools_of("notes", await connection.ask({"do": "list"}))}
     finally:
@@ -106,6 +101,24 @@ async def test_a_picture_is_kept_in_the_workspace_and_shown(tool_context: ToolCo
     result = await run(tool_context, "picture")
     assert result.images[0].endswith(".png")
     assert tool_context.workspace.read_bytes(result.images[0]).startswith(b"\x89PNG")
+
+
+async def test_a_picture_that_takes_long_to_be_kept_holds_nobody_up(
+    tool_context: ToolContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a workspace with many files, which are counted first."""
+    threads: list[int] = []
+    monkeypatch.setattr(Workspace, "write_bytes", lambda *_: threads.append(threading.get_ident()))
+    await run(tool_context, "picture")
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+@pytest.mark.parametrize("data", ["a", "é"])
+async def test_a_picture_that_cannot_be_read_is_said(data: str, tmp_path: Path) -> None:
+    answer = {"content": [{"type": "image", "mimeType": "image/png", "data": data}]}
+    with pytest.raises(ToolError, match="cannot be read"):
+        result_of(answer, Workspace(tmp_path), 1000)
 
 
 async def test_its_program_gets_nothing_of_our_environment(tool_context: ToolContext) -> None:
@@ -156,11 +169,11 @@ async def test_when_all_connections_are_taken_the_longest_idle_one_makes_room(
         await pool.close(name)
 
 
-async def test_out_of_time_it_says_that_the_effect_is_unknown(started: list[Started]) -> None:
-    connection = Connection(replace(ON_STDIO, timeout_s=0.5), started.append)
+async def test_out_of_time_it_says_that_the_effect_is_unknown() -> None:
+    connection = Connection(replace(ON_STDIO, timeout_s=0.5))
     with pytest.raises(ToolError, match=r"did not answer within 0 s. Whether the call had an effect is unknown"):
         await connection.ask({"do": "list"})
-    assert not _runs(started[0].pid)
+    assert not connection.is_open
 
 
 async def test_a_tool_that_changed_since_it_was_confirmed_is_not_called(tool_context: ToolContext) -> None:
@@ -169,8 +182,8 @@ async def test_a_tool_that_changed_since_it_was_confirmed_is_not_called(tool_con
     assert (await run(tool_context, "add", a=1, b=2)).content == "3"
 
 
-async def test_a_program_that_is_not_there_is_said(started: list[Started]) -> None:
-    connection = Connection(replace(ON_STDIO, command=("/no/such/program",)), started.append)
+async def test_a_program_that_is_not_there_is_said() -> None:
+    connection = Connection(replace(ON_STDIO, command=("/no/such/program",)))
     with pytest.raises(ToolError, match="The MCP server notes"):
         await connection.ask({"do": "list"})
 
@@ -191,7 +204,7 @@ def _answers(port: int) -> bool:
 
 
 async def test_a_server_over_http_is_spoken_to_in_the_same_way(on_http: McpEndpoint) -> None:
-    connection = Connection(on_http, lambda started: None)
+    connection = Connection(on_http)
     tools = tools_of("notes", await connection.ask({"do": "list"}))
     answer = await connection.ask({"do": "call", "name": "add", "arguments": {"a": 2, "b": 3}})
     await connection.close()

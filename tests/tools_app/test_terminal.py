@@ -1,5 +1,7 @@
 """What is left of a program's output where it draws on a terminal."""
 
+import time
+
 import pytest
 
 from tools_app.shell.terminal import RunningOutput, shown_by_terminal
@@ -31,6 +33,14 @@ def test_a_line_is_what_a_terminal_shows(output: str, shown: str) -> None:
 def test_a_long_line_that_is_drawn_again_and_again_costs_no_more_than_its_length() -> None:
     assert shown_by_terminal("x\b" * 200_000 + "y") == "y"
     assert shown_by_terminal("\r".join(f"{n:6}" for n in range(100_000))) == " 99999"
+
+
+@pytest.mark.parametrize("erase", ["\x1b[1K", "\x1b[2K"])
+def test_a_long_line_that_is_erased_again_and_again_costs_no_more_than_its_length(erase: str) -> None:
+    began = time.process_time()
+    assert shown_by_terminal("x" * 50_000 + erase * 10_000 + "\ry") == "y"
+    assert shown_by_terminal("x" * 50_000 + f"{erase}y" * 10_000).strip() == "y"
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,19 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
-from unfold.decorators import display
+from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from tools_app.models import McpServer, McpTool, Skill, SkillFile
-from tools_app.skills.skill_files import LARGEST, BadSkill, SkillText, refused_skills, remark, uploaded_skill
+from tools_app.skills.skill_files import (
+    LARGEST,
+    BadSkill,
+    SkillText,
+    check_name,
+    refused_skills,
+    remark,
+    uploaded_skill,
+)
 
 
 class McpToolInline(TabularInline):
@@ -52,12 +60,12 @@ class McpServerAdmin(ModelAdmin):
         obj.listed_at = None  # a worker looks within seconds
         super().save_model(request, obj, form, change)
 
-    @admin.action(description="Confirm all tools in their current form")
+    @action(description="Confirm all tools in their current form", permissions=["change"])
     def confirm_tools(self, request: HttpRequest, servers: QuerySet[McpServer]) -> None:
         count = McpTool.objects.filter(server__in=servers).exclude(confirmed=F("digest")).update(confirmed=F("digest"))
         messages.success(request, f"Tools confirmed: {count}.")
 
-    @admin.action(description="List the tools again now")
+    @action(description="List the tools again now", permissions=["change"])
     def list_tools(self, request: HttpRequest, servers: QuerySet[McpServer]) -> None:
         servers.update(listed_at=None)
         messages.success(request, "A worker will list the tools within seconds.")
@@ -79,7 +87,7 @@ class McpToolAdmin(ModelAdmin):
     def awaits_confirmation(self, tool: McpTool) -> bool:
         return tool.is_held
 
-    @admin.action(description="Confirm the tools in their current form")
+    @action(description="Confirm the tools in their current form", permissions=["change"])
     def confirm(self, request: HttpRequest, tools: QuerySet[McpTool]) -> None:
         count = tools.update(confirmed=F("digest"))
         messages.success(request, f"Tools confirmed: {count}.")
@@ -109,6 +117,16 @@ class SkillForm(forms.ModelForm):  # type: ignore[type-arg]
             if not cleaned.get(name):
                 self.add_error(name, "This field is required unless you upload a file.")
         return cleaned
+
+    def clean_name(self) -> str:
+        """A name by hand; one from before stays."""
+        name: str = self.cleaned_data["name"]
+        try:
+            if name and name != self.instance.name:
+                check_name(name)
+        except BadSkill as error:
+            raise forms.ValidationError(str(error)) from error
+        return name
 
     def _unpacked(self, file: UploadedFile) -> SkillText:
         if (file.size or 0) > LARGEST:

@@ -7,7 +7,7 @@ _MOST_WORDS = 300
 
 
 class PageEvents:
-    """Collects notes until they are taken. Nothing waits for a person: dialogs are dismissed."""
+    """Collects notes until they are taken. Nothing waits for a person: dialogs are dismissed, pages may be left."""
 
     def __init__(self, context: BrowserContext) -> None:
         self._notes: list[str] = []
@@ -27,6 +27,9 @@ class PageEvents:
         page.on("crash", lambda _: self.note("The page crashed; it may have needed too much memory."))
 
     async def _dialog(self, dialog: Dialog) -> None:
+        if dialog.type == "beforeunload":  # dismissed, it would keep the browser on its page for ever
+            await dialog.accept()
+            return
         self.note(f"A dialog ({dialog.type}) was dismissed. It said: {dialog.message[:_MOST_WORDS]!r}")
         await dialog.dismiss()
 

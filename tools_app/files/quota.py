@@ -7,68 +7,106 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools_app.files import safe_open
 from tools_app.files.paths import MAX_DEPTH
 
 _PERIOD_S = 0.25
+_LEAST = 4096  # bytes that any entry counts: an empty file takes an inode, of which a disk has only so many
 _SHARE = 4  # a measurement that takes long is repeated more seldom: at most a fifth of the time goes into it
 
 
 def bytes_held(root: Path, enough: int | None = None) -> int:
     """Bytes on disk below `root`. No link is followed; counting ends at more than `enough`."""
     count = _Count(enough)
-    while count.left and not count.is_enough:
-        names = count.left.pop()
-        with suppress(OSError), safe_open.folder(root, names, _enter) as folder:  # or it has gone meanwhile
-            count.add(folder, names)
+    with suppress(OSError), safe_open.folder(root.parent, [root.name], safe_open.enter) as folder:  # or it is gone
+        count.add_all(folder)
     return count.total
 
 
+@dataclass
+class _Level:
+    """An open folder on the way down, and the names of those in it that are still to be counted."""
+
+    folder: int
+    inner: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._identity = _identity(self.folder)
+
+    def close(self) -> None:
+        if self.folder >= 0:
+            os.close(self.folder)
+        self.folder = -1
+
+    def found_again(self, below: int) -> bool:
+        """Opens it as the folder above `below`, unless that was moved meanwhile."""
+        if self.folder >= 0:
+            return True
+        with suppress(OSError):
+            self.folder = safe_open.enter(below, "..")
+            if _identity(self.folder) == self._identity:
+                return True
+            self.close()
+        return False
+
+
 class _Count:
-    """Each level on the way down holds a descriptor. Deeper folders are `left` and entered again from the root."""
+    """Each of the upper levels on the way down holds a descriptor. A deeper one is closed, and found again from below:
+    from the root, a measurement would take the square of the depth, and programs could fill the disk meanwhile.
+    """
 
     def __init__(self, enough: int | None) -> None:
         self.total, self._enough = 0, enough
-        self.left: list[tuple[str, ...]] = [()]
 
     @property
     def is_enough(self) -> bool:
         return self._enough is not None and self.total > self._enough
 
-    def add(self, folder: int, names: tuple[str, ...], depth: int = MAX_DEPTH) -> None:
-        """All that is in an open folder, which lies at `names`."""
-        for name in os.listdir(folder):
+    def add_all(self, root: int) -> None:
+        """All that is below an open folder."""
+        levels = [_Level(os.dup(root))]
+        try:
+            self._add(levels[0])
+            while levels and not self.is_enough:
+                step = self._down if levels[-1].inner else self._up
+                step(levels)
+        finally:
+            for level in levels:
+                level.close()
+
+    def _down(self, levels: list[_Level]) -> None:
+        above = levels[-1]
+        with suppress(OSError):  # it has gone meanwhile
+            levels.append(_Level(safe_open.enter(above.folder, above.inner.pop())))
+            if len(levels) > MAX_DEPTH:
+                above.close()
+            self._add(levels[-1])
+
+    @staticmethod
+    def _up(levels: list[_Level]) -> None:
+        left = levels.pop()
+        if levels and not levels[-1].found_again(left.folder):
+            del levels[MAX_DEPTH - 1 :]  # all that are closed: the next measurement counts what is left there
+        left.close()
+
+    def _add(self, level: _Level) -> None:
+        """All that is in a folder, without what is further down."""
+        for name in os.listdir(level.folder):
+            with suppress(OSError):  # it has gone meanwhile
+                status = os.lstat(name, dir_fd=level.folder)
+                self.total += max(status.st_blocks * 512, _LEAST)  # a file with holes counts what it takes
+                if stat.S_ISDIR(status.st_mode):
+                    level.inner.append(name)
             if self.is_enough:
                 return
-            with suppress(OSError):  # it has gone meanwhile
-                status = os.lstat(name, dir_fd=folder)
-                self.total += status.st_blocks * 512  # a file with holes counts what it takes
-                if stat.S_ISDIR(status.st_mode):
-                    self._add_inner(folder, (*names, name), depth)
-
-    def _add_inner(self, parent: int, names: tuple[str, ...], depth: int) -> None:
-        if not depth:
-            self.left.append(names)
-            return
-        folder = _enter(parent, names[-1])
-        try:
-            self.add(folder, names, depth - 1)
-        finally:
-            os.close(folder)
 
 
-def _enter(parent: int, name: str) -> int:
-    try:
-        return safe_open.open_folder(parent, name)
-    except PermissionError:  # a command may close a folder of its own; what it hides counts all the same
-        place = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent)
-        try:
-            os.chmod(f"/proc/self/fd/{place}", 0o700)  # this exact folder, even if a link has replaced it
-        finally:
-            os.close(place)
-        return safe_open.open_folder(parent, name)
+def _identity(folder: int) -> tuple[int, int]:
+    status = os.fstat(folder)
+    return status.st_dev, status.st_ino
 
 
 async def exceeded(roots: Sequence[Path], most: int) -> None:

@@ -41,8 +41,21 @@ def open_folder(parent: int, name: str) -> int:
         raise
 
 
+def enter(parent: int, name: str) -> int:
+    """The same; a folder that a command has closed is opened."""
+    try:
+        return open_folder(parent, name)
+    except PermissionError:
+        place = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            os.chmod(f"/proc/self/fd/{place}", 0o700)  # this exact folder, even if a link has replaced it
+        finally:
+            os.close(place)
+        return open_folder(parent, name)
+
+
 def made_folder(parent: int, name: str, owner: Owner | None) -> int:
-    """The same, which exists from now on."""
+    """A folder that exists from now on, open."""
     try:
         os.mkdir(name, 0o755, dir_fd=parent)
     except FileExistsError:

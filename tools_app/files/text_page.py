@@ -3,13 +3,14 @@
 import mimetypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from time import monotonic
 from typing import TextIO
 
 from tools_app.errors import ToolError
 from tools_app.paging import end_of_page, size
 
 _COUNTED = 100_000  # lines counted behind the page, so that a huge file does not keep us
+_LONGEST_S = 3.0  # for a page: it is read in a thread, which nothing can end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,25 +37,39 @@ class TextPage:
 def page(file: TextIO, begin: Place, limit: int | None, room: int) -> TextPage:
     """Whole lines from `begin` on in `room` bytes, at most `limit`; of a longer line as much as has room.
 
-    `file` must not translate line ends. Raises ToolError beyond the end.
+    `file` must not translate line ends. Raises ToolError beyond the end, and too far in a huge file.
     """
-    pieces = _pieces(file, max(room, 1))
-    lines, last, stop = _Lines(limit, room), 0, None
-    for place, text in pieces:
+    most, until = max(room, 1), monotonic() + _LONGEST_S
+    lines, text, stop = _Lines(limit, room), "\n", None
+    last = _passed(file, begin.line - 1, most, until)
+    if last < begin.line - 1 and monotonic() > until:
+        raise ToolError(f"Line {begin.line} is too far in this file to be read here. Use sed or tail in the shell.")
+    for place, text in _pieces(file, last + 1, most):
         last = place.line
         if (rest := _behind(begin, place, text)) and (stop := lines.add(*rest)):
             break
     if not lines.shown and begin.line > 1:
         raise ToolError(f"There is no line {begin.line}: the file has {last}.")
-    counted = 0
-    for place, _ in islice(pieces, _COUNTED):
-        last, counted = place.line, counted + 1
-    return TextPage(lines=lines.shown, next=stop, total=last, has_more=counted == _COUNTED)
+    more = _passed(file, _COUNTED, most, until, is_inside=not text.endswith("\n"))
+    has_more = more == _COUNTED or monotonic() > until
+    return TextPage(lines=lines.shown, next=stop, total=last + more, has_more=has_more)
 
 
-def _pieces(file: TextIO, most: int) -> Iterator[tuple[Place, str]]:
-    """Its lines, each with its place; one of more than `most` characters comes in several pieces."""
-    line, skip = 1, 0
+def _passed(file: TextIO, lines: int, most: int, until: float, *, is_inside: bool = False) -> int:
+    """Reads over so many more lines; returns over how many, fewer at the end of the file and when the time is over.
+
+    `is_inside` says that the rest of a line comes first.
+    """
+    begun = 0
+    while (begun < lines or is_inside) and monotonic() < until and (text := file.readline(most)):
+        begun += not is_inside
+        is_inside = text[-1] != "\n"
+    return begun
+
+
+def _pieces(file: TextIO, line: int, most: int) -> Iterator[tuple[Place, str]]:
+    """Its lines, from this one on, each with its place; one of more than `most` characters comes in several pieces."""
+    skip = 0
     while text := file.readline(most):
         yield Place(line=line, skip=skip), text
         line, skip = (line + 1, 0) if text.endswith("\n") else (line, skip + len(text))

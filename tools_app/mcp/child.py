@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from shutil import which
 from typing import Any
 
 from mcp import Client, StdioServerParameters
@@ -33,7 +32,7 @@ async def serve(target: dict[str, Any], requests: asyncio.StreamReader) -> None:
 async def _client(target: dict[str, Any]) -> AsyncIterator[Client]:
     seconds = target["timeout_s"]
     if target["transport"] == "stdio":
-        program, *arguments = [*_dies_with_us(), *map(str, target["command"])]
+        program, *arguments = map(str, target["command"])
         server = StdioServerParameters(command=program, args=arguments, env=dict(target["environment"]))
         async with Client(server, read_timeout_seconds=seconds, cache=None) as client:
             yield client
@@ -42,12 +41,6 @@ async def _client(target: dict[str, Any]) -> AsyncIterator[Client]:
         transport = streamable_http_client(target["url"], http_client=http)
         async with Client(transport, read_timeout_seconds=seconds, cache=None) as client:
             yield client
-
-
-def _dies_with_us() -> list[str]:
-    """Also a server that hangs shall not outlive this process; where util-linux is missing, it only loses its input."""
-    setpriv = which("setpriv", path="/usr/local/bin:/usr/bin:/bin")
-    return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
 async def _answer(client: Client, request: Mapping[str, Any]) -> dict[str, Any]:

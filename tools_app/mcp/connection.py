@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,23 +18,24 @@ from typing import Any
 from tools_app.contract import McpEndpoint
 from tools_app.errors import InvalidSchema, ToolError
 from tools_app.json_schema import reading
-from tools_app.sandbox import Started, process_groups
 
 _START = """
-import ctypes, resource, signal, sys
+import resource, sys
 house, memory = sys.argv[1:]
 sys.path.append(house)
-ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with the server
-ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
 for limit, most in ((resource.RLIMIT_DATA, int(memory)), (resource.RLIMIT_CORE, 0)):
     resource.setrlimit(limit, (most, most))
-import asyncio
-from tools_app.mcp.child import main
-asyncio.run(main())
+def work():
+    import asyncio
+    from tools_app.mcp.child import main
+    asyncio.run(main())
+from tools_app.mcp.subreaper import run
+run(work)
 """
 _HOUSE = str(Path(__file__).resolve().parents[2])
 _MEMORY = 2 * 1024**3  # bytes, of each of its processes
 _LONGEST = 4 * 1000**2  # bytes of an answer; the child sends less
+_GONE_S = 2  # for a process that was killed
 _REMEMBERED = 2000  # bytes of what it last said on stderr
 
 
@@ -48,8 +49,8 @@ class Connection:
     `known` are the digests of the server's tools, by name, as they were when it was opened.
     """
 
-    def __init__(self, target: McpEndpoint, started: Callable[[Started], None]) -> None:
-        self.target, self._started = target, started
+    def __init__(self, target: McpEndpoint) -> None:
+        self.target = target
         self.known: dict[str, str] = {}
         self._process: Process | None = None
         self._errors = b""
@@ -116,7 +117,6 @@ class Connection:
             start_new_session=True,
         )
         self._process, self._errors = process, b""
-        self._started(process_groups.group_of(process.pid))
         self._draining = asyncio.create_task(self._drain(process))
         assert process.stdin is not None
         process.stdin.write(json.dumps(self.target.as_json()).encode() + b"\n")
@@ -129,14 +129,15 @@ class Connection:
             self._errors = (self._errors + part)[-_REMEMBERED:]
 
     async def close(self) -> None:
-        """Ends the child. A program that it started loses its input, and dies with it where the system can do that."""
+        """Ends the child, with all that it and its programs have started: its subreaper does that."""
         process, self._process = self._process, None
         if process is None:
             return
         if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-        await process.wait()
+            process.terminate()
+        with suppress(TimeoutError):  # what the kernel holds up (a lost disk) ends later
+            async with asyncio.timeout(_GONE_S):
+                await process.wait()
         if self._draining is not None:
             self._draining.cancel()
 

@@ -1,16 +1,15 @@
 """The connections of this process: one for each session and server, closed when idle."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tools_app.contract import McpEndpoint
 from tools_app.errors import ToolError
 from tools_app.mcp.connection import Connection
-from tools_app.sandbox import Started
 
 IDLE_S = 300.0
-MOST = 40  # each is a process of ours, and of a server on stdio another one
+MOST = 40  # each is two processes of ours, and of a server on stdio another one
 _Key = tuple[str, str]
 
 
@@ -28,7 +27,7 @@ class Pool:
         return {session for session, _ in list(self._connections)}
 
     @contextmanager
-    def using(self, session: str, target: McpEndpoint, started: Callable[[Started], None]) -> Iterator[Connection]:
+    def using(self, session: str, target: McpEndpoint) -> Iterator[Connection]:
         """The session's connection to a server; a new one where an administrator has changed the way to it.
 
         It is in a call meanwhile, and not closed to make room. Raises ToolError if all others are in a call as well.
@@ -38,7 +37,7 @@ class Pool:
             self._close(key)
         if key not in self._connections:
             self._make_room()
-            self._connections[key] = Connection(target, started)
+            self._connections[key] = Connection(target)
         self._calls[key] = self._calls.get(key, 0) + 1
         self._wait_no_longer(key)
         try:

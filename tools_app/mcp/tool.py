@@ -1,7 +1,7 @@
 """A tool of an MCP server as one of ours: `server__tool`."""
 
+import asyncio
 import base64
-import binascii
 import json
 import mimetypes
 import secrets
@@ -51,7 +51,7 @@ def mcp_tool(
 async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
     """Raises ToolError, also if the tool is not any more what an administrator confirmed (`digest`)."""
     target = await context.mcp_target(server)
-    with pool.using(context.session, target, context.started) as connection:
+    with pool.using(context.session, target) as connection:
         await _open(connection, server)
         if connection.known.get(tool) != digest:
             raise ToolError(
@@ -59,7 +59,7 @@ async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], c
                 "Use another way, or say that it must be confirmed again."
             )
         answer = await connection.ask({"do": "call", "name": tool, "arguments": arguments})
-    return result_of(answer["result"], context.workspace, context.page_bytes)
+    return await asyncio.to_thread(result_of, answer["result"], context.workspace, context.page_bytes)
 
 
 async def _open(connection: Connection, server: str) -> None:
@@ -106,6 +106,6 @@ def _kept(data: str, media_type: str, workspace: Workspace) -> str:
     path = f"{RESULTS}/{secrets.token_hex(6)}{mimetypes.guess_extension(media_type) or '.bin'}"
     try:
         workspace.write_bytes(path, base64.b64decode(data, validate=True))
-    except binascii.Error as error:
+    except ValueError as error:
         raise ToolError("The server's answer contains a file that cannot be read.") from error
     return path

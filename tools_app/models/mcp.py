@@ -63,12 +63,18 @@ class McpServer(models.Model):
         return self.name
 
     def clean(self) -> None:
+        """A field of a form that is left empty comes as None."""
+        self.command, self.loop_exempt = self.command or [], self.loop_exempt or []
+        self.environment, self.headers = self.environment or {}, self.headers or {}
         if self.transport == Transport.STDIO and not _is_command(self.command):
             raise ValidationError({"command": 'Write the program and its arguments as a list: ["python", "-m", "x"].'})
         if self.transport == Transport.HTTP and not self.url:
             raise ValidationError({"url": "Write the address of the server."})
         if not _are_words(self.loop_exempt):
             raise ValidationError({"loop_exempt": 'Write the names of tools as a list: ["status"].'})
+        for name in ("environment", "headers"):
+            if not _are_named_words(getattr(self, name)):
+                raise ValidationError({name: 'Write names and values as an object: {"NAME": "value"}.'})
 
 
 def _is_command(value: Any) -> bool:
@@ -76,7 +82,11 @@ def _is_command(value: Any) -> bool:
 
 
 def _are_words(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
+    return isinstance(value, list) and all(isinstance(word, str) and "\0" not in word for word in value)
+
+
+def _are_named_words(value: Any) -> bool:
+    return isinstance(value, dict) and _are_words([*value.keys(), *value.values()])
 
 
 class McpToolQuerySet(models.QuerySet["McpTool"]):

@@ -27,22 +27,24 @@ def shown_by_terminal(output: str) -> str:
 
 def _drawn(line: str) -> str:
     cells: list[str] = []
-    at = 0
+    at = blank = 0  # the cells before `blank` are erased: codes may ask for that without end
     for part in _PARTS.finditer(line):
         if text := part["text"]:
             cells[at : at + len(text)] = text
+            blank = min(blank, at)
             at += len(text)
         elif part["back"]:
             at = 0 if part["back"] == "\r" else max(0, at - 1)
         elif part["erase"]:
-            _erase(cells, at, part["how"])
+            _erase(cells, blank, at, part["how"])
+            blank = blank if part["how"] in ("", "0") else max(blank, at)
     return "".join(cells).rstrip(" ")
 
 
-def _erase(cells: list[str], at: int, how: str) -> None:
+def _erase(cells: list[str], blank: int, at: int, how: str) -> None:
     """From the cursor on; with "1" what is before it; with "2" all. The cursor stays where it is."""
-    if how in ("1", "2"):
-        cells[:at] = " " * min(at, len(cells))
+    if how in ("1", "2") and blank < at:
+        cells[blank:at] = " " * (at - blank)
     if how != "1":
         del cells[at:]
 

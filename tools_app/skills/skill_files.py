@@ -22,10 +22,12 @@ SHIPPED = Path(__file__).with_name("shipped")
 FILE = "SKILL.md"
 EXECUTABLE = 0o111  # of a file's mode
 LONGEST = 100_000  # characters of instructions
+LONGEST_FRONT = 20_000
 LONGEST_NAME = 64  # the most that the format has, as for the usual description
 LONGEST_DESCRIPTION = 2048  # characters
 USUAL_DESCRIPTION = 1024  # the most that the format has: https://agentskills.io/specification
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_UNKEPT = re.compile("[\0\ud800-\udfff]")  # what databases do not store, and no request can carry
 _FRONT = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)(.*)\Z", re.DOTALL)
 
 # What zipfile raises for bytes that are no archive, or a damaged, locked or strange one.
@@ -54,15 +56,20 @@ class SkillText:
         return f'<skill name="{self.name}">\n{self.body}\n</skill>'
 
 
+def check_name(name: str) -> None:
+    """Raises BadSkill. It is the name of a folder, too."""
+    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        raise BadSkill(f"The name of a skill has small letters, digits and single hyphens, at most {LONGEST_NAME}.")
+
+
 def parse_skill(text: str, files: Mapping[str, bytes] | None = None, executable: Collection[str] = ()) -> SkillText:
     """Raises BadSkill with a sentence that says what is wrong."""
     match = _FRONT.match(text.replace("\r\n", "\n").lstrip("\ufeff"))
     if not match:
         raise BadSkill(f"{FILE} begins with front matter: a line of three dashes, name and description, three dashes.")
     front = _front(match[1])
-    name, description = (" ".join(str(front.get(key) or "").split()) for key in ("name", "description"))
-    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
-        raise BadSkill(f"The name of a skill has small letters, digits and single hyphens, at most {LONGEST_NAME}.")
+    name, description = (_words(front.get(key)) for key in ("name", "description"))
+    check_name(name)
     if not description or len(description) > LONGEST_DESCRIPTION:
         raise BadSkill(
             f"A skill has a description of at most {LONGEST_DESCRIPTION} characters: it says when to use it."
@@ -70,6 +77,8 @@ def parse_skill(text: str, files: Mapping[str, bytes] | None = None, executable:
     body = match[2].strip()
     if not body or len(body) > LONGEST:
         raise BadSkill(f"A skill has instructions, of at most {LONGEST} characters.")
+    if _UNKEPT.search(description + body):
+        raise BadSkill("A skill's text has characters that are none: a NUL, or half of one.")
     return SkillText(name=name, description=description, body=body, files=files or {}, executable=executable)
 
 
@@ -92,13 +101,21 @@ def remark(description: str) -> str:
 
 
 def _front(text: str) -> Mapping[str, object]:
+    """Its fields as they are written: a date that does not exist, or a merge without end, is never made of them."""
+    if len(text) > LONGEST_FRONT:
+        raise BadSkill(f"The front matter of {FILE} has at most {LONGEST_FRONT} characters.")
     try:
-        front = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        front = yaml.load(text, yaml.BaseLoader)  # noqa: S506  it makes nothing but words, lists and mappings
+    except (yaml.YAMLError, RecursionError) as error:
         raise BadSkill(f"The front matter of {FILE} is not YAML: {str(error).splitlines()[0]}.") from error
     if not isinstance(front, dict):
         raise BadSkill(f"The front matter of {FILE} names no fields.")
     return front
+
+
+def _words(value: object) -> str:
+    """Of a list nothing: one that refers to itself ten times over has more words than there is memory."""
+    return " ".join(value.split()) if isinstance(value, str) else ""
 
 
 def uploaded_skill(name: str, data: bytes) -> SkillText:

@@ -126,8 +126,9 @@ async def _visit(url: str, pages: "Pages", context: ToolContext) -> ToolResult:
     except PageLost:
         pages.abandon(context.session, close=True)
         raise
-    except BaseException:
-        pages.abandon(context.session, close=not was_open)
+    except BaseException as error:
+        if not was_open or isinstance(error, asyncio.CancelledError):  # otherwise it loads nothing any more
+            pages.abandon(context.session, close=not was_open)
         raise
     finally:
         pages.used(context.session)

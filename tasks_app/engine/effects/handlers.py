@@ -23,7 +23,7 @@ from tasks_app.models import (
     TaskState,
 )
 from tasks_app.record.append import storable_json
-from tasks_app.run import Failed, ReplyNeeded
+from tasks_app.run import Failed, Refused, ReplyNeeded
 from tools_app.contract import WaitForReply
 from tools_app.contract.effects import (
     Delegate,
@@ -79,7 +79,10 @@ def wait_for_reply(effect: WaitForReply, changes: Changes) -> None:
 
 @handles(Delegate)
 def delegate(effect: Delegate, changes: Changes) -> None:
-    """Raises ChildrenNeeded: the result of the call will be what they say. Nothing of it has a secret."""
+    """Raises ChildrenNeeded: the result of the call will be what they say. Nothing of it has a secret. Raises Refused
+    where one of the agents is gone.
+    """
+    _require_agents({task.agent for task in effect.tasks if task.agent}, changes)
     changes.call.log.status = CallStatus.WAITING
     redacted, redacted_json = changes.redactor.redacted, changes.redactor.redacted_json
     tasks = [
@@ -107,11 +110,21 @@ def end_step(effect: EndStep, changes: Changes) -> None:
 
 @handles(HandOn)
 def hand_on(effect: HandOn, changes: Changes) -> None:
-    """Raises Agent.DoesNotExist where it was deleted in this instant: the call then runs again, and is told so."""
+    """Raises Refused where the agent is gone."""
+    _require_agents({effect.agent}, changes)
     receiver, session = Agent.objects.get(name=effect.agent), Session.objects.filter(pk=changes.task.session_id)
     changes.drafts.append(reminders.handoff(effect.sender, receiver.name, effect.note))
     changes.fields["handoffs"] = changes.task.handoffs + 1
     changes.also.append(lambda: session.update(active_agent=receiver))
+
+
+def _require_agents(names: set[str], changes: Changes) -> None:
+    """Hooks took their time since the tool looked. Raises Refused where one was deleted meanwhile."""
+    gone = names - set(Agent.objects.filter(name__in=names).values_list("name", flat=True))
+    if gone:
+        changes.call.log.status = CallStatus.FAILED
+        words = f"There is no agent {', '.join(sorted(gone))} any more."
+        raise Refused(*changes.call.result(words, CallStatus.FAILED))
 
 
 @handles(HandoffRefused)

@@ -97,7 +97,7 @@ def test_after_a_fault_of_ours_the_same_request_starts_anew(send, monkeypatch):
     assert send({"content": "Go"}).status_code == 202
 
 
-@pytest.mark.parametrize("key", ["", "k" * 256])
+@pytest.mark.parametrize("key", ["", "k" * 256, "a\0b"])
 def test_a_key_that_is_none_is_422(key, send):
     assert send({"content": "Go"}, **{"Idempotency-Key": key}).status_code == 422
     assert not Task.objects.exists()

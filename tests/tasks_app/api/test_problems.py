@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 from tasks_app import services
 
 JSON = "application/json"
+DEEP = b"[" * 900 + b"]" * 900
 
 
 def check(answer, status):
@@ -24,7 +25,8 @@ def check(answer, status):
 
 
 @pytest.mark.parametrize(
-    "body", [b"{", b"", b"{'a': 1}", b'{"a": NaN}', b"\xff\xfe", b'"\\ud800"', b"[" * 100_000, b'{"title": "a"} x']
+    "body",
+    [b"{", b"", b"{'a': 1}", b'{"a": NaN}', b"\xff\xfe", b'"\\ud800"', b"[" * 100_000, b'{"title": "a"} x', DEEP],
 )
 def test_a_body_that_cannot_be_read_is_400(body, alices):
     answer = alices.post("/api/v1/secrets/", body, content_type=JSON)
@@ -64,13 +66,20 @@ def test_a_body_over_the_limit_is_413(alices, session, settings):
         "sessions/{session}/entries/?after=99999999999999999999",
         "sessions/{session}/events/?after=x",
         "sessions/{session}/files/?limit=0",
+        "sessions/{session}/versions/?path=%00",
     ],
 )
 def test_a_bad_query_is_422(path, alices, session):
     assert check(alices.call("GET", path.format(session=session.pk)), 422)["errors"]
 
 
-@pytest.mark.parametrize("cursor", ["x", "cD1hYmM=", "cD0lMDA=", "bz0tMQ==", "%00"])
+BEFORE_ALL_NUMBERS = "cD0tOTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk%3D"
+AFTER_ALL_TIMES = "cD05OTk5LTEyLTMxVDIzOjU5OjU5LTIzOjU5"
+
+
+@pytest.mark.parametrize(
+    "cursor", ["x", "cD1hYmM=", "cD0lMDA=", "bz0tMQ==", "%00", BEFORE_ALL_NUMBERS, AFTER_ALL_TIMES]
+)
 def test_a_cursor_that_somebody_made_up_is_404(cursor, alices, session):
     for path in ("sessions/?cursor=", f"sessions/{session.pk}/entries/?cursor="):
         assert alices.call("GET", path + cursor).status_code in (200, 404)
@@ -153,3 +162,16 @@ def test_no_body_is_a_fault_of_ours(body, path, key, alices, asking):
 def test_no_query_is_a_fault_of_ours(query, path, alices, session):
     address = path.format(s=f"sessions/{session.pk}") + quote(query, errors="surrogatepass")
     assert alices.get(f"/api/v1/{address}").status_code in (200, 422)
+
+
+@pytest.mark.parametrize("name", ["a\0b", 5, [], {"a": 1}])
+@pytest.mark.parametrize("path", ["sessions/", "projects/", "sessions/{session}/messages/"])
+def test_what_can_be_no_name_of_an_agent_or_a_workflow_is_422(path, name, alices, session):
+    body = {"name": "Apollo", "content": "Hi", "agent": name, "workflow": name}
+    check(alices.call("POST", path.format(session=session.pk), body), 422)
+
+
+@pytest.mark.parametrize("field", ["project", "agent", "tags", "title"])
+def test_fields_that_are_nested_too_deeply_are_400(field, alices, session):
+    body = b'{"%s": %s}' % (field.encode(), DEEP)
+    check(alices.generic("PATCH", f"/api/v1/sessions/{session.pk}/", body, JSON), 400)

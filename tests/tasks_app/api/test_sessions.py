@@ -1,5 +1,8 @@
 """Sessions: made, listed, found, changed, deleted."""
 
+import os
+import subprocess
+
 import pytest
 
 from llm_app.types import Thinking
@@ -97,6 +100,26 @@ def test_a_deleted_session_leaves_nothing_behind(alices, session, django_capture
         assert alices.call("DELETE", f"sessions/{session.pk}/").status_code == 204
     assert alices.call("GET", f"sessions/{session.pk}/").status_code == 404
     assert not workspace.root.exists()
+
+
+def test_what_a_program_has_put_very_deep_or_closed_goes_with_its_session(
+    alices, session, django_capture_on_commit_callbacks
+):
+    root = workspace_of(session).make_root()
+    place = os.open(root, os.O_RDONLY)
+    for _ in range(1500):  # more than calls in one another can be
+        os.mkdir("deeper", dir_fd=place)
+        inner = os.open("deeper", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.close(os.open("notes.txt", os.O_WRONLY | os.O_CREAT, dir_fd=place))
+    os.fchmod(place, 0)
+    os.close(place)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert alices.call("DELETE", f"sessions/{session.pk}/").status_code == 204
+    left = root.exists()
+    subprocess.run(["rm", "-rf", root], check=True)
+    assert not left
 
 
 def test_a_folder_that_somebody_named_stays_when_its_session_goes(

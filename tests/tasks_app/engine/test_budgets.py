@@ -211,6 +211,14 @@ def test_a_refused_request_costs_nothing(ask_http, http_provider, owner):
     assert (task.input_tokens, Spending.objects.get().tokens, Reservation.objects.count()) == (0, 0, 0)
 
 
+def test_a_stream_that_begins_with_an_error_costs_nothing(ask_http, http_provider, owner):
+    budget(user=owner, tokens_per_day=10**9)
+    error = Reply(chunks=[b'data: {"error": {"message": "The request is refused.", "code": 400}}\n\n'])
+    http_provider.replies = [error]
+    task = ask_http().advance()
+    assert (task.input_tokens, Spending.objects.get().tokens, Reservation.objects.count()) == (0, 0, 0)
+
+
 def test_a_provider_that_never_counts_is_counted_by_an_estimate(ask_http, http_provider, owner):
     silent = openai_result()
     silent.chunks = [chunk.replace(b'"usage"', b'"none"') for chunk in silent.chunks]

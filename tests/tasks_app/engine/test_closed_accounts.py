@@ -39,11 +39,26 @@ def test_what_waits_for_its_children_or_its_person_ends_too(play, owner):
 
 def test_what_waits_in_its_queue_starts_nothing_and_what_waits_of_others_does(play, owner):
     run, other = play(result()), factories.UserFactory()
+    factories.MemberFactory(session=run.task.session, user=other, may_write=True)
     services.post_message(run.task.session, owner, script(result("Mine.")), mode="queue")
     close(owner)
     services.post_message(run.task.session, other, script(result("Theirs.")), mode="queue")
     run.advance()
     following = Run(Task.objects.active().get())
     assert following.task.started_by == other
+    following.advance()
+    assert not Task.objects.active().exists()
+
+
+def test_what_waits_of_somebody_who_may_write_there_no_more_starts_nothing(play, owner):
+    run, other = play(result()), factories.UserFactory()
+    member = factories.MemberFactory(session=run.task.session, user=other, may_write=True)
+    services.post_message(run.task.session, other, script(result("Theirs.")), mode="queue")
+    services.post_message(run.task.session, owner, script(result("Mine.")), mode="queue")
+    member.may_write = False
+    member.save()
+    assert run.advance().state == "done"
+    following = Run(Task.objects.active().get())
+    assert following.task.started_by == owner
     following.advance()
     assert not Task.objects.active().exists()

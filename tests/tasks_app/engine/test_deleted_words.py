@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils.module_loading import import_string
 
 from llm_app.models import Blob, LLMLog, Route
 from llm_app.stored_prompt import store_prompt
@@ -132,3 +133,27 @@ def test_what_is_kept_while_it_is_looked_for_is_not_deleted(shown: Session, monk
     monkeypatch.setattr(left_blobs, "_named", lambda addresses: [Blob.keep(content)][1:])
     a_day_later()
     assert pictures()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("place", ["tasks_app.worker.jobs.title_from_model", "tasks_app.services.sessions.ask_aside"])
+def test_a_session_that_is_deleted_while_its_title_is_asked_for_leaves_no_words(
+    place: str, owner: Any, monkeypatch: Any, caplog: Any
+) -> None:
+    model = factories.scripted_model("script")
+    Limits.objects.create(pk=1, title_model=model)
+    session = factories.SessionFactory(owner=owner, model=model)
+    asks = import_string(place)
+
+    def deleted_meanwhile(*args: Any, **kwargs: Any) -> Any:
+        services.delete_session(session)
+        return asks(*args, **kwargs)
+
+    monkeypatch.setattr(place, deleted_meanwhile)
+    task = services.post_message(session, owner, "My diagnosis is lupus. " + script(result())).task
+    assert task is not None
+    jobs.advance(task.pk)
+    a_day_later()
+    assert not Session.objects.exists()
+    assert not Blob.objects.filter(content__contains="lupus").exists()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

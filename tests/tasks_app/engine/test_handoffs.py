@@ -223,6 +223,19 @@ def test_a_crash_between_the_call_and_its_result_hands_on_once(play_as, monkeypa
     assert ContextEntry.objects.filter(session=run.task.session, context_type="tool_result").count() == 2
 
 
+@pytest.mark.parametrize("last", [on("writer"), call("delegate", tasks=[{"instruction": "Go.", "agent": "writer"}])])
+def test_an_agent_that_is_deleted_while_hooks_look_at_the_call_is_missed_in_its_result(play_as, monkeypatch, last):
+    run, filter_result = play_as(last, result()), run_tool.filter_result
+
+    def hooks_take_long(context, cleared, outcome):
+        Agent.objects.filter(name="writer").delete()
+        return filter_result(context, cleared, outcome)
+
+    monkeypatch.setattr(run_tool, "filter_result", hooks_take_long)
+    assert run.advance().state == "done"
+    assert run.results()[0] == ("failed", "There is no agent writer any more.")
+
+
 def test_after_a_cut_the_outline_says_who_handed_on_to_whom_and_the_record_verifies(play_as, capsys):
     reads = [call("file", action="read", path="a.txt", offset=n) for n in range(1, 31)]
     run = play_as(on("writer", "Mind the tone."), *reads, on("researcher", "All is written."), *reads[:5], result())

@@ -1,9 +1,13 @@
 """What a project gives to the tasks of its sessions: instructions as entries, and nothing of one person alone."""
 
+from concurrent.futures import ThreadPoolExecutor, wait
+
 import pytest
+from django.db import connection, transaction
 
 from tasks_app import services
 from tasks_app.models import MemoryNote, Project, Session
+from tasks_app.services import sharing
 from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result, script
 
@@ -106,3 +110,22 @@ def test_what_is_remembered_in_a_project_is_its_own_and_told_to_its_people_alone
     )
     forget.advance()
     assert not MemoryNote.objects.exists()
+
+
+def test_a_session_is_moved_while_it_is_shared(project, owner, bob):
+    """Sharing comes to the session's row last; to move it begins there."""
+    session = factories.SessionFactory(owner=owner)
+
+    def move():
+        try:
+            services.move_session(session, project)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor() as threads:
+        with transaction.atomic():
+            sharing.add_member(owner, session, person="bob")
+            moving = threads.submit(move)
+            wait([moving], 0.5)  # it waits for this transaction
+        moving.result(30)
+    assert Session.objects.filter(project=project, members=bob).exists()

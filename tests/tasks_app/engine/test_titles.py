@@ -3,7 +3,9 @@
 import pytest
 
 from llm_app.models import LLMLog, LogicalModel
+from tasks_app import services
 from tasks_app.models import Limits, Session
+from tasks_app.services import sessions
 from tests import factories
 from tests.provider import Reply, openai_text
 from tests.tasks_app.engine.conftest import call, result
@@ -42,6 +44,7 @@ def test_by_default_no_model_is_asked(play):
         ("x" * 90, "x" * 59 + "…"),
         ("  \n ", FIRST),
         ("**A**", "A"),
+        ("A\0B", "A\ufffdB"),
     ],
 )
 def test_the_model_that_is_named_gives_the_title(said, shown, play, names):
@@ -52,7 +55,9 @@ def test_the_model_that_is_named_gives_the_title(said, shown, play, names):
     log = LLMLog.objects.get(purpose="title")
     assert (log.task_id, log.session_id) == (run.task.pk, run.task.session_id)
     run.task.refresh_from_db()
-    assert run.task.usage["input_tokens"] >= log.input_tokens
+    calls = LLMLog.objects.filter(task_id=run.task.pk)
+    assert run.task.usage["input_tokens"] == sum(call.input_tokens for call in calls)
+    assert log in calls
 
 
 def test_without_an_answer_the_first_message_stays(play, names):
@@ -69,6 +74,20 @@ def test_a_title_that_somebody_chose_stays(play, names):
     run.advance()
     assert title(run) == "Mine"
     assert not LLMLog.objects.filter(purpose="title").exists()
+
+
+def test_a_title_that_somebody_chooses_while_the_model_thinks_stays(play, names, monkeypatch):
+    names(openai_text("Another"))
+    run, ask = play(result()), sessions.ask_aside
+
+    def asked_meanwhile(unit, *about, **more):
+        services.change_session(run.task.session, title="Mine")
+        return ask(unit, *about, **more)
+
+    monkeypatch.setattr(sessions, "ask_aside", asked_meanwhile)
+    run.advance()
+    assert LLMLog.objects.filter(purpose="title").exists()
+    assert title(run) == "Mine"
 
 
 def test_a_secret_stays_out_of_the_title_and_of_its_request(play, names, owner, http_provider):

@@ -12,6 +12,7 @@ from tests.provider import Answer, FakeProvider, Received, Reply, openai_call, o
 from tests.tasks_app.engine.conftest import Run
 
 BROKEN = ['{"action": "read", "path": "a', "no json", '["read", "a.txt"]', '"read"', '{"a": NaN}', '{"a": "\t"}']
+BROKEN.append('{"a":' * 3000 + "1" + "}" * 3000)  # too deep for Python
 
 
 def agent(arguments: str) -> Answer:
@@ -24,7 +25,7 @@ def agent(arguments: str) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("arguments", BROKEN)
+@pytest.mark.parametrize("arguments", BROKEN, ids=lambda text: text[:10])
 def test_the_task_and_the_session_go_on(
     arguments: str, ask_http: Callable[..., Run], http_provider: FakeProvider
 ) -> None:

@@ -5,6 +5,7 @@ import pytest
 from tasks_app import services
 from tasks_app.errors import WorkflowTooLate
 from tasks_app.models import Limits, Task, Workflow, WorkflowStep
+from tasks_app.services import forks
 from tests.tasks_app.engine.conftest import Run, call, result, script
 
 DONE = call("step", action="done", note="Looked.")
@@ -94,3 +95,12 @@ def test_a_workflow_waits_in_the_queue_and_is_refused_by_a_task_that_runs(play, 
     following = Run(Task.objects.active().get(session=session))
     assert following.advance().final_result["text"] == "Out."
     assert len(steps(following)) == 3
+
+
+def test_a_message_that_is_sent_again_goes_through_the_steps_again(play, workflow, owner):
+    run = play(DONE, DONE, DONE, result("Released."), workflow=workflow)
+    run.advance()
+    fork = forks.send_again(run.task.session, run.entries[-1].seq, owner)
+    again = Run(fork.tasks.active().get())
+    assert again.advance().state == "done"
+    assert len(steps(again)) == 3

@@ -156,3 +156,6 @@ def test_a_form_needs_the_token_of_its_page(browser, alice, session):
     response = strict.post(f"{session.get_absolute_url()}messages/", {"content": "Hello."})
     assert response.status_code == 403
     assert "This page is out of date" in response.content.decode()
+    said = strict.htmx(f"{session.get_absolute_url()}messages/", {"content": "Hello."}).content.decode()
+    assert said.startswith('<div class="toast bad">')
+    assert "signed in or out since this page was loaded" in said

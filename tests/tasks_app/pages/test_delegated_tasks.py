@@ -130,3 +130,11 @@ def test_a_link_in_the_place_of_a_childs_folder_breaks_no_page(alices, child, tm
     ]
     assert [answer.status_code for answer in asked if answer.status_code >= 500] == []
     assert [path.name for path in tmp_path.iterdir()] == ["key.txt"]
+
+
+def test_what_is_done_to_all_of_a_session_is_offered_at_the_top_alone(alices, parent, child):
+    verbs = ("delete/", "project/", "share/")
+    for session, offered in ((parent.session, True), (child().session, False)):
+        address = session.get_absolute_url()
+        pages = alices.page(address) + alices.page(f"{address}manage/")
+        assert [f'href="{address}{verb}"' in pages for verb in verbs] == [offered] * 3

@@ -181,7 +181,7 @@ def test_a_list_beside_has_only_ones_own_sessions_of_a_project(project, inside, 
     assert "Apollo" in page
     assert "Landing" not in page
     assert "Landing" in browser(alice).page("/inbox/")
-    assert "Apollo · " in browser(bob).page("/sessions/")
+    assert "<span>Apollo</span>" in browser(bob).page("/sessions/")
     assert f'<a href="{project.get_absolute_url()}">' in browser(bob).page(inside.get_absolute_url())
 
 

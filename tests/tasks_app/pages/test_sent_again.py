@@ -3,7 +3,10 @@
 import re
 from typing import Any
 
+from django.core.files.uploadedfile import SimpleUploadedFile
+
 from tasks_app.models import Session
+from tasks_app.workspaces import workspace_of
 from tests.tasks_app.pages.conftest import Browser
 
 
@@ -62,3 +65,11 @@ def test_a_first_message_whose_session_was_deleted_begins_another_one(alices: Br
     first = alices.htmx("/", form)["HX-Redirect"]
     Session.objects.all().delete()
     assert alices.htmx("/", form)["HX-Redirect"] != first
+
+
+def test_a_message_that_comes_again_stores_its_files_once(alices: Browser, session: Any) -> None:
+    address = f"{session.get_absolute_url()}messages/"
+    for content in ("Read.", "Read.", "Read this."):
+        file = SimpleUploadedFile("notes.txt", b"hello")
+        assert alices.htmx(address, {"content": content, "key": "1", "files": [file]}).status_code == 204
+    assert {entry.name for entry in workspace_of(session).entries()} == {"notes.txt", "notes-2.txt"}

@@ -110,6 +110,13 @@ def test_tags_pins_and_archives_are_ones_own(alices, session, bob, browser, alic
     assert (found(bobs, "tag:his"), found(alices, "tag:his")) == (["Shared"], [])
 
 
+@pytest.mark.parametrize("words", ["ärger", "ÄRGER", "büro ÄR"])
+def test_a_title_is_found_in_capital_and_small_letters_beyond_ascii(alices, titled, words):
+    titled("Ärger im Büro")
+    assert found(alices, words) == ["Ärger im Büro"]
+    assert "Ärger im Büro" in alices.get("/sessions/", {"q": words}, headers={"HX-Request": "true"}).content.decode()
+
+
 def test_archiving_is_undone_from_where_it_is_told(alices, titled):
     session = titled("One")
     said = alices.htmx(f"/s/{session.pk}/file/", {"verb": "archive"})
@@ -118,6 +125,12 @@ def test_archiving_is_undone_from_where_it_is_told(alices, titled):
     assert found(alices) == []
     alices.htmx(f"/s/{session.pk}/file/", {"verb": "unarchive"})
     assert found(alices) == ["One"]
+
+
+def test_nothing_separates_the_only_word_about_a_session_from_nothing(alices, titled):
+    session = titled("One")
+    file_session(session, session.owner, is_archived=True)
+    assert "<span>Archived</span></span>" in alices.page("/sessions/?q=is:archived")
 
 
 def test_title_and_tags_are_changed_in_one_form(alices, titled):

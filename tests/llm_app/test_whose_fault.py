@@ -1,0 +1,80 @@
+"""Whose fault a refusal is, where its status does not say: the key's, the model's, the conversation's or the answer's."""
+
+import json
+from typing import Any
+
+import pytest
+
+from llm_app import errors
+from llm_app.models import BreakerChange
+from tests.llm_app.conftest import complete
+from tests.provider import Reply, openai_text
+
+pytestmark = pytest.mark.django_db
+
+
+def refusal(status: int, **error: Any) -> Reply:
+    return Reply(status=status, chunks=[json.dumps({"error": error}).encode()])
+
+
+# Sources: github.com/Aider-AI/aider/issues/1903 (OpenAI); openrouter.ai/docs/api/reference/errors-and-debugging.
+ONE_MODEL = refusal(403, message="Project `p` does not have access to model `m`", code="model_not_found")
+ONE_CONVERSATION = refusal(403, message="m requires moderation on OpenAI. Your input was flagged for x.", code=403)
+
+# Source: github.com/groq/groq-typescript/issues/28.
+ONE_ANSWER = {
+    "message": "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+    "type": "invalid_request_error",
+    "code": "tool_use_failed",
+    "failed_generation": "<function=plan{}</function>",
+}
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [(ONE_MODEL, errors.ModelNotFound), (ONE_CONVERSATION, errors.BadRequest)],
+    ids=["one model", "one conversation"],
+)
+def test_what_is_refused_to_a_key_that_is_accepted_opens_no_breaker(model, servers, reply, kind):
+    servers[0].replies = [reply]
+    with pytest.raises(kind):
+        complete(model)
+    assert not BreakerChange.objects.exists()
+
+
+def test_any_other_403_is_the_keys(model, servers):
+    servers[0].replies = [refusal(403, message="Country, region, or territory not supported")]
+    with pytest.raises(errors.AuthenticationFailed):
+        complete(model)
+    assert BreakerChange.objects.get().after == "open"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [refusal(400, **ONE_ANSWER), Reply(chunks=[b"data: " + json.dumps({"error": ONE_ANSWER}).encode() + b"\n\n"])],
+    ids=["before the stream", "in the stream"],
+)
+def test_where_groq_could_not_read_the_models_call_it_is_asked_again(model, servers, reply):
+    servers[0].replies = [reply, openai_text("fine")]
+    assert complete(model) == "fine"
+
+
+def test_what_a_long_refusal_repeats_of_the_request_is_no_reason(model, servers):
+    fault = {"loc": ["body", "messages", 1], "msg": "Field required", "input": "Why insufficient_quota? " + 9_000 * "x"}
+    servers[0].replies = [Reply(status=422, chunks=[json.dumps({"detail": [fault]}).encode()])]
+    with pytest.raises(errors.BadRequest):
+        complete(model)
+    assert not BreakerChange.objects.exists()
+
+
+def test_a_long_refusal_whose_end_is_not_read_still_says_why(model, servers):
+    servers[0].replies = [refusal(400, message="prompt is too long: 250017 tokens > 200000 maximum", input=9_000 * "x")]
+    with pytest.raises(errors.ContextTooLong):
+        complete(model)
+
+
+@pytest.mark.parametrize("status", [409, 425, 498])
+def test_what_stands_in_the_way_for_a_moment_is_tried_again(model, servers, status):
+    """Sources: github.com/openai/openai-python (409), RFC 8470 (425), console.groq.com/docs/errors (498)."""
+    servers[0].replies = [Reply(status=status), openai_text("fine")]
+    assert complete(model) == "fine"

@@ -1,0 +1,33 @@
+"""What follows a commit may fail, and nothing else with it."""
+
+import pytest
+from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from tasks_app import services
+from tasks_app.models import LibraryFile, Project, Session
+from tasks_app.run import affinity
+from tasks_app.services import library
+from tasks_app.workspaces import workspace_of
+
+
+def _fail(*_):
+    raise ConnectionError()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_session_goes_with_its_files_while_nobody_can_be_told(session, monkeypatch):
+    monkeypatch.setattr(affinity, "release", _fail)
+    root = workspace_of(session).make_root()
+    services.delete_session(session)
+    assert not Session.objects.exists()
+    assert not root.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_project_goes_while_the_storage_is_away(alice, monkeypatch):
+    project = Project.objects.create(owner=alice, name="Apollo")
+    library.add_files(project, alice, [SimpleUploadedFile("legs.txt", b"Four legs.")])
+    monkeypatch.setattr(default_storage, "delete", _fail)
+    project.delete()
+    assert not LibraryFile.objects.exists()

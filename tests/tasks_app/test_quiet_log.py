@@ -1,0 +1,35 @@
+"""While Redis is away, everything that is sent fails: said now and then, not each time."""
+
+import logging
+from concurrent.futures import Future
+
+import pytest
+
+from tasks_app.events import broadcast
+
+
+def failed() -> Future[None]:
+    future: Future[None] = Future()
+    future.set_exception(OSError("Redis is away"))
+    return future
+
+
+def test_what_fails_all_the_time_is_logged_now_and_then(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broadcast, "_quiet_until", 0.0, raising=False)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(50):
+            broadcast.log_failure(failed())
+    assert [record.getMessage() for record in caplog.records] == [
+        "an event was not sent, followers will find the row: Redis is away"
+    ]
+
+
+def test_what_fails_later_is_logged_again(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broadcast, "_quiet_until", 0.0, raising=False)
+    monkeypatch.setattr(broadcast, "QUIET_SECONDS", 0.0, raising=False)
+    with caplog.at_level(logging.WARNING):
+        broadcast.log_failure(failed())
+        broadcast.log_failure(failed())
+    assert len(caplog.records) == 2
