@@ -1,7 +1,8 @@
 """What every tool's test starts from: a workspace in a fresh folder, and a context around it."""
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from tools_app.contract import ToolContext, ToolResult, coerce, registry
 from tools_app.files import Workspace
 from tools_app.network import NetworkPolicy
 from tools_app.sandbox import Command, Outcome
+from tools_app.sandbox.session_sandboxes import sandboxes
 
 Call = Callable[..., Awaitable[ToolResult]]
 
@@ -39,8 +41,9 @@ def reported() -> list[str]:
 
 
 @pytest.fixture
-def tool_context(workspace: Workspace, reported: list[str]) -> ToolContext:
-    return ToolContext(
+def tool_context(workspace: Workspace, reported: list[str]) -> Iterator[ToolContext]:
+    """Its sandbox ends with the test: to later tests of this process "a session" would be one that is held."""
+    yield ToolContext(
         session="a session",
         workspace=workspace,
         sandbox=NoSandbox(),
@@ -49,6 +52,8 @@ def tool_context(workspace: Workspace, reported: list[str]) -> ToolContext:
         report=reported.append,
         started=lambda started: None,
     )
+    if "a session" in sandboxes.sessions():
+        asyncio.run(sandboxes.end("a session"))
 
 
 @pytest.fixture
