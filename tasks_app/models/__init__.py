@@ -16,7 +16,8 @@ from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.routing_rule import FiredRule, RoutingRule, RuleMatch, RuleTarget
 from tasks_app.models.session import Session
 from tasks_app.models.session_text import SessionText
-from tasks_app.models.sharing import SessionMember, ShareLink
+from tasks_app.models.share_link import ShareLink
+from tasks_app.models.sharing import SessionMember
 from tasks_app.models.task import Task
 from tasks_app.models.task_state import ENDED, PERSON, FailureCode, TaskState, WaitingFor
 from tasks_app.models.tool_call import CallStatus, Loaded, LoadedKind, ToolCallLog
