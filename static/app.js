@@ -42,6 +42,9 @@ function toast(said) {
   one("#toasts").append(note);
 }
 
+// What happened in other sessions while nobody looked.
+const sessionsChanged = () => document.body.dispatchEvent(new Event("sessions-changed"));
+on("visibilitychange", () => document.hidden || one(".neighbours :focus") || sessionsChanged());
 on("click", (event) => event.target.closest("[data-dismiss]")?.parentElement.remove());
 on("htmx:sendError", () => toast(text("The server cannot be reached. Check your connection and try again.")));
 on("htmx:responseError", ({ detail }) => {

@@ -113,7 +113,7 @@ function named(given) {
   title = `${given} · agentsite`;
   const field = one("#title");
   if (field && field !== document.activeElement) field.value = given;
-  htmx.trigger(document.body, "sessions-changed");
+  sessionsChanged();
 }
 
 on("htmx:wsBeforeMessage", (event) => {
@@ -131,7 +131,9 @@ on("htmx:wsBeforeMessage", (event) => {
 
 on("htmx:wsAfterMessage", () => {
   removeRecorded();
-  document.title = (one("#state[data-waiting]") ? "● " : "") + title;
+  const asks = !!one("#state[data-waiting]");
+  if (asks !== document.title.startsWith("●")) sessionsChanged(); // with it comes how many wait
+  document.title = (asks ? "● " : "") + title;
   follow();
 });
 

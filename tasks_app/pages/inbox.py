@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
+from django_htmx.http import trigger_client_event
 
 from llm_app.composed_query import Select
 from tasks_app import services
@@ -21,6 +22,7 @@ from tasks_app.interaction.inbox import all_waiting_for
 from tasks_app.models import Approval, Decision, Session, Task, TaskState
 from tasks_app.pages.chat import DecisionForm
 from tasks_app.pages.responses import done, refused
+from tasks_app.pages.sessions import CHANGED
 from tasks_app.transcript import transcript
 
 MOST_NEWS = 50
@@ -82,5 +84,5 @@ def decide(request: Request, approval_id: int) -> HttpResponse:
     was_approved = form.decision == Decision.APPROVED
     said = _("Approved. The call runs now.") if was_approved else _("Rejected. The agent has been told.")
     if request.htmx:
-        return render(request, "chat/_foreign_decided.html", {"said": said})
+        return trigger_client_event(render(request, "chat/_foreign_decided.html", {"said": said}), CHANGED)
     return done(request, "inbox", said)

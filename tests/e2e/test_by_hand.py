@@ -197,7 +197,7 @@ def test_what_a_session_loads_beside_its_html_is_small(open_page, server):
     address = chat.page.url.partition("#")[0]
     sizes = _load(open_page(server, new=True), address)
     assert len(sizes) <= 9, sizes
-    assert sum(size for path, size in sizes.items() if path.startswith("/static/")) <= 110_400, sizes
+    assert sum(size for path, size in sizes.items() if path.startswith("/static/")) <= 110_500, sizes
 
 
 def test_it_works_without_javascript(open_page, server):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.conftest import Chat, result, script
+from tests.e2e.conftest import Chat, call, result, script
 from tests.server import Server
 
 
@@ -47,3 +47,20 @@ def test_on_a_phone_the_list_is_a_drawer(open_page: Callable[..., Page], server:
     page.keyboard.press("Escape")
     expect(page.locator("#session-list")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_what_waits_is_counted_beside_each_page_as_it_comes_and_goes(
+    chat: Chat, open_page: Callable[..., Page], server: Server
+) -> None:
+    other = open_page(server)
+    other.goto("/agents/")
+    count, elsewhere = chat.page.locator("#waiting-count"), other.locator("#waiting-count")
+    before = int(re.sub(r"\D", "", count.inner_text()) or "0")
+    question = call("message", {"type": "ask", "text": "Which one?", "options": ["The first", "The second"]})
+    chat.start(script(question, result("Taken.")))
+    expect(count).to_have_text(re.compile(rf"^{before + 1}\b"))
+    other.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # one comes back to that page
+    expect(elsewhere).to_have_text(re.compile(rf"^{before + 1}\b"))
+    chat.page.get_by_role("button", name="The first").click()
+    expect(chat.result("Taken.")).to_be_visible()
+    expect(count).to_have_text(re.compile(rf"^{before}\b" if before else "^$"))
