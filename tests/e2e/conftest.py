@@ -28,7 +28,8 @@ models:
   - {name: routed, providers: [{provider: one, model: demo}, {provider: two, model: demo}]}
   - {name: speaker, providers: [{provider: speaker, model: any}]}
 users:
-  - {username: bob, password: HIS_PASSWORD}
+  - {username: bob, password: THE_PASSWORD}
+  - {username: carol, password: THE_PASSWORD}
 """
 WAIT = "while [ ! -e go ]; do sleep 0.05; done"  # a command that runs until somebody lets it go
 HERE = Path(__file__).parent
@@ -115,7 +116,7 @@ def speaker(_speaker: Speaker) -> Speaker:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory, _speaker: Speaker) -> Iterator[Server]:
-    config = CONFIG.replace("SPEAKER", _speaker.base_url).replace("HIS_PASSWORD", PASSWORD)
+    config = CONFIG.replace("SPEAKER", _speaker.base_url).replace("THE_PASSWORD", PASSWORD)
     running = configured(tmp_path_factory.mktemp("e2e"), config, AGENTSITE_ADMIN_USERNAME="ada").start()
     yield running
     running.stop()
@@ -222,7 +223,7 @@ def sign_in(page: Page, name: str = "ada") -> None:
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/")
+    page.wait_for_url(lambda address: "/accounts/" not in address)
 
 
 @pytest.fixture
