@@ -2,7 +2,8 @@
 
     python -m benchmarks.fake_provider PORT
 
-The model `loop-N` calls `message` (info) N times, then hands over a result; `loop-NxB` with B bytes of text in each.
+The model `loop-N` calls `message` (info) N times, then hands over a result; `loop-NxB` with B bytes of text in each,
+and `list-N` calls `file` (list) instead, which an engine awaits.
 `GET /stats` tells when requests came and answers ended (monotonic seconds), how long they were, and how much of each
 had begun the one before; `POST /reset` forgets it. Chat completions, streamed; nothing else of the protocol.
 """
@@ -14,7 +15,7 @@ import sys
 import time
 
 RECORDS: list[tuple[float, float, int, int]] = []
-_MODEL = re.compile(rb'"model":"loop-(\d+)(?:x(\d+))?"')
+_MODEL = re.compile(rb'"model":"(loop|list)-(\d+)(?:x(\d+))?"')
 _HEAD = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
     b"Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"
@@ -64,14 +65,16 @@ class FakeProvider(asyncio.Protocol):
 
     def _turn(self, body: bytes) -> None:
         model = _MODEL.search(body)
-        steps, done = int(model[1]) if model else 0, len(RECORDS)
+        steps, done = int(model[2]) if model else 0, len(RECORDS)
         kind, text = ("info", f"step-{done}") if done < steps else ("result", f"done after {done}")
-        text += " word" * (int(model[2] or 0) // 5 if model else 0)
+        text += " word" * (int(model[3] or 0) // 5 if model else 0)
+        name, arguments = "message", {"type": kind, "text": text}
+        if model and model[1] == b"list" and done < steps:
+            name, arguments = "file", {"action": "list", "path": ".", "limit": done + 1}  # never the same call
         call = {"index": 0, "id": f"call_{done}_{len(body)}", "type": "function"}
-        arguments = json.dumps({"type": kind, "text": text})
         parts = [
-            _chunk({"role": "assistant", "tool_calls": [call | {"function": {"name": "message", "arguments": ""}}]}),
-            _chunk({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]}),
+            _chunk({"role": "assistant", "tool_calls": [call | {"function": {"name": name, "arguments": ""}}]}),
+            _chunk({"tool_calls": [{"index": 0, "function": {"arguments": json.dumps(arguments)}}]}),
             _chunk({}, "tool_calls", {"prompt_tokens": len(body) // 4, "completion_tokens": 20}),
             b"data: [DONE]\n\n",
         ]

@@ -21,6 +21,7 @@ from benchmarks.provider import Provider, fake_provider
 POSTGRES = os.environ.get("BENCH_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres")
 SHORT, LONG = 10, 60  # what both have in common is no iteration's cost
 LENGTHS = (LONG, 200, 400)
+AWAITED = "list"  # the model whose tool is awaited: such a call is stored before it runs, and its result after it
 ROUNDS = 3  # ours and the floor in turns: a machine is not as fast all the time
 _WRITES = ("INSERT", "UPDATE", "DELETE")
 
@@ -30,13 +31,14 @@ def report() -> None:
 
     A longer task has longer requests, which the floor serializes whole each time.
     """
-    print("an iteration             ms of CPU   floor  ratio  statements  commits  Python calls", flush=True)
+    head = "ms of CPU   floor  ratio  statements  commits  Python calls"
+    print(f"{'an iteration':<32} {head}", flush=True)
     _measure_apart("SQLite", None)
     with _postgres() as url:
         if url:
             _measure_apart("PostgreSQL", url)
         else:
-            print("PostgreSQL               none answers: BENCH_POSTGRES=postgres://…")
+            print("PostgreSQL: none answers: BENCH_POSTGRES=postgres://…")
 
 
 def _measure_apart(name: str, url: str | None) -> None:
@@ -65,18 +67,21 @@ def _postgres() -> Iterator[str | None]:
 
 def _measure(name: str, provider: Provider, folder: Path) -> None:
     owner = overhead.set_up(provider, (SHORT, *LENGTHS))
-    overhead.engine(provider, owner, f"loop-{SHORT}", SHORT)
-
-    def run(steps: int) -> None:
-        overhead.engine(provider, owner, f"loop-{steps}", steps)
 
     def bare(steps: int) -> None:
         floor.run(provider, steps, folder)
 
-    for steps in LENGTHS:
-        cpu, least = _cpu(run, bare, steps)
-        times = f"{f'{name}, {steps} of a task':<24} {cpu:9.2f} {least:7.2f} {cpu / least:6.1f}"
-        print(times, _counts(run) if steps == LONG else "", flush=True)
+    for kind, lengths in (("loop", LENGTHS), (AWAITED, (LONG,))):
+
+        def run(steps: int, kind: str = kind) -> None:
+            overhead.engine(provider, owner, f"{kind}-{steps}", steps)
+
+        run(SHORT)  # imports and first connections are not an iteration's cost
+        for steps in lengths:
+            cpu, least = _cpu(run, bare, steps)
+            title = f"{name}, {steps} of a task" + (", awaited" if kind == AWAITED else "")
+            times = f"{title:<32} {cpu:9.2f} {least:7.2f} {cpu / least:6.1f}"
+            print(times, _counts(run) if steps == LONG else "", flush=True)
 
 
 def _counts(run: overhead.Run) -> str:

@@ -46,7 +46,7 @@ def set_up(provider: Provider, lengths: Iterable[int]) -> object:
     first_start.migrate()
     row = ProviderRow.objects.create(name="fake", protocol="openai_native", base_url=f"{provider.base_url}/v1")
     LogicalModel.objects.create(name="default", is_default=True)
-    windows = {f"loop-{steps}": 10_000_000 for steps in lengths} | {LONG: 128_000}
+    windows = {f"{kind}-{steps}": 10_000_000 for kind in ("loop", "list") for steps in lengths} | {LONG: 128_000}
     for name, window in windows.items():
         model = LogicalModel.objects.create(name=name, context_window=window)
         model.routes.create(provider=row, provider_model=name)

@@ -17,6 +17,8 @@ from django.db.models.sql import Query, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 from django.db.transaction import TransactionManagementError
 
+from llm_app.plain_cursor import plain_cursor
+
 Found = TypeVar("Found")
 _composing = Lock()
 
@@ -43,7 +45,7 @@ class Select(Generic[Found]):
         connection = connections[DEFAULT_DB_ALIAS]
         if composed.locks and connection.get_autocommit():
             raise TransactionManagementError("Rows are locked in a transaction only.")
-        with connection.cursor() as cursor:
+        with plain_cursor(connection) as cursor:
             cursor.execute(composed.text, _filled(composed.parameters, values))
             return composed.read(cursor.fetchall())
 
@@ -76,7 +78,7 @@ class Change:
     def make(self, *values: object) -> int:
         """How many rows it has changed."""
         text, parameters = self._composed or self._composed_for(len(values))
-        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        with plain_cursor(connections[DEFAULT_DB_ALIAS]) as cursor:
             cursor.execute(text, _filled(parameters, values))
             return int(cursor.rowcount)
 

@@ -1,5 +1,7 @@
 """What this process has counted since its start, for Prometheus: calls of providers, their tokens and their cost."""
 
+from functools import lru_cache
+
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter
 
@@ -11,14 +13,15 @@ _CALLS = Counter("agentsite_llm_calls", "Requests to providers.", ["provider", "
 _TOKENS = Counter(
     "agentsite_llm_tokens", "Tokens: all input, the cached part of it, output.", ["provider", "kind"], registry=ENGINE
 )
+_calls, _tokens = lru_cache(_CALLS.labels), lru_cache(_TOKENS.labels)
 _COST = Counter("agentsite_cost_usd", "What requests to providers have cost, in US dollars.", registry=ENGINE)
 
 
 def count_call(log: LLMLog) -> None:
     """A request that has ended, with its outcome (`succeeded`, `failed`, `aborted`) and what it used."""
-    _CALLS.labels(log.provider, log.status).inc()
+    _calls(log.provider, log.status).inc()
     for kind in ("input", "cached", "output", "thinking"):
         if tokens := getattr(log, f"{kind}_tokens"):
-            _TOKENS.labels(log.provider, kind).inc(tokens)
+            _tokens(log.provider, kind).inc(tokens)
     if log.cost_usd:
         _COST.inc(float(log.cost_usd))

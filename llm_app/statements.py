@@ -16,7 +16,8 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.utils import CursorWrapper
+
+from llm_app.plain_cursor import plain, plain_cursor
 
 Fields = Sequence["models.Field[Any, Any]"]
 Prepare = Callable[[Any], Any]
@@ -179,28 +180,20 @@ def execute(statements: Sequence[Statement]) -> None:
     if database.vendor == "postgresql":
         _execute_at_once(database, statements)
         return
-    with database.cursor() as cursor, database.wrap_database_errors:
-        plain = _plain(cursor)
+    with plain_cursor(database) as cursor:
         for statement in statements:
-            plain.execute(statement.sql, statement.parameters)
-            statement.take(plain)
+            cursor.execute(statement.sql, statement.parameters)
+            statement.take(cursor)
 
 
 def _execute_at_once(database: BaseDatabaseWrapper, statements: Sequence[Statement]) -> None:
-    cursors = [_plain(database.cursor()) for _ in statements]
+    cursors = [plain(database.cursor()) for _ in statements]
     with database.wrap_database_errors:
         with database.connection.pipeline():
             for cursor, statement in zip(cursors, statements, strict=True):
                 cursor.execute(statement.sql, statement.parameters)
         for cursor, statement in zip(cursors, statements, strict=True):
             statement.take(cursor)
-
-
-def _plain(cursor: CursorWrapper) -> Any:
-    """The database's own cursor, where nobody listens to what is executed."""
-    cursor.db.validate_no_broken_transaction()
-    is_heard = cursor.db.queries_logged or cursor.db.execute_wrappers
-    return cursor if is_heard else cursor.cursor
 
 
 @lru_cache(maxsize=64)

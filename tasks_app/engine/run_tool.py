@@ -2,8 +2,10 @@
 
 import logging
 import time
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from llm_app.redaction import Redactor
 from tasks_app import file_history
@@ -25,12 +27,14 @@ from tools_app.hooks.base import Outcome
 from tools_app.shell.terminal import shown_by_terminal
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 _REACHING_FILES = (Target.SANDBOX, Target.BROWSER, Target.MCP)
 
 
 def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     """Stores the intent, then runs the handler; of a call that has waited for others, what came of it.
 
+    A safe call of a plain handler leaves nothing to be asked for after a crash: it is stored with its result.
     Raises Aborted when a person comes first.
     """
     call = cleared.open
@@ -38,31 +42,42 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
         return delegation.outcome(context, call)
     changes_files = _may_change_files(cleared)
     files = file_history.record_before(context.task, context.workspace) if changes_files else None
-    asked = _intend(context, call.log)
+    leaves_no_trace = cleared.definition.is_plain and not changes_files and not context.settings.hooks
+    held_at = None if leaves_no_trace else _intend(context, call.log)
     stream = LiveStream(context.session.group, context.task.id, context.secrets.redactor)
     began = time.monotonic()
     try:
-        work = cleared.definition.handler(cleared.arguments, tool_context(context, cleared, stream))
+        work = _tried(
+            cleared, lambda: cleared.definition.handler(cleared.arguments, tool_context(context, cleared, stream))
+        )
         if isinstance(work, ToolResult):
             return work
-        return context.interruption.unless_aborted(lease.unless_over(work, asked))
+        with closing(work):
+            asked = held_at or _intend(context, call.log)
+            return _tried(cleared, lambda: context.interruption.unless_aborted(lease.unless_over(work, asked)))
     except WorkAborted:
         call.log.status = CallStatus.INTERRUPTED
         context.stage(rows=[call.log])
         raise Aborted(*call.result(_cut_short(stream), CallStatus.INTERRUPTED, stream=stream.id)) from None
-    except lease.StaleLease:
-        raise
-    except ToolError as error:
-        return ToolResult(content=str(error), status="failed")
-    except Exception:
-        logger.exception("the tool %s failed", call.call.name)
-        return ToolResult(content="The tool failed because of an internal error. Try something else.", status="failed")
     finally:
         call.log.duration_ms = round((time.monotonic() - began) * 1000)
         context.streamed = stream
         if changes_files:
             seq = context.history.entries[-1].seq
             context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq, files))
+
+
+def _tried(cleared: ClearedCall, work: Callable[[], T]) -> T | ToolResult:
+    """What it returns; where the tool has a fault, a result that says so."""
+    try:
+        return work()
+    except (WorkAborted, lease.StaleLease):
+        raise
+    except ToolError as error:
+        return ToolResult(content=str(error), status="failed")
+    except Exception:
+        logger.exception("the tool %s failed", cleared.open.call.name)
+        return ToolResult(content="The tool failed because of an internal error. Try something else.", status="failed")
 
 
 def _intend(context: TaskContext, log: ToolCallLog) -> float:
@@ -114,6 +129,10 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     whole = _redacted(context, result)
     redactor = context.secrets.redactor
     changes = effects.apply(result.effects, effects.Changes(task=context.task, call=call, redactor=redactor))
+    if call.log.pk is None and changes.state != TaskState.THINKING:  # a task ends by a call that is in the record
+        _intend(context, call.log)
+        call.log.status = CallStatus(result.status)
+        context.stage(rows=[call.log])
     if "plan" in changes.fields:
         plan = plan_change(context.task.plan, changes.fields["plan"])
         result = replace(result, metadata={**result.metadata, "plan": plan})

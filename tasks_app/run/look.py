@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 
+from llm_app.plain_cursor import plain_cursor
 from tasks_app.models import Mode, Task
 
 VERSION = "(SELECT version FROM settings_version)"
@@ -70,8 +71,9 @@ class Look:
 
 def look_at(task: Task) -> Look:
     """Raw SQL, for it runs several times a step. Raises Task.DoesNotExist."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOOK, [Task._meta.pk.get_db_prep_value(task.pk, connection)])
+    database = connections[DEFAULT_DB_ALIAS]
+    with plain_cursor(database) as cursor:
+        cursor.execute(_LOOK, [Task._meta.pk.get_db_prep_value(task.pk, database)])
         row = cursor.fetchone()
     if row is None:
         raise Task.DoesNotExist

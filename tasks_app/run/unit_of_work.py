@@ -36,7 +36,7 @@ class _Commit(NamedTuple):
 
 
 class UnitOfWork:
-    """Changes are staged and written together by the next commit: two commits an iteration."""
+    """Changes are staged and written together by the next commit: at most two commits an iteration."""
 
     def __init__(self, task: Task) -> None:
         self.task = task

@@ -1,8 +1,9 @@
 """Prints how often an iteration waits for PostgreSQL, and how many statements this parses: a long task less a short one.
 
-Run with DATABASE_URL, on a database with tables. libpq writes down what it says and hears on each connection.
+Run with the name of the tool that is called, and with DATABASE_URL, on a database with tables. libpq writes down what it says and hears on each connection.
 """
 
+import sys
 import tempfile
 from collections import Counter
 from typing import Any
@@ -25,9 +26,9 @@ KINDS = ("ReadyForQuery", "Parse\t")
 _getconn = ConnectionPool.getconn
 
 
-def messages(steps: int) -> Counter[str]:
+def messages(tool: str, steps: int) -> Counter[str]:
     """How often the server was ready for the next question, and parsed one, while a task of so many iterations ran."""
-    said = script(*[call("message", type="info", text=f"{n} of {steps}") for n in range(steps)], result())
+    said = script(*[_call(tool, n) for n in range(1, steps + 1)], result())
     session = factories.SessionFactory(model=factories.scripted_model("script"))
     task = services.post_message(session, session.owner, said).task
     assert task is not None
@@ -48,8 +49,16 @@ def messages(steps: int) -> Counter[str]:
             return Counter(kind for line in lines for kind in KINDS if f"\t{kind}" in line)
 
 
+def _call(tool: str, number: int) -> dict[str, Any]:
+    """Never the same one. The handler of `message` is a plain function, that of `file` is awaited."""
+    if tool == "message":
+        return call("message", type="info", text=str(number))
+    return call("file", action="list", path=".", limit=number)
+
+
 if __name__ == "__main__":
+    tool = sys.argv[1]
     for _ in range(2):  # what a connection is asked for the sixth time is parsed once more, and kept
-        messages(SHORT)
-    short, long = messages(SHORT), messages(LONG)
+        messages(tool, SHORT)
+    short, long = messages(tool, SHORT), messages(tool, LONG)
     print(*((long[kind] - short[kind]) / (LONG - SHORT) for kind in KINDS))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cache, cached_property
+from inspect import iscoroutinefunction
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -139,7 +140,8 @@ class ToolContext:
     started: Callable[[Started], None]
 
 
-# A handler that waits for nothing and touches nothing is a plain function: it needs no way to the event loop and back.
+# A handler that waits for nothing and touches nothing is a plain function: it needs no way to the event loop and back,
+# and no intent. Where such a function returns a coroutine all the same, this call of it waits.
 Handler = Callable[[Any, ToolContext], ToolResult | Coroutine[Any, Any, ToolResult]]
 
 
@@ -183,6 +185,11 @@ class ToolDefinition:
         floor = Judgement(danger=self.danger)
         raised = self.judge(arguments, workspace) if self.judge else floor
         return raised if raised.danger >= floor.danger else floor
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether its handler is a plain function."""
+        return not iscoroutinefunction(self.handler)
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
