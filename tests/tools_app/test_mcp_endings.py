@@ -41,7 +41,7 @@ asyncio.run(main())
 @pytest.fixture
 def server(tmp_path: Path) -> McpEndpoint:
     """As npx, uvx and shells start one; and a program of its that has left its group and its parent."""
-    words = f"(setsid sleep 60 &); {shlex.join(BARE.command)}; true"
+    words = f"(setsid sleep 60 >/dev/null 2>&1 &); {shlex.join(BARE.command)}; true"
     return replace(BARE, command=("sh", "-c", words), environment={"MARK": str(tmp_path)})
 
 
