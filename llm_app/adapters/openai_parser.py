@@ -41,14 +41,16 @@ class OpenAIParser(TurnParser):
         chunk = parse_object(event.data)
         if error := _error(chunk, event.name):
             raise error_in_stream(error)
-        choice = next((c for c in objects(chunk.get("choices")) if not c.get("index")), {})
+        choice = _first_choice(chunk.get("choices"))
         self._has_choice = self._has_choice or bool(choice)
         if not self._has_choice:
             self._silent = event.data[:200]
             if not _is_chunk(chunk):
                 self._foreign = self._silent
-        self._count(chunk, choice)
-        self._finish_reason = text(choice.get("finish_reason")) or self._finish_reason
+        if "usage" in chunk or "usage" in choice or "x_groq" in chunk:
+            self._count(chunk, choice)
+        if finish_reason := choice.get("finish_reason"):
+            self._finish_reason = text(finish_reason) or self._finish_reason
         return self._delta(dictionary(choice["delta"] if "delta" in choice else choice.get("message")))
 
     def _count(self, chunk: dict[str, Any], choice: dict[str, Any]) -> None:
@@ -59,16 +61,19 @@ class OpenAIParser(TurnParser):
                 return
 
     def _delta(self, delta: dict[str, Any]) -> Iterator[Delta]:
-        yield from self._think(self._thought_in(delta))
+        if thought := self._thought_in(delta):
+            yield from self._think(thought)
         if content := delta.get("content") or delta.get("refusal"):
             yield from self._parts(content)
-        for position, call in enumerate(objects(delta.get("tool_calls"))):
-            yield from self._piece_of_call(position, call)
+        if calls := delta.get("tool_calls"):
+            for position, call in enumerate(objects(calls)):
+                yield from self._piece_of_call(position, call)
 
     def _thought_in(self, delta: dict[str, Any]) -> str:
         """Where several fields say the same, it is thought once."""
         details = self._details.add(delta["reasoning_details"]) if "reasoning_details" in delta else ""
-        return text(delta.get("reasoning_content")) or text(delta.get("reasoning")) or details
+        thoughts = delta.get("reasoning_content"), delta.get("reasoning")
+        return next((thought for thought in thoughts if thought and isinstance(thought, str)), details)
 
     def _parts(self, content: object) -> Iterator[Delta]:
         """A text, or a list of parts, of which some may be thinking."""
@@ -98,6 +103,14 @@ class OpenAIParser(TurnParser):
     def _signed(self) -> tuple[Mapping[str, Any], ...]:
         """`extra_content` is Gemini's: the signature of the thinking before a call, which goes back beside the call."""
         return (*self._details.parts(), *([self._signature] if self._signature else []))
+
+
+def _first_choice(choices: object) -> dict[str, Any]:
+    """Of several that were asked for, only the first counts."""
+    for choice in choices if isinstance(choices, list) else ():
+        if isinstance(choice, dict) and not choice.get("index"):
+            return choice
+    return {}
 
 
 def _is_chunk(chunk: dict[str, Any]) -> bool:

@@ -130,7 +130,7 @@ class CallAssembly:
         object after a whole one.
         """
         call = self._places.get(place)
-        if call is None or _begins_another(call, call_id, name, fragment, is_index=is_index):
+        if call is None or (name and call.name and _begins_another(call, call_id, name, fragment, is_index=is_index)):
             call = self._places[place] = PartialCall()
             self._calls.append(call)
         call.id = call.id or call_id
@@ -138,7 +138,7 @@ class CallAssembly:
         return self._argument(call, fragment) if fragment else ""
 
     def _argument(self, call: PartialCall, fragment: str) -> str:
-        if not call.arguments and call is self._calls[0] and call.name == STREAMED_TOOL:
+        if call.name == STREAMED_TOOL and not call.arguments and call is self._calls[0]:
             call.visible = ArgumentStream(STREAMED_ARGUMENT)
         fragment = call.arguments.add(fragment)
         return call.visible.feed(fragment) if call.visible else ""
@@ -150,8 +150,7 @@ class CallAssembly:
 
 
 def _begins_another(call: PartialCall, call_id: str, name: str, fragment: str, *, is_index: bool) -> bool:
-    if not name or not call.name:
-        return False
+    """Of two with names."""
     has_other_id = bool(call_id and call.id and call_id != call.id)
     if name != call.name or has_other_id or not (call_id or is_index):
         return True

@@ -70,7 +70,8 @@ class AnswerMeter:
         self._events += 1
 
     def delta(self, delta: Delta) -> None:
-        self._shown += len(delta.text.encode(errors="replace"))
+        text = delta.text
+        self._shown += len(text) if text.isascii() else len(text.encode(errors="replace"))
 
     def usage(self, known: Usage) -> Usage:
         """`known`, made whole by an estimate: a token an event, or a token for three bytes, whichever is more."""

@@ -18,7 +18,8 @@ class ArgumentStream:
     def __init__(self, *path: str) -> None:
         self._path: list[str | None] = list(path)
         self._keys: list[str | None] = []  # of each open object the key at hand; None for a list
-        self._state = self._structure
+        self._between, self._within = self._structure, self._string  # in and outside of a string
+        self._state = self._between
         self._is_value = False
         self._name: list[str] = []
         self._digits = ""
@@ -28,6 +29,9 @@ class ArgumentStream:
 
     def feed(self, fragment: str) -> str:
         """Takes the next piece of JSON; returns what became readable of the value."""
+        if self._state is self._within and self._target is self._out and _PLAIN.fullmatch(fragment):  # as most are
+            self._high = ""
+            return fragment
         self._out.clear()
         at = 0
         while at < len(fragment):
@@ -50,7 +54,7 @@ class ArgumentStream:
         return at + 1
 
     def _begin_string(self) -> None:
-        self._state = self._string
+        self._state = self._within
         if self._is_value:
             self._target = self._out if self._keys == self._path else None
         else:
@@ -68,7 +72,7 @@ class ArgumentStream:
         return at + 1
 
     def _end_string(self) -> None:
-        self._state, self._high = self._structure, ""
+        self._state, self._high = self._between, ""
         if self._target is self._name and self._keys and self._keys[-1] is not None:
             self._keys[-1] = "".join(self._name)
 
@@ -76,7 +80,7 @@ class ArgumentStream:
         if text[at] == "u":
             self._state, self._digits = self._unicode, ""
         else:
-            self._state = self._string
+            self._state = self._within
             self._take(_ESCAPES.get(text[at], text[at]))
         return at + 1
 
@@ -84,7 +88,7 @@ class ArgumentStream:
         digits = text[at : at + 4 - len(self._digits)]
         self._digits += digits
         if len(self._digits) == 4:
-            self._state = self._string
+            self._state = self._within
             self._code_unit(int(self._digits, 16) if _HEX.issuperset(self._digits) else 0xFFFD)
         return at + len(digits)
 
