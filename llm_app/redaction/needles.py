@@ -1,0 +1,74 @@
+"""Many needles, looked for in one text."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+_START = 4  # characters by which a needle is looked up
+_SHORT = 128  # characters of a text; up to here a look at each place is cheaper than one `in` for each needle
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hit:
+    """A needle in a text, from `start` to before `end`; `label` is what the needle was given with."""
+
+    start: int
+    end: int
+    label: str
+
+
+class Needles:
+    """Needles of at least 4 characters, each with its label."""
+
+    def __init__(self, labels: Mapping[str, str]) -> None:
+        self._labels = {needle: label for needle, label in labels.items() if len(needle) >= _START}
+        self._longest = max(map(len, self._labels), default=0)
+        self._shortest = min(map(len, self._labels), default=_START)
+        self._by_start: defaultdict[str, list[str]] = defaultdict(list)
+        for needle in self._labels:
+            self._by_start[needle[:_START]].append(needle)
+        self._first_characters = {start[:size] for start in self._by_start for size in range(1, _START)}
+        self._like_a_start = _like_one_of(self._by_start)
+
+    def hits(self, text: str) -> list[Hit]:
+        """Every occurrence of every needle, also where they overlap.
+
+        Most texts have none, so the first question is cheap: 450 needles in 200 KB take 5 ms as `in` tests, and ten
+        times as long as one regular expression.
+        """
+        if len(text) < self._shortest:
+            return []
+        if len(self._labels) > len(text) and len(text) <= _SHORT:
+            return list(self._hits_by_place(text))
+        return [hit for needle in self._labels if needle in text for hit in self._hits_of(needle, text)]
+
+    def _hits_by_place(self, text: str) -> Iterator[Hit]:
+        for place in range(len(text) - self._shortest + 1):
+            for needle in self._by_start.get(text[place : place + _START], ()):
+                if text.startswith(needle, place):
+                    yield Hit(start=place, end=place + len(needle), label=self._labels[needle])
+
+    def _hits_of(self, needle: str, text: str) -> Iterator[Hit]:
+        place = text.find(needle)
+        while place >= 0:
+            yield Hit(start=place, end=place + len(needle), label=self._labels[needle])
+            place = text.find(needle, place + 1)
+
+    def open_end(self, text: str) -> int:
+        """The first place from which on the text is a needle's beginning; its length if there is none."""
+        size = len(text)
+        first = max(0, size - self._longest + 1)
+        for found in self._like_a_start.finditer(text, first):
+            rest = text[found.start() :]
+            candidates = self._by_start.get(rest[:_START], ())
+            if any(len(needle) > len(rest) and needle.startswith(rest) for needle in candidates):
+                return found.start()
+        last = range(max(first, size - _START + 1), size)
+        return next((place for place in last if text[place:] in self._first_characters), size)
+
+
+def _like_one_of(starts: Iterable[str]) -> re.Pattern[str]:
+    """Finds each place where a text could begin like one of these: by what each of their characters may be."""
+    of_each_place = ["".join(map(re.escape, set(characters))) for characters in zip(*starts, strict=True)]
+    return re.compile(f"(?={''.join(f'[{some}]' for some in of_each_place)})" if of_each_place else r"(?!)")
