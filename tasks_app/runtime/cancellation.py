@@ -51,6 +51,8 @@ class Interruption:
                 if self._signalled and not cancelled and not running.done() and self._is_meant():
                     running.cancel()
                     cancelled = True
+        if cancelled and not running.is_cancelled():
+            self._signalled = True  # it had ended in that very instant: the next work is cancelled instead
         return running.result()
 
     def _is_meant(self) -> bool:
@@ -78,6 +80,9 @@ class _Work(Generic[T]):
 
     def done(self) -> bool:
         return self._task is not None and self._task.done()
+
+    def is_cancelled(self) -> bool:
+        return self._task is not None and self._task.cancelled()
 
     def cancel(self) -> None:
         event_loop.get().call_soon_threadsafe(lambda: self._task and self._task.cancel())

@@ -124,3 +124,18 @@ def test_who_waits_for_a_turn_keeps_no_connection(play: Callable[..., Run], monk
     assert kept == [None]
     run.task.refresh_from_db()
     assert run.task.state == "done"
+
+
+def test_a_person_who_comes_as_the_work_ends_ends_the_next_one():
+    about_to_end = threading.Event()
+    interruption = Interruption(lambda: about_to_end.wait(30))
+
+    async def work():
+        interruption.signal()
+        await asyncio.sleep(0.05)
+        about_to_end.set()
+        return "done"
+
+    assert interruption.unless_aborted(work()) == "done"
+    with pytest.raises(WorkAborted):
+        interruption.unless_aborted(asyncio.sleep(30))

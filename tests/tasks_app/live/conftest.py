@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from django.db.backends.utils import CursorWrapper
 
+from llm_app import plain_cursor
 from tasks_app.pages import fragments
 from tests.tasks_app.api.conftest import approving, asking, task
 from tests.tasks_app.pages.conftest import called, recorded
@@ -28,5 +29,6 @@ def cost(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return rendered(*arguments)
 
     monkeypatch.setattr(CursorWrapper, "execute", counting_execute)
+    monkeypatch.setattr(plain_cursor, "plain", lambda cursor: cursor)  # else Django's is passed by
     monkeypatch.setattr(fragments, "_rendered", counting_rendered)
     return counted
