@@ -73,6 +73,16 @@ class Connection(ProtocolWrapper):
         super().connectionLost(reason)
 
 
+class WebSocket(daphne.server.WebSocketFactory.protocol):
+    """Daphne's. For each message that Autobahn sends, it colours a line of its log, which nobody reads."""
+
+    def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:
+        if sync or chopsize or self.send_queue:
+            super().sendData(data, sync, chopsize)
+        else:
+            self.transport.write(data)
+
+
 class Server(daphne.server.Server):
     """Its applications wait in `send`."""
 

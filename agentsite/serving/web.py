@@ -31,7 +31,7 @@ from agentsite.environment import EMBEDDED, VAR_DIR
 from agentsite import workshop
 from agentsite.accounts import sign_in
 from agentsite.serving import first_start
-from agentsite.serving.back_pressure import Server
+from agentsite.serving.back_pressure import Server, WebSocket
 from agentsite.serving.channel import HTTPFactory
 from agentsite.serving.limits import Connections, raise_limit_of_files
 from agentsite.serving.server_lock import AlreadyServing, ServerLock
@@ -89,8 +89,9 @@ def _web(host: str, port: int) -> Server:
     from agentsite.asgi import application
 
     files = raise_limit_of_files()
-    # Daphne makes its factory of connections itself, by this name: ours has limits.
+    # Daphne makes its factories of connections itself, by these names: ours has limits.
     daphne.server.HTTPFactory = lambda server: Connections(HTTPFactory(server), files)
+    daphne.server.WebSocketFactory.protocol = WebSocket
     (endpoint,) = build_endpoint_description_strings(host=host, port=port)
     return Server(
         application=application,
