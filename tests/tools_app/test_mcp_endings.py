@@ -41,7 +41,7 @@ asyncio.run(main())
 @pytest.fixture
 def server(tmp_path: Path) -> McpEndpoint:
     """As npx, uvx and shells start one; and a program of its that has left its group and its parent."""
-    words = f"(setsid sleep 60 >/dev/null 2>&1 &); {shlex.join(BARE.command)}; true"
+    words = f"(setsid sleep 60 &); {shlex.join(BARE.command)}; true"
     return replace(BARE, command=("sh", "-c", words), environment={"MARK": str(tmp_path)})
 
 
@@ -86,7 +86,9 @@ async def test_a_server_whose_connection_is_closed_leaves_nothing(
 
 
 async def test_a_server_that_ends_by_itself_leaves_nothing(server: McpEndpoint, left: Callable[[], object]) -> None:
-    connection = Connection(server)
+    """What it leaves holds no pipe of its: else its end is known when that ends, or the call's time is over."""
+    words = server.command[2].replace("sleep 60", "sleep 60 >/dev/null 2>&1")
+    connection = Connection(replace(server, command=("sh", "-c", words)))
     with pytest.raises(ToolError):
         await connection.ask({"do": "call", "name": "die", "arguments": {}})
     await asyncio.to_thread(waiting.until, lambda: not left(), 10)
