@@ -3,13 +3,13 @@
 What comes of them is what the ORM would find: rows with their related ones, or tuples of values.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.base import ModelState
 from django.db.models.expressions import RawSQL
 from django.db.models.query import ModelIterable, get_related_populators  # type: ignore[attr-defined]
@@ -20,6 +20,7 @@ from django.db.transaction import TransactionManagementError
 from llm_app.plain_cursor import plain_cursor
 
 Found = TypeVar("Found")
+Read = Callable[[Iterable[Any]], list[Any]]  # makes what was asked for of rows
 _composing = Lock()
 
 
@@ -46,7 +47,7 @@ class Select(Generic[Found]):
         if composed.locks and connection.get_autocommit():
             raise TransactionManagementError("Rows are locked in a transaction only.")
         with plain_cursor(connection) as cursor:
-            cursor.execute(composed.text, _filled(composed.parameters, values))
+            cursor.execute(composed.text, _filled(composed.parameters, values, connection))
             return composed.read(cursor.fetchall())
 
     def of_keys(self, keys: Collection[object], *before: object) -> list[Found]:
@@ -78,8 +79,9 @@ class Change:
     def make(self, *values: object) -> int:
         """How many rows it has changed."""
         text, parameters = self._composed or self._composed_for(len(values))
-        with plain_cursor(connections[DEFAULT_DB_ALIAS]) as cursor:
-            cursor.execute(text, _filled(parameters, values))
+        connection = connections[DEFAULT_DB_ALIAS]
+        with plain_cursor(connection) as cursor:
+            cursor.execute(text, _filled(parameters, values, connection))
             return int(cursor.rowcount)
 
     def _composed_for(self, count: int) -> tuple[str, Sequence[Any]]:
@@ -117,41 +119,45 @@ def _text_of(query: Query) -> tuple[SQLCompiler, str, Sequence[Any]]:
 
 def _compose(query: "models.QuerySet[Any, Any]") -> _Composed:
     compiler, text, parameters = _text_of(query.query)
-    read = _models if query._iterable_class is ModelIterable else _values
+    read = _models(compiler) if query._iterable_class is ModelIterable else _values(compiler)
     converters = compiler.get_converters([column[0] for column in compiler.select[: compiler.col_count]])
-    return _Composed(text, parameters, partial(read, compiler, converters), query.query.select_for_update)
+
+    def found(rows: Sequence[Any]) -> list[Any]:
+        return read(compiler.apply_converters(rows, converters) if converters and rows else rows)
+
+    return _Composed(text, parameters, found, query.query.select_for_update)
 
 
-def _values(compiler: SQLCompiler, converters: Any, rows: Sequence[Any]) -> list[Any]:
-    converted = compiler.apply_converters(rows, converters) if converters else rows
-    return [tuple(row[: compiler.col_count]) for row in converted]
+def _values(compiler: SQLCompiler) -> Read:
+    count = compiler.col_count
+    return lambda rows: [tuple(row[:count]) for row in rows]
 
 
-def _models(compiler: SQLCompiler, converters: Any, rows: Sequence[Any]) -> list[Any]:
+def _models(compiler: SQLCompiler) -> Read:
     """As `ModelIterable` makes them, for models with no `__init__` of their own: Django's looks at each field anew."""
     klass: Any = compiler.klass_info
-    own = slice(klass["select_fields"][0], klass["select_fields"][-1] + 1)
+    model, own = klass["model"], slice(klass["select_fields"][0], klass["select_fields"][-1] + 1)
     names = [column[0].target.attname for column in compiler.select[own]]
     related = get_related_populators(klass, compiler.select, DEFAULT_DB_ALIAS)
-    found = []
-    for row in compiler.apply_converters(rows, converters) if converters else rows:
-        made = klass["model"].__new__(klass["model"])
-        made.__dict__.update(zip(names, row[own], strict=True))
-        made._state = ModelState()
-        made._state.adding, made._state.db = False, DEFAULT_DB_ALIAS
+    annotations = (compiler.annotation_col_map or {}).items()
+
+    def made(row: Sequence[Any]) -> Any:
+        one = model.__new__(model)
+        one.__dict__.update(zip(names, row[own], strict=True))
+        one._state = ModelState()
+        one._state.adding, one._state.db = False, DEFAULT_DB_ALIAS
         for populator in related:
-            populator.populate(row, made)
-        for name, place in (compiler.annotation_col_map or {}).items():
-            setattr(made, name, row[place])
-        found.append(made)
-    return found
+            populator.populate(row, one)
+        for name, place in annotations:
+            setattr(one, name, row[place])
+        return one
+
+    return lambda rows: [made(row) for row in rows]
 
 
-def _filled(parameters: Sequence[Any], values: Sequence[object]) -> list[Any]:
-    return [_given(values[one.place]) if isinstance(one, _StandIn) else one for one in parameters]
-
-
-def _given(value: object) -> Any:
-    """As the database takes it."""
-    is_text = isinstance(value, UUID) and not connections[DEFAULT_DB_ALIAS].features.has_native_uuid_field
-    return value.hex if is_text and isinstance(value, UUID) else value
+def _filled(parameters: Sequence[Any], values: Sequence[object], connection: BaseDatabaseWrapper) -> list[Any]:
+    """With the values in their places, as the database takes them."""
+    filled = [values[one.place] if type(one) is _StandIn else one for one in parameters]
+    if connection.features.has_native_uuid_field:
+        return filled
+    return [value.hex if type(value) is UUID else value for value in filled]

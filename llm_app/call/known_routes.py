@@ -10,6 +10,7 @@ from llm_app.composed_query import Select
 from llm_app.models import CircuitBreaker, Route
 
 _usable = Select(Route.objects.usable_for)
+_breakers = Select(lambda *providers: CircuitBreaker.objects.filter(provider__pk__in=providers))
 _usable_default = Select(lambda user, task: Route.objects.usable_for("", user, task))
 
 
@@ -34,7 +35,8 @@ class KnownRoutes:
         """Reads the breakers again, if any has changed: `changes` counts those of all, as of now."""
         if changes == self._changes:
             return
-        breakers = CircuitBreaker.objects.in_bulk([route.provider_id for route in self._routes])
+        found = _breakers.of_keys([route.provider_id for route in self._routes])
+        breakers = {breaker.pk: breaker for breaker in found}
         for route in self._routes:
             breaker = copy(breakers.get(route.provider_id)) or CircuitBreaker()
             breaker.provider = route.provider

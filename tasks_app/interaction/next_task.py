@@ -25,9 +25,9 @@ def start_next(session: Session, task: Task, *, stopped: bool) -> None:
     The first message starts the next task, the others wait on, also those of closed accounts and of who may write here
     no more. After a stop by a person, what waited then is appended and starts nothing; what came since is the next one.
     """
-    waiting = InboxMessage.objects.waiting_in(session).select_related("author")
     if stopped:
         stop = Task.objects.values_list("stop_requested_at", flat=True).get(pk=task.pk)
+        waiting = InboxMessage.objects.waiting_in(session).select_related("author")
         if earlier := list(waiting.filter(created_at__lte=stop)):
             deliver(session, task, earlier)
     messages = _waiting.rows(session.pk)

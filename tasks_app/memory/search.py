@@ -114,6 +114,8 @@ def as_read(row: MemoryNote) -> Note:
 
 
 def _candidates(notes: MemoryNoteQuerySet, terms: Sequence[str]) -> list[Note]:
+    if notes.query.is_empty():
+        return []
     return [as_read(row) for row in notes.with_any_term(terms)[:CANDIDATES]]
 
 

@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When, Window
 from django.db.models.functions import Now, RowNumber
 
-from llm_app.composed_query import Select
+from llm_app.composed_query import Change, Select
 from tasks_app.errors import Refusal
 from tasks_app.models import Task, TaskState
 from tasks_app.runtime.wakeup import enqueue
@@ -59,7 +59,8 @@ def admit(here: UUID | None = None) -> None:
         free = settings.MAX_RUNNING - running.total()
         most = min(free, settings.MAX_RUNNING_PER_USER)  # of one person
         chosen = list(_fitting(_queue(running, most), running)) if free > 0 else []
-        Task.objects.filter(pk__in=chosen).update(admitted_at=Now(), woken_at=Now())
+        for task_id in chosen:
+            _admitting.make(task_id)
     for task_id in chosen:
         if task_id != here:
             enqueue(task_id)
@@ -118,6 +119,7 @@ def _places() -> "QuerySet[Task, Any]":
     return rows.values_list("is_new", "turn", "last_turn", "created_at", "pk", "started_by")
 
 
+_admitting = Change(lambda pk: (Task.objects.filter(pk=pk), {"admitted_at": Now(), "woken_at": Now()}))
 _running_by_person = Select(
     lambda: Task.objects.running().order_by().values_list("started_by").annotate(count=Count("pk"))
 )

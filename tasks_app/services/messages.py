@@ -69,7 +69,7 @@ def post_message(
     """
     content, schema = _checked_text(session, content, attachments), _schema_text(output_schema, session)
     if pictures is None:
-        pictures = images.of_attachments(workspace_of(session), attachments)
+        pictures = images.of_attachments(workspace_of(session), attachments) if attachments else ()
     message = InboxMessage(
         session=session,
         author=author,

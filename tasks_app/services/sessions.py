@@ -13,6 +13,7 @@ from django.utils import timezone
 from llm_app import active_secrets
 from llm_app.composed_query import Select
 from llm_app.errors import BudgetExceeded, LLMError
+from llm_app.statements import execute, save
 from llm_app.types import Message, Purpose
 from tasks_app.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
 from tasks_app.events import broadcast, event_loop
@@ -57,7 +58,9 @@ def create_session(owner: Any, *, title: str = "", **fields: Any) -> Session:
         project = fields.get("project")
         of_project = Agent.objects.usable_by(owner.pk).filter(pk=project.agent_id).first() if project else None
         fields["agent"] = of_project or _default_agent.first(owner.pk)
-    return Session.objects.create(owner=owner, title=title, **fields)
+    session = Session(owner=owner, title=title, **fields)
+    execute([save(session)])
+    return session
 
 
 def require_place(owner: Any, wanted: int = 1) -> None:

@@ -1,4 +1,5 @@
-"""What an iteration costs, in figures that no load of the machine changes: statements, commits, calls of functions.
+"""What an iteration, and the beginning and end of a task cost, in figures that no load of the machine changes:
+statements, commits, calls of functions.
 
 `pytest -s` on this file prints where they go.
 """
@@ -30,6 +31,8 @@ MOST_COMMITS = {PLAIN: 1.1, AWAITED: 2.1}  # and a reminder now and then
 MOST_STATEMENTS = {PLAIN: 7, AWAITED: 11}  # without BEGIN and COMMIT
 # Of functions, Python's own and those of extensions, on the engine's thread and on the loop's. Psycopg is Python, too.
 MOST_CALLS = {PLAIN: 3_100, AWAITED: 4_000} if connection.vendor == "sqlite" else {PLAIN: 4_100, AWAITED: 5_550}
+MOST_STATEMENTS_AROUND = 95  # of a message, the task that it starts, and its end
+MOST_CALLS_AROUND = 19_000 if connection.vendor == "sqlite" else 26_500
 Run = Callable[[int], None]
 
 
@@ -127,3 +130,11 @@ def test_an_iteration_calls_few_functions(run: Run, kind: str) -> None:
     total = sum(found.values())
     print(f"{total:8.1f}  in all")
     assert total <= MOST_CALLS[kind]
+
+
+def test_a_task_begins_and_ends_with_few_statements_and_calls(run: Run) -> None:
+    for count, most in ((statements, MOST_STATEMENTS_AROUND), (calls, MOST_CALLS_AROUND)):
+        short, long = count(run, SHORT), count(run, LONG)
+        around = short.total() - SHORT * (long.total() - short.total()) / (LONG - SHORT)
+        print(f"{around:8.1f}  {count.__name__}")
+        assert around <= most
