@@ -42,11 +42,11 @@ SECOND_FACTOR = [
     ),
 ]
 urlpatterns = [
+    path("api/v1/", include("tasks_app.api.urls")),  # first: programs ask most often, and each address is tried in turn
     path("", include("tasks_app.urls")),
     path("accounts/link/<str:token>/", sign_in_with_link, name="sign_in_link"),
     path("accounts/2fa/", include(SECOND_FACTOR)),
     path("accounts/", include("allauth.account.urls")),
-    path("api/v1/", include("tasks_app.api.urls")),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path(
         "api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="api_docs.html"), name="docs"

@@ -9,6 +9,8 @@ import daphne.server  # isort: skip
 
 import asyncio
 import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from twisted.internet import reactor, tcp
@@ -26,16 +28,47 @@ class Connection(ProtocolWrapper):
         self._is_taking = asyncio.Event()
         self._is_taking.set()
         self._deadline: Any = None
+        self._gathered: list[bytes] | None = None  # what is written while a reply is handled
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What its block writes, in however many pieces, is sent when it ends, where nothing waits: the reactor's way
+        costs as much as all else of it.
+        """
+        self._gathered = []
+        try:
+            yield
+        finally:
+            self._send_gathered()
+
+    def _send_gathered(self) -> None:
+        gathered, self._gathered = self._gathered, None
+        if gathered:
+            data = b"".join(gathered)
+            super().write(data[self._written(data) :])
 
     def write(self, data: bytes) -> None:
-        """A websocket's message at once, where nothing waits: the reactor's way costs as much as all else of it."""
-        super().write(data[self._written(data) :])
+        if self._gathered is None:
+            super().write(data)
+        else:
+            self._gathered.append(data)
+
+    def writeSequence(self, data: Sequence[bytes]) -> None:
+        if self._gathered is None:
+            super().writeSequence(data)
+        else:
+            self._gathered.extend(data)
+
+    def loseConnection(self) -> None:
+        """After what was written."""
+        self._send_gathered()
+        super().loseConnection()
 
     def _written(self, data: bytes) -> int:
         """How many bytes the socket has taken; a fault of it is met again by who asks the reactor."""
         socket: Any = self.transport
-        if not self._is_websocket or not isinstance(socket, tcp.Connection) or not socket.connected:
-            return 0  # what an answer of HTTP writes in pieces goes out as one
+        if not isinstance(socket, tcp.Connection) or not socket.connected:
+            return 0
         if socket.disconnecting or socket.dataBuffer or socket._tempDataBuffer:
             return 0
         return taken if isinstance(taken := socket.writeSomeData(data), int) else 0
@@ -87,11 +120,12 @@ class Server(daphne.server.Server):
     """Its applications wait in `send`."""
 
     async def handle_reply(self, protocol: Any, message: Any) -> None:
-        connection = protocol.transport
-        if isinstance(connection, Connection):  # none once it is gone
+        connection = protocol.transport if isinstance(protocol.transport, Connection) else None  # once it is gone
+        if connection is not None:
             await connection.until_taken()
         if not _says_goodbye(protocol):
-            await super().handle_reply(protocol, message)
+            with connection.at_once() if connection else nullcontext():
+                await super().handle_reply(protocol, message)
 
 
 def _says_goodbye(protocol: Any) -> bool:

@@ -195,23 +195,43 @@ class Socket(tcp.Connection):
         if data:
             self._tempDataBuffer.append(data)
 
+    def loseConnection(self) -> None:
+        self.is_lost = True
+
 
 @pytest.mark.parametrize(
     ("takes", "taken", "waiting"),
-    [(100, b"onetwo", []), (2, b"on", [b"e", b"two"]), (0, b"", [b"one", b"two"]), (OSError(), b"", [b"one", b"two"])],
+    [
+        (100, b"headbodynext", []),
+        (2, b"he", [b"adbody", b"next"]),
+        (0, b"", [b"headbody", b"next"]),
+        (OSError(), b"", [b"headbody", b"next"]),
+    ],
     ids=["all of it", "a part", "nothing", "is broken"],
 )
-def test_a_page_gets_what_its_socket_takes_at_once_and_the_rest_in_order(takes, taken, waiting):
+def test_a_socket_gets_a_reply_at_once_and_as_one_and_what_it_does_not_take_in_order(takes, taken, waiting):
     connection = back_pressure.Connection(Connections(None, 100), WebSocketFactory(None).buildProtocol(None))
     connection.transport = Socket(takes)
-    for message in (b"one", b"two"):
-        connection.write(message)
+    with connection.at_once():
+        connection.write(b"head")
+        connection.writeSequence([b"bo", b"dy"])
+        assert connection.transport.taken == b""
+    with connection.at_once():
+        connection.write(b"next")
     assert (connection.transport.taken, connection.transport._tempDataBuffer) == (taken, waiting)
 
 
-def test_the_pieces_of_an_answer_wait_for_each_other(client):
+def test_a_connection_that_is_given_up_within_a_reply_sends_that_before(client):
     taking, _ = client
     taking.transport = Socket(100)
-    for piece in (b"head", b"body"):
-        taking.write(piece)
-    assert (taking.transport.taken, taking.transport._tempDataBuffer) == (b"", [b"head", b"body"])
+    with taking.at_once():
+        taking.write(b"the end")
+        taking.loseConnection()
+    assert (taking.transport.taken, taking.transport.is_lost) == (b"the end", True)
+
+
+def test_what_is_no_reply_waits_for_the_reactor(client):
+    taking, _ = client
+    taking.transport = Socket(100)
+    taking.write(b"100 Continue")
+    assert (taking.transport.taken, taking.transport._tempDataBuffer) == (b"", [b"100 Continue"])
