@@ -2,6 +2,7 @@
 
 import gc
 import os
+import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -34,6 +35,9 @@ NEEDS = {
     ),
     "bubblewrap": ("tests/tools_app/sandbox/",),
 }
+
+
+NO_TIME = "no time is left"
 
 
 class ByFileOrFolder(LoadScopeScheduling):
@@ -75,6 +79,13 @@ def pytest_configure(config: pytest.Config) -> None:
     slowness_at_start()  # before there are workers, which would be measured with all else
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Where a run has an end (seconds of the epoch), what has not begun by then is left out, and counted."""
+    if time.time() > float(os.environ.get("AGENTSITE_TESTS_UNTIL", "inf")):
+        pytest.skip(NO_TIME)
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     if reporter := session.config.pluginmanager.get_plugin("terminalreporter"):
         reporter.write_line(f"Bounds on time are multiplied by {slowness_at_start()}: so busy is this machine.")
@@ -87,6 +98,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     for need, places in NEEDS.items():
         if said := _told(_in(ran, places), _in(skipped, places)):
             terminalreporter.write_line(f"{need}: {said}")
+    if left := sum(NO_TIME in str(report.longrepr) for report in skipped):
+        terminalreporter.write_line(f"{left} tests were left out: {NO_TIME}.")
     for report in ran:
         for name, value in report.user_properties:
             if name == "closing line":
