@@ -13,15 +13,18 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.waiting import slowness_at_start
 
-# They share servers and browsers that are slow to start: all of a folder go to one worker. They also begin first.
+# They share servers and browsers that are slow to start: all of a folder go to one worker.
 SHARING = ("tests/team/", "tests/e2e/", "tests/acceptance/")
+# They begin first, in this order: a team takes one worker all the time, and in the end the other two have a folder each.
 LONG = (
-    *SHARING,
-    "tests/faults/",
+    "tests/team/",
     "tests/tools_app/sandbox/",
-    "tests/recorded/",
     "tests/contracts/",
+    "tests/faults/",
+    "tests/recorded/",
     "tests/tasks_app/engine/",
+    "tests/e2e/",
+    "tests/acceptance/",
 )
 _OF_A_TEAM = tuple(f"tests/faults/test_{name}.py" for name in ("browser", "database", "kill_team", "redis", "soak"))
 NEEDS = {
