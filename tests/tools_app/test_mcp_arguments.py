@@ -103,7 +103,7 @@ def sent(definition: ToolDefinition, text: str) -> dict[str, Any]:
     return fitted_arguments(definition, coerce.read_arguments(definition, text), here).model_dump(mode="json")
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(roots, st.dictionaries(st.sampled_from(NAMES), values, max_size=4))
 def test_what_is_sent_fits_the_schema_or_is_refused(schema, arguments):
     definition = tool(schema)
@@ -119,7 +119,7 @@ def test_what_is_sent_fits_the_schema_or_is_refused(schema, arguments):
     json.dumps(given, allow_nan=False)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(roots, st.dictionaries(st.sampled_from(NAMES), values, max_size=4))
 def test_what_fits_already_is_not_refused(schema, arguments):
     definition = tool(schema)

@@ -115,7 +115,7 @@ roots = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(roots, st.dictionaries(st.sampled_from(NAMES), values, max_size=4))
 def test_no_root_is_refused_and_nothing_wrong_is_sent(schema: Any, arguments: Any) -> None:
     if (definition := tool(schema)) is None:

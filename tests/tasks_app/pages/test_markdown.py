@@ -4,7 +4,6 @@ import re
 import time
 from hashlib import sha256
 
-import hypothesis
 import pytest
 from django.conf import settings
 from hypothesis import example, given
@@ -282,7 +281,6 @@ NEARLY_PLAIN = [
 ]
 
 
-@hypothesis.settings(max_examples=60)
 @given(st.from_regex(PLAIN, fullmatch=True) | st.lists(st.sampled_from(NEARLY_PLAIN), max_size=12).map("".join))
 @example("http:www.example.com, e.g. 1. (c) -- it's  100%")
 @example('The "end" (of it): 3/4, at 12:30 – a@b.de\nis no address.\n\n\nSo mailto: https: they say\n')
