@@ -38,8 +38,6 @@ NEEDS = {
     ),
     "bubblewrap": ("tests/tools_app/sandbox/",),
 }
-
-
 NO_TIME = "no time is left"
 
 
