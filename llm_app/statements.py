@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
-from operator import attrgetter
-from typing import Any
+from itertools import chain
+from operator import attrgetter, itemgetter
+from types import NoneType
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
@@ -19,8 +21,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from llm_app.plain_cursor import plain, plain_cursor
 
-Fields = Sequence["models.Field[Any, Any]"]
+Field: TypeAlias = "models.Field[Any, Any]"
 Prepare = Callable[[Any], Any]
+_ENCODE = json.JSONEncoder().encode
 # Values of these types go to every database as they are: such fields need not prepare them.
 _PLAIN: Mapping[type, type] = {
     models.CharField: str,
@@ -37,59 +40,61 @@ _PLAIN: Mapping[type, type] = {
 class _Columns:
     """Fields of a model in their order: what a row has in them, and how the database takes it."""
 
-    def __init__(self, fields: Fields) -> None:
+    def __init__(self, fields: Sequence[Field]) -> None:
         names = [field.attname for field in fields]
-        self._values = attrgetter(*names, names[0])  # of one alone, it would give no tuple
+        self._values = itemgetter(*names, names[0])  # of one alone, it would give no tuple
         self._saved = [(place, field) for place, field in enumerate(fields) if _sets_itself(field)]
-        self._prepare = [(_PLAIN.get(type(_target(field))), _prepare(field)) for field in fields]
+        self._fields = fields
+        self._unready = lru_cache(maxsize=64)(self._unready_of)  # by types: most rows have the same ones
 
     def of(self, row: models.Model, *, add: bool) -> list[Any]:
-        """What `row.save()` would store, not yet prepared."""
-        *values, _ = self._values(row)
+        """What `row.save()` would store, not yet prepared. All of them must have been read."""
+        values = list(self._values(row.__dict__)[:-1])  # a foreign key, asked for as an attribute, calls Django
         for place, field in self._saved:
             values[place] = field.pre_save(row, add)
         return values
 
-    def prepared(self, values: Sequence[Any]) -> list[Any]:
-        """As the database takes them."""
-        return [
-            value if value is None or type(value) is plain else prepare(value)
-            for (plain, prepare), value in zip(self._prepare, values, strict=True)
-        ]
+    def prepare(self, values: list[Any]) -> list[Any]:
+        """Makes of them what the database takes."""
+        for place, prepare in self._unready(tuple(map(type, values))):
+            values[place] = prepare(values[place])
+        return values
+
+    def _unready_of(self, kinds: Sequence[type]) -> Sequence[tuple[int, Prepare]]:
+        """Of values of these types: the places of those that do not go as they are, and what makes them ready."""
+        prepares = map(_prepare, self._fields, kinds)
+        return [(place, prepare) for place, prepare in enumerate(prepares) if prepare is not None]
 
 
-def _sets_itself(field: "models.Field[Any, Any]") -> bool:
+def _sets_itself(field: Field) -> bool:
     """Whether it has more to do before a row is saved than to give its value."""
     return type(field).pre_save is not models.Field.pre_save and (
         not isinstance(field, models.DateField) or field.auto_now or field.auto_now_add
     )
 
 
-def _prepare(field: "models.Field[Any, Any]") -> Prepare:
-    """Its own way, and before it a shorter one for what most rows have."""
-    database, kind = connections[DEFAULT_DB_ALIAS], type(_target(field))
+def _prepare(field: Field, kind: type) -> Prepare | None:
+    """How it prepares a value of this type: not at all, in a shorter way that gives the same, or in its own."""
+    database, target = connections[DEFAULT_DB_ALIAS], type(_target(field))
 
     def own(value: Any) -> Any:
         return field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
 
-    if kind is models.CharField or kind is models.TextField:  # of a choice
-        return lambda value: value if isinstance(value, str) else own(value)
-    if kind is models.UUIDField and not database.features.has_native_uuid_field:
-        return lambda value: value.hex if type(value) is UUID else own(value)
+    if kind is NoneType or kind is _PLAIN.get(target) or (_PLAIN.get(target) is str and issubclass(kind, str)):
+        return None
+    if target is models.UUIDField and kind is UUID and not database.features.has_native_uuid_field:
+        return attrgetter("hex")
     if type(field) is models.JSONField and field.encoder is None and database.vendor == "sqlite":
-        return lambda value: json.dumps(value) if type(value) is dict or type(value) is list else own(value)
-    if kind is models.DateTimeField and database.timezone is UTC:
+        empty = "{}" if kind is dict else "[]"  # as most are
+        return (lambda value: _ENCODE(value) if value else empty) if kind is dict or kind is list else own
+    if target is models.DateTimeField and kind is datetime and database.timezone is UTC:
         if database.vendor == "sqlite":
-            return lambda value: str(value.replace(tzinfo=None)) if _is_in_utc(value) else own(value)
-        return lambda value: value if _is_in_utc(value) else own(value)
+            return lambda value: str(value.replace(tzinfo=None)) if value.tzinfo is UTC else own(value)
+        return lambda value: value if value.tzinfo is UTC else own(value)
     return own
 
 
-def _is_in_utc(value: object) -> bool:
-    return type(value) is datetime and value.tzinfo is UTC
-
-
-def _target(field: "models.Field[Any, Any]") -> "models.Field[Any, Any]":
+def _target(field: Field) -> Field:
     """The field whose values it has."""
     return field.target_field if isinstance(field, models.ForeignKey) else field
 
@@ -99,7 +104,9 @@ class Insert:
 
     def __init__(self, rows: Sequence[models.Model]) -> None:
         self.sql, columns, self._key = _insert(type(rows[0]), len(rows))
-        self.parameters = [value for row in rows for value in columns.prepared(columns.of(row, add=True))]
+        self.parameters: list[Any] = []
+        for row in rows:
+            self.parameters += columns.prepare(columns.of(row, add=True))
         self._rows = rows
 
     def take(self, cursor: Any) -> None:
@@ -131,10 +138,9 @@ class Update:
         otherwise: Exception,
         returning: str = "",
     ) -> None:
-        wanted = {name: value if isinstance(value, tuple) else (value,) for name, value in where.items()}
-        lengths = tuple((name, len(some)) for name, some in wanted.items())
-        self.sql, columns = _update(model, tuple(values), lengths, returning)
-        self.parameters = columns.prepared([*values.values(), *(value for some in wanted.values() for value in some)])
+        wanted = [value if type(value) is tuple else (value,) for value in where.values()]
+        self.sql, columns = _update(model, tuple(values), tuple(where), tuple(map(len, wanted)), returning)
+        self.parameters = columns.prepare([*values.values(), *chain.from_iterable(wanted)])
         self.answer: Sequence[Any] = ()
         self._returns, self._otherwise = bool(returning), otherwise
 
@@ -211,10 +217,11 @@ def _insert(model: type[models.Model], rows: int) -> tuple[str, _Columns, str]:
 
 @lru_cache(maxsize=256)
 def _update(
-    model: type[models.Model], names: tuple[str, ...], where: tuple[tuple[str, int], ...], returning: str
+    model: type[models.Model], names: Sequence[str], where: Sequence[str], counts: Sequence[int], returning: str
 ) -> tuple[str, _Columns]:
-    """The text, and the columns of its parameters. `where`: how many values each column may have."""
-    setting, conditions = [_field(model, name) for name in names], [(_field(model, name), n) for name, n in where]
+    """The text, and the columns of its parameters. `counts`: how many values each column of `where` may have."""
+    setting = [_field(model, name) for name in names]
+    conditions = list(zip([_field(model, name) for name in where], counts, strict=True))
     columns = ", ".join(f"{_column(field)} = %s" for field in setting)
     tests = " AND ".join(f"{_column(field)} IN ({', '.join(['%s'] * count)})" for field, count in conditions)
     text = f"UPDATE {_quoted(model._meta.db_table)} SET {columns} WHERE {tests}"  # noqa: S608  names of models
@@ -229,13 +236,13 @@ def _changing(model: type[models.Model], some: tuple[str, ...]) -> tuple[Sequenc
     return names, _Columns([_field(model, name) for name in names])
 
 
-def _field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
+def _field(model: type[models.Model], name: str) -> Field:
     field = model._meta.pk if name == "pk" else model._meta.get_field(name)
     assert isinstance(field, models.Field)
     return field
 
 
-def _column(field: "models.Field[Any, Any]") -> str:
+def _column(field: Field) -> str:
     return _quoted(field.column)
 
 

@@ -4,8 +4,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Literal
 
+_name = attrgetter("name")
 Role = Literal["user", "assistant", "tool"]
 Origin = Literal["native", "xml", "json", "text"]
 
@@ -150,7 +152,11 @@ class Prompt:
 
     @property
     def tool_names(self) -> frozenset[str]:
-        return frozenset(tool.name for tool in self.tools)
+        return frozenset(map(_name, self.tools))
+
+    def with_messages(self, messages: Sequence[Message]) -> "Prompt":
+        """The same before other messages."""
+        return Prompt(system=self.system, tools=self.tools, messages=messages, openings=self.openings)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

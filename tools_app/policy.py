@@ -31,6 +31,25 @@ class Role:
     approvals: Mapping[str, str] = field(default_factory=dict)
 
 
+class VisibleTools(list[ToolDefinition]):
+    """Those that a model sees. What every step asks of them is found out once."""
+
+    @cached_property
+    def names(self) -> list[str]:
+        """In the order of the alphabet."""
+        return sorted(tool.name for tool in self)
+
+    @cached_property
+    def repeatable(self) -> list[str]:
+        """The names of those that may repeat themselves."""
+        return [tool.name for tool in self if tool.loop_exempt]
+
+    @cached_property
+    def taking_secrets(self) -> list[str]:
+        """The names of those that take secrets."""
+        return [tool.name for tool in self if tool.takes_secrets]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Policy:
     """What one user may use, in one session, at this moment.
@@ -54,7 +73,7 @@ class Policy:
     helpers: Mapping[str, ToolDefinition] = field(default_factory=dict)
     only: Sequence[frozenset[str]] = ()
     has_small_window: bool = False
-    _visible: dict[ToolVisibility, list[ToolDefinition]] = field(default_factory=dict, init=False, compare=False)
+    _visible: dict[ToolVisibility, VisibleTools] = field(default_factory=dict, init=False, compare=False)
 
     def find(self, name: str) -> ToolDefinition:
         """The tool of that name, shown or not. Raises UnknownTool."""
@@ -88,11 +107,11 @@ class Policy:
             return False
         return self.allows(definition.name)
 
-    def visible(self, visibility: ToolVisibility) -> list[ToolDefinition]:
+    def visible(self, visibility: ToolVisibility) -> VisibleTools:
         """Asked several times a step: the answer to a situation stays the same as long as the policy."""
         if (found := self._visible.get(visibility)) is None:
             every = (each for each in self.every_tool() if self.shows(each, visibility) and each.listed(visibility))
-            found = self._visible[visibility] = list(every)
+            found = self._visible[visibility] = VisibleTools(every)
         return found
 
     def every_tool(self) -> list[ToolDefinition]:

@@ -7,7 +7,7 @@ Other processes still meet at SQLite's own lock, with its own timeout.
 import sqlite3
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -15,9 +15,11 @@ from typing import Any
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 from django.db.backends.utils import debug_transaction  # type: ignore[attr-defined]  # not in Django's stubs
+from django.utils.asyncio import async_unsafe
 
 PATIENCE_SECONDS = 60.0  # a burst of 200 messages is written in less; then somebody holds the lock for good
 MOST_IDLE = 4  # connections that wait to be used again: each knows the schema and statements, a MiB or two
+_UNLOGGED = nullcontext()
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 
 
@@ -98,6 +100,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             connection.create_function("FOLD", 1, lambda text: text and text.casefold(), deterministic=True)
             return connection
 
+    @async_unsafe
+    def ensure_connection(self) -> None:
+        """Takes one that waits: what is known of a connection is as it was when this one was left to others."""
+        if self.connection is None and self.autocommit and not self.closed_in_transaction:
+            with suppress(IndexError):
+                self.connection = self._idle.pop()
+        if self.connection is None:
+            super().ensure_connection()
+
     def close_if_unusable_or_obsolete(self) -> None:
         """Whoever has nothing to ask now leaves its connection to the next who has, with the statements it knows."""
         super().close_if_unusable_or_obsolete()
@@ -127,11 +138,20 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self._join()
         try:
             begin = f"BEGIN {self.transaction_mode}"  # type: ignore[attr-defined]  # Django's stubs leave it out
-            with debug_transaction(self, begin), self.wrap_database_errors:
+            with self._logged(begin), self.wrap_database_errors:
                 self.connection.execute(begin)
         except BaseException:
             self._leave()
             raise
+
+    def _logged(self, statement: str) -> AbstractContextManager[None]:
+        """Django makes a note of when it began and ended also where nobody reads it."""
+        return debug_transaction(self, statement) if self.queries_logged else _UNLOGGED
+
+    def _commit(self) -> None:
+        if self.connection is not None:
+            with self._logged("COMMIT"), self.wrap_database_errors:
+                self.connection.commit()
 
     def commit(self) -> None:
         super().commit()

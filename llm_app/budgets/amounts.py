@@ -1,7 +1,7 @@
 """What a call costs, and what it may cost at most."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -44,7 +44,8 @@ class CallSize:
     price: Mapping[str, Any]
 
     def grown(self, more_bytes: int) -> "CallSize":
-        return replace(self, request_bytes=self.request_bytes + more_bytes)
+        size = self.request_bytes + more_bytes
+        return CallSize(request_bytes=size, max_tokens=self.max_tokens, price=self.price)
 
     @property
     def upper_bound(self) -> Amount:

@@ -165,10 +165,9 @@ class Attempt:
 
         A key that a route gives to its provider in `extra_body` must reach it, but must not be logged.
         """
-        redacted = _redacted(self._parameters, self._redactor)
-        if redacted == self._parameters:
-            return redacted.as_json(), self._body
-        return redacted.as_json(), self._adapter.body(self._redacted.prompt, redacted)
+        redacted, logged = _redacted(self._parameters, self._redactor)
+        is_same = redacted.key == self._parameters.key
+        return logged, self._body if is_same else self._adapter.body(self._redacted.prompt, redacted)
 
     def _finish(self, status: CallStatus, error: str = "", error_type: str = "") -> LLMLog:
         log = self._log
@@ -214,11 +213,12 @@ class Attempt:
 
 
 @lru_cache(maxsize=64)
-def _redacted(parameters: RouteParameters, redactor: Redactor) -> RouteParameters:
-    """The same ones, unless something in them is secret."""
+def _redacted(parameters: RouteParameters, redactor: Redactor) -> tuple[RouteParameters, dict[str, Any]]:
+    """The same ones, unless something in them is secret; and as they are logged."""
     plain = parameters.as_json()
     redacted = redactor.redacted_json(plain)
-    return parameters if redacted == plain else RouteParameters.from_json(redacted)
+    found = parameters if redacted == plain else RouteParameters.from_json(redacted)
+    return found, found.as_json()
 
 
 def _reserve_or_wait(allowance: Allowance, size: CallSize, observer: Observer, run: Runner) -> None:

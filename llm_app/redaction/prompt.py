@@ -8,12 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from operator import attrgetter
 
 from llm_app.redaction.redactor import Redactor, Span, with_placeholders
 from llm_app.redaction.turn import has_escapes, redacted_arguments, redacted_thinking
 from llm_app.types import Message, Prompt, ToolSpec
 
 Noted = tuple[int, str, int, int, str]  # seq of the entry, field of its message, offset, length, placeholder
+_masked_with = attrgetter("masked_with")
 _CONTENT, _THINKING, _ARGUMENTS, _PICTURE = "content", "thinking", "arguments", "picture"
 
 
@@ -25,6 +27,8 @@ class RedactedPrompt:
 
 def redacted_prompt(prompt: Prompt, redactor: Redactor) -> RedactedPrompt:
     """With each message redacted. What was redacted with these secrets, or scanned for them, is not scanned again."""
+    if set(map(_masked_with, prompt.messages)) == {redactor.version}:
+        return RedactedPrompt(prompt=prompt, spans=[])
     redacted = {
         place: _redacted_once(message, redactor)
         for place, message in enumerate(prompt.messages)

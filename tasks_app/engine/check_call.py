@@ -205,8 +205,7 @@ def _aborted(context: TaskContext, call: OpenCall) -> Aborted:
 def _with_names(context: TaskContext, error: ToolError) -> str:
     if not isinstance(error, UnknownTool):
         return str(error)
-    visible = context.settings.policy.visible(context.visibility)
-    return f"{error} The tools are: {', '.join(tool.name for tool in visible)}."
+    return f"{error} The tools are: {', '.join(tool.name for tool in context.visible)}."
 
 
 def _check_repetition(context: TaskContext, call: OpenCall) -> None:

@@ -24,7 +24,8 @@ class LLMObserver(Observer):
         self.stream = self._new_stream()
 
     def attempt(self) -> None:
-        self.stream = self._new_stream()
+        if self.stream.has_begun:
+            self.stream = self._new_stream()
 
     def delta(self, delta: Delta) -> None:
         if delta.kind is DeltaKind.THINKING or self._streams_text:

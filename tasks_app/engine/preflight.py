@@ -169,8 +169,7 @@ def _remind(context: TaskContext) -> None:
     """Appends the reminders that are due, in one commit; none between a call and its result."""
     if context.history.open_call() is not None:
         return
-    task, visible = context.task, context.settings.policy.visible(context.visibility)
-    tools = sorted(tool.name for tool in visible)
+    task, tools = context.task, context.visible.names
     moment = Moment(
         task=task,
         limits=context.settings.limits,
@@ -178,7 +177,7 @@ def _remind(context: TaskContext) -> None:
         newest=context.history.newest,
         tools=tools,
         permitted=context.settings.policy.permitted,
-        repeatable=[tool.name for tool in visible if tool.loop_exempt],
+        repeatable=context.visible.repeatable,
         standings=context.allowance.standings,
         has_made_all_calls=context.has_made_all_calls,
         project=context.settings.project,
@@ -193,9 +192,11 @@ def _remind(context: TaskContext) -> None:
 
 def _instructions_met(context: TaskContext) -> list[Draft]:
     """The AGENTS.md of folders in which the newest call worked, each once a task: that of a cloned repository, too."""
-    told = {path for path in context.task.reminded if path.endswith(ROOT_INSTRUCTIONS)}
     drafts: list[Draft] = []
-    for path in _instructions_above(context.history.entries):
+    if not (above := _instructions_above(context.history.entries)):
+        return drafts
+    told = {path for path in context.task.reminded if path.endswith(ROOT_INSTRUCTIONS)}
+    for path in above:
         if path not in told and len(told) + len(drafts) < MOST_INSTRUCTIONS:
             text = search.text_file(context.workspace, path, context.secrets.redactor)
             if text.strip():

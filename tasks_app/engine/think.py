@@ -1,7 +1,5 @@
 """One turn of the LLM: from the context to the one call that will run."""
 
-from dataclasses import replace
-
 from llm_app import errors
 from llm_app.call import Completion, LLMCall, Recipient, References, Runner, StoredPrompt, client
 from llm_app.types import Purpose
@@ -73,8 +71,7 @@ class Requests:
             last_seq=context.history.last_seq,
             estimated_tokens=measured.estimated,
         )
-        whole = replace(head, messages=measured.conversation.messages)
-        return StoredPrompt(prompt=whole, references=references)
+        return StoredPrompt(prompt=head.with_messages(measured.conversation.messages), references=references)
 
 
 def think(context: TaskContext) -> OpenCall:

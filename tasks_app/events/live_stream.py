@@ -37,13 +37,17 @@ class LiveStream:
             self._pump = asyncio.get_running_loop().create_task(self._send_batches())
             self._pump.add_done_callback(broadcast.log_failure)
 
+    @property
+    def has_begun(self) -> bool:
+        return bool(self._texts)
+
     def text(self, kind: str) -> str:
         """All that could be seen, for the record of an interrupted stream."""
         return StreamRedactor(self._redactor).feed("".join(self._texts[kind]))
 
     def withdraw(self) -> None:
         """Takes back what was shown, if anything was."""
-        if self._texts:
+        if self.has_begun:
             event_loop.submit(broadcast.send(self._group, {"type": "reset", "stream": self.id}))
 
     async def _send_batches(self) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import orjson
 from django.db import transaction
 from django.utils import timezone
 
@@ -82,12 +83,12 @@ def appending(session: Session, head: Head, entries: Sequence[ContextEntry]) -> 
 
 def linked(session: Session, task: Task, drafts: Sequence[Draft], head: Head, redactor: Redactor) -> list[ContextEntry]:
     """The entries as they follow `head`, redacted. Nothing is written."""
-    entries, now = [], timezone.now()
+    entries, now, key = [], timezone.now(), chain.key()
     for draft in drafts:
         entry = _entry(session, task, draft.redacted(redactor))
         entry.seq, entry.created_at = head.seq + 1, now
         entry.masked_with = redactor.version
-        entry.hash = chain.link(entry, head.hash)
+        entry.hash, entry.hash_key = key.link(entry, head.hash), key.id
         head = Head(entry.seq, entry.hash)
         entries.append(entry)
     return entries
@@ -108,7 +109,6 @@ def _entry(session: Session, task: Task, draft: Draft) -> ContextEntry:
         tool_call_id=draft.tool_call_id,
         images=storable(draft.images_text),
         metadata=storable_json(draft.metadata | discarded),
-        hash_key=chain.key_id(),
     )
 
 
@@ -126,11 +126,20 @@ def storable(text: str) -> str:
 
 
 def storable_json(value: Any) -> Any:
-    """The same for every text in a JSON value."""
+    """The same for every text in a JSON value: the value itself, where nothing could be wrong with any."""
+    try:
+        if b"\\u0000" not in orjson.dumps(value):
+            return value
+    except TypeError:
+        pass
+    return _storable_json(value)
+
+
+def _storable_json(value: Any) -> Any:
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict):
-        return {storable(str(key)): storable_json(item) for key, item in value.items()}
+        return {storable(str(key)): _storable_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [storable_json(item) for item in value]
+        return [_storable_json(item) for item in value]
     return value

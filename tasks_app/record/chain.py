@@ -11,7 +11,7 @@ from django.conf import settings
 from tasks_app.models import ContextEntry
 
 
-class _Key:
+class Key:
     """A key whose hash has begun: HMAC (RFC 2104) takes it up at the beginning, and again at the end."""
 
     def __init__(self, secret: str) -> None:
@@ -19,15 +19,34 @@ class _Key:
         self.id = hashlib.sha256(key).hexdigest()[:16]
         self._begun = hmac.new(key, digestmod="sha256")
 
-    def hash(self, data: bytes) -> str:
+    def link(self, entry: ContextEntry, predecessor: str) -> str:
+        """The hash of what was appended and its predecessor's hash, in hex.
+
+        Metadata is outside: it may change. Pictures are a field only where there are some: without them, the hash is
+        that of the first version.
+        """
+        fields = [
+            entry.seq,
+            entry.context_type,
+            entry.in_context,
+            entry.role,
+            entry.content,
+            entry.thinking,
+            entry.tool_call,
+            entry.tool_call_id,
+            str(entry.task_id),
+            entry.created_at.isoformat(),
+            *([entry.images] if entry.images else []),
+            predecessor,
+        ]
         begun = self._begun.copy()
-        begun.update(data)
+        begun.update(orjson.dumps(fields))
         return begun.hexdigest()
 
 
-def key_id() -> str:
-    """The id of the key in use: the newest of FIELD_ENCRYPTION_KEY."""
-    return _keys()[0].id
+def key() -> Key:
+    """The one in use: the newest of FIELD_ENCRYPTION_KEY."""
+    return _keys()[0]
 
 
 def key_ids() -> list[str]:
@@ -35,14 +54,9 @@ def key_ids() -> list[str]:
     return [key.id for key in _keys()]
 
 
-def link(entry: ContextEntry, predecessor: str) -> str:
-    """The hash of what was appended and its predecessor's hash, in hex, by the key in use."""
-    return _hash(entry, predecessor, _keys()[0])
-
-
 def holds(entry: ContextEntry, predecessor: str) -> bool:
     """Whether an entry is what was appended behind its predecessor, by the key that it names."""
-    return any(_hash(entry, predecessor, key) == entry.hash for key in _keys() if key.id == entry.hash_key)
+    return any(key.link(entry, predecessor) == entry.hash for key in _keys() if key.id == entry.hash_key)
 
 
 def knows_key_of(entry: ContextEntry) -> bool:
@@ -50,33 +64,11 @@ def knows_key_of(entry: ContextEntry) -> bool:
     return entry.hash_key in key_ids()
 
 
-def _hash(entry: ContextEntry, predecessor: str, key: _Key) -> str:
-    """Metadata is outside: it may change.
-
-    Pictures are a field only where there are some: without them, the hash is that of the first version.
-    """
-    fields = [
-        entry.seq,
-        entry.context_type,
-        entry.in_context,
-        entry.role,
-        entry.content,
-        entry.thinking,
-        entry.tool_call,
-        entry.tool_call_id,
-        str(entry.task_id),
-        entry.created_at.isoformat(),
-        *([entry.images] if entry.images else []),
-        predecessor,
-    ]
-    return key.hash(orjson.dumps(fields))
-
-
-def _keys() -> Sequence[_Key]:
+def _keys() -> Sequence[Key]:
     """Newest first: each that was in use stays, so that what it has signed can be checked."""
     return _keys_of(str(settings.FIELD_ENCRYPTION_KEY))
 
 
 @lru_cache(maxsize=8)
-def _keys_of(setting: str) -> Sequence[_Key]:
-    return [_Key(secret.strip()) for secret in setting.split(",")]
+def _keys_of(setting: str) -> Sequence[Key]:
+    return [Key(secret.strip()) for secret in setting.split(",")]

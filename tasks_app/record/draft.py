@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from llm_app.redaction import Redactor, has_escapes, redacted_call, redacted_thinking
+import orjson
+
+from llm_app.redaction import Redactor, has_escapes, redacted_call, redacted_thinking, texts_in
 from llm_app.types import Thinking, ToolCall
 from tasks_app.models import ContextType
 from tasks_app.record.images import KeptPicture
@@ -43,14 +45,11 @@ class Draft:
     def redacted(self, redactor: Redactor) -> "Draft":
         """The same without a secret in any of its texts: this one, where one look at them finds none."""
         call = self.tool_call
-        texts = [
-            self.content,
-            self.tool_call_id,
-            self.metadata,
-            *((call.id, call.name, call.arguments) if call else ()),
-        ]
+        texts = [self.content, self.tool_call_id, texts_in(self.metadata)]
+        if call:
+            texts += [call.id, call.name, call.arguments]
         has_parts = self.thinking or self.images or (call and has_escapes(call.arguments))
-        if not has_parts and redactor.redacted_json(texts) is texts:
+        if not has_parts and redactor.is_clean("\n".join(texts)):
             return self
         return replace(
             self,
@@ -86,7 +85,10 @@ class Draft:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # half of a surrogate pair, or a number of more than 64 bits
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def notice(text: str, **metadata: Any) -> Draft:

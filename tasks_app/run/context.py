@@ -21,7 +21,7 @@ from tools_app.contract import ToolVisibility
 from tools_app.files import Workspace
 from tools_app.held_resources import JOB, PAGE
 from tools_app.hooks.base import Hook
-from tools_app.policy import Policy
+from tools_app.policy import Policy, VisibleTools
 from tools_app.sandbox import Sandbox
 
 
@@ -90,7 +90,7 @@ class TaskContext(UnitOfWork):
         self.detector.load(_calls_since_last_message(task))
         self.heads: dict[object, tuple[object, Any]] = {}  # what precedes the conversation, with what it was made of
         self._blobs: dict[str, str] = {}
-        self._visibility: tuple[tuple[object, ...], ToolVisibility] | None = None  # with what it was made of
+        self._situation: tuple[tuple[object, ...], ToolVisibility, VisibleTools] | None = None
 
     def withdraw_stream(self) -> None:
         """Takes back what a person has seen of a call that will not run."""
@@ -110,13 +110,23 @@ class TaskContext(UnitOfWork):
     @property
     def visibility(self) -> ToolVisibility:
         """What decides, beside the policy, which tools the model sees in this step: the same object while it is so."""
+        return self._situation_now()[1]
+
+    @property
+    def visible(self) -> VisibleTools:
+        """These tools."""
+        return self._situation_now()[2]
+
+    def _situation_now(self) -> tuple[tuple[object, ...], ToolVisibility, VisibleTools]:
+        """What both are made of comes first."""
         decides = (
             *(self.settings, self.loaded_groups, tuple(self._affinity.held), self.has_made_all_calls),
             *(self.history.has_cut, self.session.folder, bool(self.task.workflow), self.task.output_schema),
         )
-        if self._visibility is None or self._visibility[0] != decides:
-            self._visibility = decides, self._visibility_now()
-        return self._visibility[1]
+        if self._situation is None or self._situation[0] != decides:
+            visibility = self._visibility_now()
+            self._situation = decides, visibility, self.settings.policy.visible(visibility)
+        return self._situation
 
     def _visibility_now(self) -> ToolVisibility:
         limits, held = self.settings.limits, self._affinity.held

@@ -37,8 +37,10 @@ class LoopDetector:
 
     def cycle(self) -> list[str]:
         """The calls of the cycle that the newest call has completed, if it has: told once, not at each further turn."""
+        if not self._calls or self._calls.count(self._calls[-1]) < CYCLE_REPEATS:
+            return []
         calls = [seen for seen, refused in self._calls if not refused]
-        if len(calls) < len(self._calls) or not calls or calls.count(calls[-1]) < CYCLE_REPEATS:
+        if len(calls) < len(self._calls):
             return []
         lengths = range(1, LONGEST_CYCLE + 1)
         shortest = next((n for n in lengths if _turned(calls, n) >= CYCLE_REPEATS * n), 0)

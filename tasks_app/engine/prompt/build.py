@@ -1,6 +1,6 @@
 """What a model sees beside the conversation: the system prompt and the tool list."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from tasks_app.run import TaskContext
 from tasks_app.workspaces import layers, sandbox
 from tools_app.contract import ToolDefinition, ToolVisibility
 from tools_app.json_schema.concise import brief, first_sentence
-from tools_app.policy import Policy, policy_for
+from tools_app.policy import Policy, VisibleTools, policy_for
 from tools_app.sandbox import Sandbox
 from tools_app.sandbox.probe import Contents, contents
 
@@ -45,7 +45,7 @@ def build_for(context: TaskContext, recipient: Recipient) -> Head:
 def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Head:
     """The same in a tool mode, whole or brief: the newest one, while all is as it was of what it is made of."""
     settings, visibility, sandbox = context.settings, context.visibility, context.sandbox
-    visible, of_task = settings.policy.visible(visibility), _of_task(context)
+    visible, of_task = context.visible, _of_task(context)
     found = _found(visible, sandbox, settings.agent)
     decides = (settings, visibility, context.secrets.active, sandbox, found, of_task)
     known, head = context.heads.get((mode, is_brief), (None, None))
@@ -66,12 +66,12 @@ def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> He
 
 def _of_task(context: TaskContext) -> dict[str, Any]:
     """The inputs that settings, tools and secrets alone do not decide over."""
-    visible, off_record = context.settings.policy.visible(context.visibility), context.session.off_record
+    visible, off_record = context.visible, context.session.off_record
     return {
         "off_record": off_record,
         "preferences": "" if context.is_shared else context.task.started_by.preferences,  # readers may see the prompt
         "remaining": ", ".join(f"`{tool.name}`" for tool in visible) if off_record else "",
-        **_secrets(context, visible),
+        **(_secrets(context, visible) if context.secrets.active.secrets else {}),
     }
 
 
@@ -95,7 +95,7 @@ def inputs_of(
 ) -> PromptInputs:
     """What the prompt depends on for any task of a person, where these tools are visible."""
     visible = policy.visible(visibility)
-    names, found = {tool.name for tool in visible}, _found(visible, sandbox, agent)
+    names, found = visible.names, _found(visible, sandbox, agent)
     return PromptInputs(
         person=person.get_username(),
         preferences=person.preferences,
@@ -111,10 +111,9 @@ def inputs_of(
     )
 
 
-def _found(visible: Iterable[ToolDefinition], sandbox: Sandbox, agent: Agent | None) -> Contents:
+def _found(visible: VisibleTools, sandbox: Sandbox, agent: Agent | None) -> Contents:
     """What commands find, where there are any."""
-    has_shell = any(tool.name == "shell" for tool in visible)
-    return contents(sandbox, layers(sandbox, agent)) if has_shell else Contents()
+    return contents(sandbox, layers(sandbox, agent)) if "shell" in visible.names else Contents()
 
 
 def _groups(policy: Policy) -> tuple[tuple[str, str, int], ...]:
@@ -122,9 +121,9 @@ def _groups(policy: Policy) -> tuple[tuple[str, str, int], ...]:
     return tuple((name, policy.about(name), len(tools)) for name, tools in sorted(policy.on_demand.items()) if tools)
 
 
-def _secrets(context: TaskContext, visible: Iterable[ToolDefinition]) -> dict[str, Any]:
+def _secrets(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:
     """The inputs that say which placeholders may be used where; nothing without a tool that takes secrets."""
-    tools = ", ".join(f"`{tool.name}`" for tool in visible if tool.takes_secrets)
+    tools = ", ".join(f"`{name}`" for name in visible.taking_secrets)
     usable = context.secrets.usable_in(context.task) if tools else {}
     own = {name for name, owner, _ in context.secrets.active.secrets if owner == context.task.started_by_id}
     return {

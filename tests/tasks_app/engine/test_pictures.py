@@ -112,13 +112,13 @@ def test_the_chain_covers_pictures_and_is_the_old_one_without_them(play):
     workspace_of(run.task.session).write_bytes("chart.png", picture())
     run.advance()
     heads = [""] + [entry.hash for entry in run.entries]
-    assert [chain.link(entry, head) for entry, head in zip(run.entries, heads, strict=False)] == heads[1:]
+    assert [chain.key().link(entry, head) for entry, head in zip(run.entries, heads, strict=False)] == heads[1:]
     position = next(number for number, entry in enumerate(run.entries) if entry.images)
     changed = run.entries[position]
     changed.images = changed.images.replace("chart.png", "other.png")
-    with_other = chain.link(changed, heads[position])
+    with_other = chain.key().link(changed, heads[position])
     changed.images = ""
-    assert len({with_other, chain.link(changed, heads[position]), heads[position + 1]}) == 3
+    assert len({with_other, chain.key().link(changed, heads[position]), heads[position + 1]}) == 3
 
 
 @pytest.mark.parametrize(
