@@ -31,23 +31,26 @@ class Needles:
         self._first_characters = {start[:size] for start in self._by_start for size in range(1, _START)}
         self._like_a_start = _like_one_of(self._by_start)
 
-    def hits(self, text: str) -> list[Hit]:
-        """Every occurrence of every needle, also where they overlap.
-
-        Most texts have none, so the first question is cheap: 450 needles in 200 KB take 5 ms as `in` tests, and ten
-        times as long as one regular expression.
+    def occur_in(self, text: str) -> bool:
+        """Whether any does. Most texts have none, so it is cheap to ask: 450 needles in 200 KB take 5 ms as `in` tests,
+        and ten times as long as one regular expression.
         """
         if len(text) < self._shortest:
-            return []
+            return False
         if len(self._labels) > len(text) and len(text) <= _SHORT:
-            return list(self._hits_by_place(text))
-        return [hit for needle in self._labels if needle in text for hit in self._hits_of(needle, text)]
+            return self._begin_somewhere_in(text)
+        return True in map(text.__contains__, self._labels)
 
-    def _hits_by_place(self, text: str) -> Iterator[Hit]:
-        for place in range(len(text) - self._shortest + 1):
-            for needle in self._by_start.get(text[place : place + _START], ()):
-                if text.startswith(needle, place):
-                    yield Hit(start=place, end=place + len(needle), label=self._labels[needle])
+    def _begin_somewhere_in(self, text: str) -> bool:
+        places = range(len(text) - self._shortest + 1)
+        begun = ((place, self._by_start.get(text[place : place + _START], ())) for place in places)
+        return any(text.startswith(needle, place) for place, needles in begun for needle in needles)
+
+    def hits(self, text: str) -> list[Hit]:
+        """Every occurrence of every needle, also where they overlap."""
+        if not self.occur_in(text):
+            return []
+        return [hit for needle in self._labels if needle in text for hit in self._hits_of(needle, text)]
 
     def _hits_of(self, needle: str, text: str) -> Iterator[Hit]:
         place = text.find(needle)

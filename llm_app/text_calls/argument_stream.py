@@ -1,11 +1,32 @@
 """The value of one argument, decoded while the JSON of a call still arrives."""
 
 import re
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _HEX = frozenset("0123456789abcdefABCDEF")
 _PLAIN = re.compile(r'[^"\\]+')
 _NO_STRUCTURE = re.compile(r'[^"{}\[\]:,]+')
+
+
+def _object_in(fragment: str) -> dict[str, Any] | None:
+    """The whole object, where it comes in one piece: many servers send their calls so."""
+    if fragment[:1] != "{" or fragment[-1:] != "}":
+        return None
+    try:
+        value = orjson.loads(fragment)
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _text_at(value: Any, path: Sequence[str | None]) -> str:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 class ArgumentStream:
@@ -32,6 +53,8 @@ class ArgumentStream:
         if self._state is self._within and self._target is self._out and _PLAIN.fullmatch(fragment):  # as most are
             self._high = ""
             return fragment
+        if not self._keys and self._state is self._between and (whole := _object_in(fragment)) is not None:
+            return _text_at(whole, self._path)
         self._out.clear()
         at = 0
         while at < len(fragment):

@@ -1,7 +1,7 @@
 """Server-sent events out of a stream of bytes, split wherever the network pleases."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llm_app.errors import UnreadableReply
 
@@ -9,8 +9,7 @@ MAX_LINE = 16 * 1024 * 1024  # bytes; beyond it a peer floods us
 _MARK = "\ufeff".encode()  # some servers begin with a byte order mark
 
 
-@dataclass(frozen=True, slots=True)
-class ServerEvent:
+class ServerEvent(NamedTuple):
     name: str
     data: str
 
@@ -52,7 +51,8 @@ class SSEDecoder:
             raise UnreadableReply(self._foreign)
 
     def _take(self, line: bytes) -> ServerEvent | None:
-        line = line.rstrip(b"\r").removeprefix(_MARK)
+        if line.endswith(b"\r") or line.startswith(_MARK):
+            return self._take(line.rstrip(b"\r").removeprefix(_MARK))
         if not line:
             return self._event_is_over()
         if line.startswith(b"data:"):

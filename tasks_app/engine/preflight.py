@@ -209,7 +209,10 @@ def _instructions_above(entries: Sequence[ContextEntry]) -> list[str]:
     newest = next((entry for entry in reversed(entries) if entry.context_type != ContextType.SYSTEM_REMINDER), None)
     if newest is None or newest.context_type != ContextType.TOOL_RESULT:
         return []
-    arguments = next(entry for entry in reversed(entries) if entry.tool_call).arguments
+    call = next(entry for entry in reversed(entries) if entry.tool_call)
+    if "path" not in call.tool_call and "command" not in call.tool_call:  # most need not be parsed
+        return []
+    arguments = call.arguments
     if not isinstance(arguments, dict) or arguments.keys().isdisjoint(("path", "command")):
         return []
     words = [str(arguments.get("path") or ""), *_WORD.findall(str(arguments.get("command") or ""))[:MOST_WORDS]]

@@ -28,6 +28,11 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
+# What most values are, and need not be looked at further.
+_SCALARS: Mapping[str, Sequence[type]] = {"string": [str], "boolean": [bool], "integer": [int], "number": [int, float]}
+_NOTHING = (None, "null")
+
+
 def loads(text: str) -> Any:
     """The JSON value in `text`. Raises ValueError, also for NaN, Infinity and 1e999, and RecursionError."""
     return _decoder.decode(text)
@@ -60,6 +65,8 @@ def coerced(value: Any, schema: Any, root: Any = None) -> Any:
     if not isinstance(schema, Mapping):  # true and false say nothing about it
         return value
     root = schema if root is None else root
+    if type(value) in _SCALARS.get(str(schema.get("type")), ()) and _COMPOSING.isdisjoint(schema):
+        return value
     if not _COMPOSING.isdisjoint(schema):
         value = _by_parts(value, schema, root)
     return _by_type(value, schema, root)
@@ -142,7 +149,7 @@ def _members(value: Any, schema: Mapping[str, Any], root: Any) -> Any:
     if isinstance(value, dict):
         properties = _mapping(schema, "properties")
         other = None if "patternProperties" in schema else schema.get("additionalProperties")
-        given = {n: item for n, item in value.items() if not _is_left_out(n, item, schema, root)}
+        given = {n: it for n, it in value.items() if it not in _NOTHING or not _is_left_out(n, it, schema, root)}
         return {name: coerced(item, properties.get(name, other), root) for name, item in given.items()}
     if isinstance(value, list):
         first = _list(schema, "prefixItems") or _list(schema, "items")
@@ -153,7 +160,7 @@ def _members(value: Any, schema: Mapping[str, Any], root: Any) -> Any:
 
 def _is_left_out(name: str, item: Any, schema: Mapping[str, Any], root: Any) -> bool:
     """Whether an optional member is null and could not be: a model that must name every member says null for none."""
-    if item not in (None, "null") or name in _list(schema, "required"):
+    if item not in _NOTHING or name in _list(schema, "required"):
         return False
     own = _mapping(schema, "properties").get(name, True)
     return not (_fits(item, own, root) or _fits(None, own, root))
