@@ -101,6 +101,12 @@ def state_of(task: Task) -> dict[str, Any]:
     return {"task": str(task.id), "state": task.state, "waiting_for": task.waiting_for}
 
 
+def is_followed(group: str) -> bool:
+    """Whether anybody may follow: other processes are not asked. On the event loop."""
+    layer = get_channel_layer()
+    return not isinstance(layer, OneProcess) or bool(layer.groups.get(group))
+
+
 async def send(group: str, message: dict[str, Any]) -> None:
     """Sends on the event loop, where the channel layer lives."""
     layer = get_channel_layer()

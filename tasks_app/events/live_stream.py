@@ -33,9 +33,15 @@ class LiveStream:
     def feed(self, kind: str, text: str) -> None:
         self._texts[kind].append(text)
         self._pending[kind].append(text)
-        if self._pump is None or self._pump.done():
+        if (self._pump is None or self._pump.done()) and not self._may_wait():
             self._pump = asyncio.get_running_loop().create_task(self._send_batches())
             self._pump.add_done_callback(broadcast.log_failure)
+
+    def _may_wait(self) -> bool:
+        """Until somebody looks: what nobody follows need not be redacted and sent."""
+        if broadcast.is_followed(self._group):
+            return False
+        return stream_buffer.store.postpone(self._task_id, self._send_batches)
 
     @property
     def has_begun(self) -> bool:

@@ -1,6 +1,7 @@
 """The text that streams at this moment, for pages that open in mid-stream. It is on no disk, and short-lived."""
 
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
@@ -36,6 +37,9 @@ class Store(Protocol):
         One that `goes_on` with a stream that was dropped or replaced comes too late, and is not shown.
         """
 
+    def postpone(self, task_id: UUID, add: Callable[[], Awaitable[None]]) -> bool:
+        """Whether what streams, and nobody follows, may be added when somebody asks for it, by `add`; so it is then."""
+
     async def chunks_of(self, task_id: UUID) -> list[Chunk]:
         """The whole text so far, one piece for each kind, from offset 0."""
 
@@ -47,8 +51,14 @@ class InProcess:
 
     def __init__(self) -> None:
         self._pieces: dict[UUID, list[Chunk]] = {}
+        self._postponed: dict[UUID, Callable[[], Awaitable[None]]] = {}
+
+    def postpone(self, task_id: UUID, add: Callable[[], Awaitable[None]]) -> bool:
+        self._postponed[task_id] = add
+        return True
 
     async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
+        self._postponed.pop(task_id, None)
         pieces = self._pieces.get(task_id, [])
         if goes_on or (pieces and pieces[0].stream == piece.stream):
             pieces.append(piece)  # to nothing, if the stream was dropped
@@ -56,10 +66,13 @@ class InProcess:
             self._pieces[task_id] = [piece]
 
     async def chunks_of(self, task_id: UUID) -> list[Chunk]:
+        if add := self._postponed.pop(task_id, None):
+            await add()
         return joined(self._pieces.get(task_id, []))
 
     async def drop(self, task_id: UUID) -> None:
         self._pieces.pop(task_id, None)
+        self._postponed.pop(task_id, None)
 
 
 class InRedis:
@@ -77,6 +90,9 @@ class InRedis:
                 await self._forget_other_streams(key, piece)
             (pipe.rpushx if goes_on else pipe.rpush)(key, orjson.dumps(piece)).expire(key, 3600)
             await pipe.execute()
+
+    def postpone(self, task_id: UUID, add: Callable[[], Awaitable[None]]) -> bool:
+        return False
 
     async def _forget_other_streams(self, key: str, piece: Chunk) -> None:
         first = await self._redis.lindex(key, 0)

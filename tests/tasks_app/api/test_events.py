@@ -14,8 +14,10 @@ from django.test import Client
 
 from agentsite.accounts.models import ApiToken
 from agentsite.asgi import http_application
+from llm_app.redaction import Redactor
 from tasks_app.api import entries
 from tasks_app.events import broadcast, event_loop, stream_buffer
+from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import ContextType, Session
 from tasks_app.record import Draft, notice
 from tests import factories
@@ -174,6 +176,38 @@ async def test_the_text_that_streams_is_given_from_its_beginning_and_then_goes_o
         assert (await stream.until("delta"))["data"] == {**delta, "text": "Once ", "offset": 0}
         await broadcast.send(task.session.group, piece(5, "upon").event(task.pk))
         assert (await stream.until("delta"))["data"] == {**delta, "text": "upon", "offset": 5}
+    await stream_buffer.store.drop(task.pk)
+
+
+async def test_text_that_nobody_follows_is_made_ready_for_who_comes_and_then_goes_on(open_stream, task, monkeypatch):
+    sent, send = [], broadcast.send
+
+    async def hear(group, message):
+        sent.append(message)
+        await send(group, message)
+
+    monkeypatch.setattr(broadcast, "send", hear)
+    stream = LiveStream(task.session.group, task.pk, Redactor([("KEY", "hidden-value-1")]))
+    for piece in ("Once hidden-", "value-1 ", "upon "):
+        stream.feed("text", piece)
+        await asyncio.sleep(0)
+    assert not sent
+    async with open_stream() as follower:
+        first = (await follower.until("delta"))["data"]
+        assert (first["stream"], first["text"]) == (stream.id, "Once [secret:KEY] upon ")
+        stream.feed("text", "a time")
+        assert (await follower.until("delta"))["data"]["text"] == "a time"
+    await stream_buffer.store.drop(task.pk)
+
+
+async def test_text_that_nobody_has_followed_gives_way_to_that_of_the_next_stream(task):
+    first, second = (LiveStream(task.session.group, task.pk, Redactor([])) for _ in range(2))
+    first.feed("text", "Once ")
+    second.feed("text", "Twice ")
+    assert [piece.text for piece in await stream_buffer.store.chunks_of(task.pk)] == ["Twice "]
+    first.feed("text", "upon")
+    await stream_buffer.store.add(task.pk, stream_buffer.Chunk(stream="s3", kind="text", offset=0, text="Thrice"))
+    assert [piece.text for piece in await stream_buffer.store.chunks_of(task.pk)] == ["Thrice"]
     await stream_buffer.store.drop(task.pk)
 
 

@@ -215,6 +215,7 @@ def test_text_that_streamed_before_the_database_failed_is_taken_back(play, monke
             raise OperationalError("server closed the connection unexpectedly")
         return write(unit, drafts, *about)
 
+    monkeypatch.setattr(broadcast, "is_followed", lambda group: True)
     monkeypatch.setattr(broadcast, "send", hear)
     monkeypatch.setattr(UnitOfWork, "_write", fails_once)
     run = play(result("This is the answer, and it is long enough to be streamed."))
