@@ -4,7 +4,6 @@ from contextlib import suppress
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.utils import CursorWrapper
 
 
 class plain_cursor:  # noqa: N801  used as a function; a generator would take twice as long to enter and leave
@@ -14,15 +13,7 @@ class plain_cursor:  # noqa: N801  used as a function; a generator would take tw
         self._database = database
 
     def __enter__(self) -> Any:
-        database = self._database
-        if is_heard(database):
-            self._cursor: Any = database.cursor()
-        else:
-            database.close_if_health_check_failed()
-            database.ensure_connection()
-            database.validate_no_broken_transaction()
-            with database.wrap_database_errors:
-                self._cursor = database.create_cursor()
+        self._cursor = new_cursor(self._database)
         return self._cursor
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
@@ -34,9 +25,15 @@ class plain_cursor:  # noqa: N801  used as a function; a generator would take tw
         self._database.wrap_database_errors.__exit__(kind, error, trace)
 
 
-def plain(cursor: CursorWrapper) -> Any:
-    cursor.db.validate_no_broken_transaction()
-    return cursor if is_heard(cursor.db) else cursor.cursor
+def new_cursor(database: BaseDatabaseWrapper) -> Any:
+    """To be closed, or forgotten. Django's own where somebody listens."""
+    if is_heard(database):
+        return database.cursor()
+    database.close_if_health_check_failed()
+    database.ensure_connection()
+    database.validate_no_broken_transaction()
+    with database.wrap_database_errors:
+        return database.create_cursor()
 
 
 def is_heard(database: BaseDatabaseWrapper) -> bool:

@@ -19,7 +19,7 @@ from uuid import UUID
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from llm_app.plain_cursor import plain, plain_cursor
+from llm_app.plain_cursor import new_cursor, plain_cursor
 
 Field: TypeAlias = "models.Field[Any, Any]"
 Prepare = Callable[[Any], Any]
@@ -82,8 +82,8 @@ def _prepare(field: Field, kind: type) -> Prepare | None:
 
     if kind is NoneType or kind is _PLAIN.get(target) or (_PLAIN.get(target) is str and issubclass(kind, str)):
         return None
-    if target is models.UUIDField and kind is UUID and not database.features.has_native_uuid_field:
-        return attrgetter("hex")
+    if target is models.UUIDField and kind is UUID:
+        return None if database.features.has_native_uuid_field else attrgetter("hex")
     if type(field) is models.JSONField and field.encoder is None and database.vendor == "sqlite":
         empty = "{}" if kind is dict else "[]"  # as most are
         return (lambda value: _ENCODE(value) if value else empty) if kind is dict or kind is list else own
@@ -193,7 +193,7 @@ def execute(statements: Sequence[Statement]) -> None:
 
 
 def _execute_at_once(database: BaseDatabaseWrapper, statements: Sequence[Statement]) -> None:
-    cursors = [plain(database.cursor()) for _ in statements]
+    cursors = [new_cursor(database) for _ in statements]
     with database.wrap_database_errors:
         with database.connection.pipeline():
             for cursor, statement in zip(cursors, statements, strict=True):

@@ -64,5 +64,7 @@ class KnownRoutes:
 
 def _is_due(breaker: CircuitBreaker) -> bool:
     """As the query `probe_is_due` says it."""
-    now, probe_at, changed_at = timezone.now(), breaker.probe_at, breaker.changed_at
-    return probe_at is not None and (probe_at <= now or (changed_at is not None and changed_at > now))
+    if breaker.probe_at is None:
+        return False
+    now, changed_at = timezone.now(), breaker.changed_at
+    return breaker.probe_at <= now or (changed_at is not None and changed_at > now)

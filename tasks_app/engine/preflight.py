@@ -169,7 +169,8 @@ def _remind(context: TaskContext) -> None:
     """Appends the reminders that are due, in one commit; none between a call and its result."""
     if context.history.open_call() is not None:
         return
-    task, tools = context.task, context.visible.names
+    task, visible = context.task, context.visible
+    tools = visible.names
     moment = Moment(
         task=task,
         limits=context.settings.limits,
@@ -177,7 +178,7 @@ def _remind(context: TaskContext) -> None:
         newest=context.history.newest,
         tools=tools,
         permitted=context.settings.policy.permitted,
-        repeatable=context.visible.repeatable,
+        repeatable=visible.repeatable,
         standings=context.allowance.standings,
         has_made_all_calls=context.has_made_all_calls,
         project=context.settings.project,

@@ -73,7 +73,7 @@ def appending(session: Session, head: Head, entries: Sequence[ContextEntry]) -> 
     Without entries it is the lock alone.
     """
     values: dict[str, Any] = {"last_seq": head.seq, "chain_head": head.hash}
-    where = {"pk": session.pk, **values}
+    where = {"pk": session.id, **values}
     if entries:
         newest = entries[-1]
         values = {"last_seq": newest.seq, "chain_head": newest.hash, "updated_at": newest.created_at}

@@ -73,7 +73,7 @@ def look_at(task: Task) -> Look:
     """Raw SQL, for it runs several times a step. Raises Task.DoesNotExist."""
     database = connections[DEFAULT_DB_ALIAS]
     with plain_cursor(database) as cursor:
-        cursor.execute(_LOOK, [Task._meta.pk.get_db_prep_value(task.pk, database)])
+        cursor.execute(_LOOK, [Task._meta.pk.get_db_prep_value(task.id, database)])
         row = cursor.fetchone()
     if row is None:
         raise Task.DoesNotExist

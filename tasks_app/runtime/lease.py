@@ -60,11 +60,11 @@ def guarded_update(task: Task, fields: Mapping[str, Any], returning: str = "") -
 
     It raises StaleLease otherwise. Raises IllegalTransition for a state that the task cannot enter now.
     """
-    held = {"pk": task.pk, "epoch": task.epoch, "lease_owner": process.name()}
+    held = {"pk": task.id, "epoch": task.epoch, "lease_owner": process.name()}
     if state := fields.get("state"):
         task.check_transition(state)
         held["state"] = predecessors(state)
-    stale = StaleLease(f"task {task.pk}, epoch {task.epoch}")
+    stale = StaleLease(f"task {task.id}, epoch {task.epoch}")
     return Update(Task, fields or {"epoch": task.epoch}, where=held, otherwise=stale, returning=returning)
 
 

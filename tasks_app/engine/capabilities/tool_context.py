@@ -37,15 +37,16 @@ _NO_HOSTS = NetworkPolicy()
 
 def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
     settings, task, secrets = context.settings, context.task, context.secrets
+    session = str(task.session_id)
     report = _unheard if settings.filters_output else partial(stream.feed, "tool_output")
     models = ModelAccess(context, model=context.model, abilities=settings.abilities, say=report)
     return ToolContext(
-        session=str(task.session_id),
+        session=session,
         workspace=context.workspace,
         sandbox=context.sandbox,
         layers=partial(layers, context.sandbox, settings.agent),
         mask=partial(settings.policy.restrictions.mask, context.workspace),
-        network=_network(settings.policy, cleared.definition, str(task.session_id)),
+        network=_network(settings.policy, cleared.definition, session),
         plan=[PlanStep(**step) for step in task.plan],
         groups=settings.policy.on_demand,
         output_schema=task.output_schema,

@@ -45,7 +45,8 @@ def build_for(context: TaskContext, recipient: Recipient) -> Head:
 def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> Head:
     """The same in a tool mode, whole or brief: the newest one, while all is as it was of what it is made of."""
     settings, visibility, sandbox = context.settings, context.visibility, context.sandbox
-    visible, of_task = context.visible, _of_task(context)
+    visible = context.visible
+    of_task = _of_task(context, visible)
     found = _found(visible, sandbox, settings.agent)
     decides = (settings, visibility, context.secrets.active, sandbox, found, of_task)
     known, head = context.heads.get((mode, is_brief), (None, None))
@@ -64,9 +65,9 @@ def build(context: TaskContext, mode: ToolMode, *, is_brief: bool = False) -> He
     return head
 
 
-def _of_task(context: TaskContext) -> dict[str, Any]:
+def _of_task(context: TaskContext, visible: VisibleTools) -> dict[str, Any]:
     """The inputs that settings, tools and secrets alone do not decide over."""
-    visible, off_record = context.visible, context.session.off_record
+    off_record = context.session.off_record
     return {
         "off_record": off_record,
         "preferences": "" if context.is_shared else context.task.started_by.preferences,  # readers may see the prompt
