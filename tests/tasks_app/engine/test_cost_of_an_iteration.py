@@ -30,9 +30,9 @@ PLAIN, AWAITED = "loop", "list"  # a message to the person; a list of files, for
 MOST_COMMITS = {PLAIN: 1.1, AWAITED: 2.1}  # and a reminder now and then
 MOST_STATEMENTS = {PLAIN: 7, AWAITED: 11}  # without BEGIN and COMMIT
 # Of functions, Python's own and those of extensions, on the engine's thread and on the loop's. Psycopg is Python, too.
-MOST_CALLS = {PLAIN: 3_100, AWAITED: 4_000} if connection.vendor == "sqlite" else {PLAIN: 4_100, AWAITED: 5_550}
+MOST_CALLS = {PLAIN: 2_500, AWAITED: 3_450} if connection.vendor == "sqlite" else {PLAIN: 3_400, AWAITED: 4_950}
 MOST_STATEMENTS_AROUND = 95  # of a message, the task that it starts, and its end
-MOST_CALLS_AROUND = 19_000 if connection.vendor == "sqlite" else 26_500
+MOST_CALLS_AROUND = 16_700 if connection.vendor == "sqlite" else 24_500
 Run = Callable[[int], None]
 
 
