@@ -90,7 +90,7 @@ class TaskContext(UnitOfWork):
         self.detector.load(_calls_since_last_message(task))
         self.heads: dict[object, tuple[object, Any]] = {}  # what precedes the conversation, with what it was made of
         self._blobs: dict[str, str] = {}
-        self._situation: tuple[tuple[object, ...], ToolVisibility, VisibleTools] | None = None
+        self._visible: tuple[tuple[object, ...], ToolVisibility, VisibleTools] | None = None
 
     def withdraw_stream(self) -> None:
         """Takes back what a person has seen of a call that will not run."""
@@ -110,23 +110,23 @@ class TaskContext(UnitOfWork):
     @property
     def visibility(self) -> ToolVisibility:
         """What decides, beside the policy, which tools the model sees in this step: the same object while it is so."""
-        return self._situation_now()[1]
+        return self._looked_up()[1]
 
     @property
     def visible(self) -> VisibleTools:
         """These tools."""
-        return self._situation_now()[2]
+        return self._looked_up()[2]
 
-    def _situation_now(self) -> tuple[tuple[object, ...], ToolVisibility, VisibleTools]:
+    def _looked_up(self) -> tuple[tuple[object, ...], ToolVisibility, VisibleTools]:
         """What both are made of comes first."""
         decides = (
             *(self.settings, self.loaded_groups, tuple(self._affinity.held), self.has_made_all_calls),
             *(self.history.has_cut, self.session.folder, bool(self.task.workflow), self.task.output_schema),
         )
-        if self._situation is None or self._situation[0] != decides:
+        if self._visible is None or self._visible[0] != decides:
             visibility = self._visibility_now()
-            self._situation = decides, visibility, self.settings.policy.visible(visibility)
-        return self._situation
+            self._visible = decides, visibility, self.settings.policy.visible(visibility)
+        return self._visible
 
     def _visibility_now(self) -> ToolVisibility:
         limits, held = self.settings.limits, self._affinity.held
