@@ -24,6 +24,7 @@ from llm_app.plain_cursor import new_cursor, plain_cursor
 Field: TypeAlias = "models.Field[Any, Any]"
 Prepare = Callable[[Any], Any]
 _ENCODE = json.JSONEncoder().encode
+_EMPTY: Mapping[type, str] = {dict: "{}", list: "[]"}  # as most are
 # Values of these types go to every database as they are: such fields need not prepare them.
 _PLAIN: Mapping[type, type] = {
     models.CharField: str,
@@ -84,9 +85,8 @@ def _prepare(field: Field, kind: type) -> Prepare | None:
         return None
     if target is models.UUIDField and kind is UUID:
         return None if database.features.has_native_uuid_field else attrgetter("hex")
-    if type(field) is models.JSONField and field.encoder is None and database.vendor == "sqlite":
-        empty = "{}" if kind is dict else "[]"  # as most are
-        return (lambda value: _ENCODE(value) if value else empty) if kind is dict or kind is list else own
+    if type(field) is models.JSONField and field.encoder is None and database.vendor == "sqlite" and kind in _EMPTY:
+        return lambda value: _ENCODE(value) if value else _EMPTY[kind]
     if target is models.DateTimeField and kind is datetime and database.timezone is UTC:
         if database.vendor == "sqlite":
             return lambda value: str(value.replace(tzinfo=None)) if value.tzinfo is UTC else own(value)

@@ -128,11 +128,10 @@ def storable(text: str) -> str:
 def storable_json(value: Any) -> Any:
     """The same for every text in a JSON value: the value itself, where nothing could be wrong with any."""
     try:
-        if b"\\u0000" not in orjson.dumps(value):
-            return value
-    except TypeError:
-        pass
-    return _storable_json(value)
+        is_storable = b"\\u0000" not in orjson.dumps(value)
+    except TypeError:  # half of a surrogate pair, or a name that is no text
+        is_storable = False
+    return value if is_storable else _storable_json(value)
 
 
 def _storable_json(value: Any) -> Any:
