@@ -16,13 +16,12 @@ def main() -> None:
         django.setup()
         from benchmarks import crowd, iteration, llm_layer, overhead, pages
         from llm_app.transport import wire
-        from tasks_app.events import event_loop
 
         iteration.report()
         with fake_provider() as provider:
             overhead.report(provider, Path(folder))
         llm_layer.report()
-        event_loop.submit(wire.close()).result(30)
+        wire.close()
     pages.report()
     crowd.report()
     crowd.report_starts()

@@ -139,11 +139,10 @@ def main() -> None:
 
         django.setup()
         from llm_app.transport import wire
-        from tasks_app.events import event_loop
 
         with fake_provider() as provider:
             _measure(sys.argv[1], provider, Path(folder))
-        event_loop.submit(wire.close()).result(30)
+        wire.close()
 
 
 if __name__ == "__main__":

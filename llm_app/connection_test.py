@@ -2,20 +2,22 @@
 
 import asyncio
 import re
+import socket
+import ssl
 from collections.abc import Collection, Coroutine, Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
 
-import aiohttp
 from django.utils import timezone
 
 from llm_app import errors, stored_prompt
 from llm_app.call import Completion, LLMCall, Observer, Recipient, StoredPrompt
 from llm_app.call.attempt import ask
 from llm_app.models import ModelKind, Provider, Route
-from llm_app.transport import wire
 from llm_app.transport.error_body import own_words
+from llm_app.transport.waiting import ready
 from llm_app.types import Message, Prompt, Purpose, ToolSpec
 
 T = TypeVar("T")
@@ -98,21 +100,27 @@ def _limited(route: Route) -> Route:
 
 def _call(route: Route) -> Completion:
     call = LLMCall(purpose=Purpose.TEST, prompt_for=_prompt_for, model=route.model.name)
-    completion = ask(call, route, 1, Observer(), run_in_own_loop)
+    with OwnLoop() as run:
+        completion = ask(call, route, 1, Observer(), run)
     completion.log.save()
     return completion
 
 
-def run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:
-    """The thread of a page or of a command has no event loop."""
+class OwnLoop:
+    """For the thread of a page or of a command, which has no event loop. Nobody interrupts it."""
 
-    async def then_close() -> T:
-        try:
-            return await work
-        finally:
-            await wire.close()
+    def __enter__(self) -> Self:
+        self._runner = asyncio.Runner().__enter__()
+        return self
 
-    return asyncio.run(then_close())
+    def __exit__(self, *error: object) -> None:
+        self._runner.close()
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+        return self._runner.run(work)
+
+    def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
+        return bool(ready(seconds, {descriptor: events}))
 
 
 def _prompt_for(recipient: Recipient) -> StoredPrompt:
@@ -181,12 +189,13 @@ def _not_found(error: errors.LLMError, model: str) -> str:
 
 
 def _connection(cause: BaseException | None, address: str) -> str:
-    if isinstance(cause, aiohttp.InvalidURL):
+    host = urlsplit(address).hostname if not isinstance(cause, ValueError) else None
+    if host is None:
         return f"The address is not valid: {address}"
-    if isinstance(cause, aiohttp.ClientConnectorDNSError):
-        return f"The host {cause.host} is not known."
-    if isinstance(cause, aiohttp.ClientConnectorCertificateError):
-        return f"The certificate of {cause.host} is not valid."
-    if isinstance(cause, aiohttp.ClientSSLError):
+    if isinstance(cause, socket.gaierror):
+        return f"The host {host} is not known."
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"The certificate of {host} is not valid."
+    if isinstance(cause, ssl.SSLError):
         return "A secure connection fails. Should the address begin with http:// or with https://?"
     return f"There is no answer at {address}"

@@ -176,8 +176,8 @@ def prepare() -> None:
 
 
 async def close() -> None:
-    """Closes all connections to providers that the running loop has, at the end of a process."""
-    await wire.close()
+    """Closes all connections to providers, at the end of a process; run on the loop that calls were made on."""
+    wire.close()
     for adapter in adapters().values():
         await adapter.close()
 

@@ -51,7 +51,6 @@ from django.db import connection
 from django.test import TransactionTestCase
 
 from llm_app.transport import wire
-from tasks_app.events import event_loop
 from tests import factories
 from tools_app.sandbox import session_sandboxes
 
@@ -109,7 +108,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 def _leave_nothing() -> Iterator[None]:
     session_sandboxes.MOST_IDLE = 2
     yield
-    event_loop.submit(wire.close()).result(30)
+    wire.close()
 
 
 @pytest.fixture

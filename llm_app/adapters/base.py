@@ -1,6 +1,6 @@
 """What a protocol must bring: two pure halves (bytes of a request, turn out of events) over one wire."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,6 +9,7 @@ import orjson
 
 from llm_app.transport import wire
 from llm_app.transport.sse import ServerEvent
+from llm_app.transport.waiting import Runner
 from llm_app.types import Delta, GrowingMessages, LLMTurnResult, Message, Prompt, ToolMode, Usage
 
 
@@ -116,9 +117,9 @@ class Adapter:
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> Parser:
         raise NotImplementedError
 
-    def events(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
-        """Sends the request; yields the events of the answer. Raises LLMError."""
-        return wire.events(self.request(body, endpoint), silence_s=endpoint.silence_s, total_s=endpoint.total_s)
+    def events(self, body: bytes, endpoint: Endpoint, run: Runner) -> Generator[ServerEvent]:
+        """Sends the request; yields the events of the answer. Raises LLMError, or what interrupts a wait of `run`."""
+        return wire.events(self.request(body, endpoint), run, silence_s=endpoint.silence_s, total_s=endpoint.total_s)
 
     def prepare(self) -> None:
         """Loads what the first call would otherwise wait for. It may take seconds: called in a thread."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
+from collections.abc import AsyncGenerator, Collection, Generator, Iterator, Mapping
 from contextlib import aclosing
 from functools import cache
 from typing import Any
@@ -18,6 +18,7 @@ from llm_app.adapters.openai_native import OpenAINative
 from llm_app.adapters.openai_parser import OpenAIParser
 from llm_app.transport.http_errors import error_for
 from llm_app.transport.sse import ServerEvent
+from llm_app.transport.waiting import Runner, from_loop
 from llm_app.types import Delta, Message, Prompt
 
 # What a route may not say in `extra_body`, whose names are those of litellm's own function.
@@ -86,7 +87,10 @@ class LiteLLM(OpenAINative):
     def parser(self, parameters: RouteParameters, prompt: Prompt) -> LiteLLMParser:
         return LiteLLMParser(parameters.model, prompt.tool_names)
 
-    async def events(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
+    def events(self, body: bytes, endpoint: Endpoint, run: Runner) -> Generator[ServerEvent]:
+        return from_loop(self._streamed(body, endpoint), run)
+
+    async def _streamed(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
         until = asyncio.get_running_loop().time() + endpoint.total_s
         litellm = await asyncio.to_thread(_litellm)
         try:

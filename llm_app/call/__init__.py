@@ -1,9 +1,10 @@
 """One call of a model: its routes, attempts, retries and log."""
 
 from llm_app.call.known_routes import KnownRoutes
-from llm_app.call.llm_call import Completion, LLMCall, Observer, References, Runner, StoredPrompt
+from llm_app.call.llm_call import Completion, LLMCall, Observer, References, StoredPrompt
 from llm_app.call.retry import Action
 from llm_app.call.route_settings import Recipient
+from llm_app.transport.waiting import Runner
 
 __all__ = [
     "Action",

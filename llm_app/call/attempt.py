@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import closing
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +14,7 @@ from llm_app import active_secrets
 from llm_app.adapters.base import RouteParameters
 from llm_app.budgets import Allowance, AnswerMeter, CallSize
 from llm_app.call.lessons import UNSUPPORTED, Lesson, lessons_of
-from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
+from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.route_settings import RouteSettings, parameters_of
 from llm_app.errors import BadRequest, LLMError, ProviderTimeout
 from llm_app.metrics import count_call
@@ -24,6 +24,7 @@ from llm_app.pricing import prices
 from llm_app.redaction import Redactor
 from llm_app.redaction.prompt import redacted_prompt
 from llm_app.redaction.turn import redacted_turn
+from llm_app.transport.waiting import Runner
 from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
 
 SHORTEST_WAIT, LONGEST_WAIT = 0.5, 4.0  # seconds between two looks: they grow, because hundreds may wait
@@ -88,7 +89,7 @@ class Attempt:
         self._reserve(run)
         self._observer.attempt()
         try:
-            result = redacted_turn(run(self._stream()), self._redactor)
+            result = redacted_turn(self._answer(run), self._redactor)
         except LLMError as error:
             error.detail = self._without_secrets(error.detail)
             self._finish(CallStatus.FAILED, error.detail, type(error).__name__)
@@ -114,9 +115,9 @@ class Attempt:
             size = CallSize(request_bytes=len(self._body), max_tokens=self._parameters.max_tokens, price=self._price)
             _reserve_or_wait(self._allowance, size, self._observer, run)
 
-    async def _stream(self) -> LLMTurnResult:
-        async with aclosing(self._adapter.events(self._body, self._endpoint)) as events:
-            async for event in events:
+    def _answer(self, run: Runner) -> LLMTurnResult:
+        with closing(self._adapter.events(self._body, self._endpoint, run)) as events:
+            for event in events:
                 for delta in self._parser.feed(event):
                     self._delta(delta)
                 self._meter.event(event)  # afterwards: a stream that begins with an error is a refusal

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from llm_app import errors
 from llm_app.breaker.gate import Gate
 from llm_app.call.attempt import ask
-from llm_app.call.llm_call import Completion, LLMCall, Observer, Runner
+from llm_app.call.llm_call import Completion, LLMCall, Observer
 from llm_app.call.retry import Action, RetryDecision, decide_retry
 from llm_app.models import Route
+from llm_app.transport.waiting import Runner
 
 logger = logging.getLogger(__name__)
 _UNREACHABLE = (

@@ -1,8 +1,7 @@
 """A request for one turn, the observer of its progress, and its result."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from django.db import transaction
@@ -15,8 +14,6 @@ from llm_app.errors import LLMError
 from llm_app.models import LLMLog
 from llm_app.redaction import Redactor
 from llm_app.types import Delta, LLMTurnResult, Prompt, Purpose
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +66,7 @@ class LLMCall:
 
 
 class Observer:
-    """Watches a call; the base ignores everything. `delta` comes on the event loop, the rest on the caller's thread."""
+    """Watches a call, in the caller's thread; the base ignores everything."""
 
     def attempt(self) -> None:
         """A new attempt begins; what was streamed before is void."""
@@ -87,12 +84,6 @@ class Observer:
 
     def used(self, log: LLMLog) -> None:
         """An attempt without an answer was logged; it may still have cost something."""
-
-
-class Runner(Protocol):
-    """Runs a coroutine on the event loop and waits for it, or raises what interrupts the wait."""
-
-    def __call__(self, work: Coroutine[Any, Any, T], /) -> T: ...
 
 
 @dataclass(frozen=True, kw_only=True)

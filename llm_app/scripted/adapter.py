@@ -14,7 +14,7 @@ has scripts in it, for others, stands between more backticks than they do.
 
 import json
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
 import yaml
@@ -26,6 +26,7 @@ from llm_app.scripted import demo
 from llm_app.scripted.conversation import Conversation
 from llm_app.scripted.reply import Reply, ScriptedCall, play
 from llm_app.transport.sse import ServerEvent
+from llm_app.transport.waiting import Runner, from_loop
 
 _BLOCK = re.compile(r"(`{3,})script\n(.*?)\1", re.DOTALL)
 _END = {"call": "message", "arguments": {"type": "result", "text": "The script has ended."}}
@@ -74,7 +75,11 @@ class Scripted(OpenAINative):
     name = "scripted"
     label = "The demo and test provider that ships with this server"
 
-    async def events(self, body: bytes, endpoint: Endpoint) -> AsyncGenerator[ServerEvent]:
+    def events(self, body: bytes, endpoint: Endpoint, run: Runner) -> Generator[ServerEvent]:
+        return from_loop(self.played(body), run)
+
+    async def played(self, body: bytes) -> AsyncGenerator[ServerEvent]:
+        """The events, at the pace of the script. Raises BadRequest for a script that is none."""
         conversation = Conversation.from_body(body)
         if (model := _MODELS.get(conversation.model)) is None:
             raise BadRequest(f"the scripted provider has the models {', '.join(_MODELS)}, not {conversation.model}")

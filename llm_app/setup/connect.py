@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from llm_app import errors
 from llm_app.breaker.changes import give_new_chance
-from llm_app.connection_test import Outcome, explanation, fault_of_account, run_in_own_loop, try_route
+from llm_app.connection_test import Outcome, OwnLoop, explanation, fault_of_account, try_route
 from llm_app.models import LogicalModel, Protocol, Provider, Route
 from llm_app.setup import model_list
 from llm_app.setup.known import COMPATIBLE, KNOWN, Known
@@ -79,7 +79,8 @@ def refresh_list(provider: Provider) -> str:
 
 
 def _listed(provider: Provider, known: Known) -> list[dict[str, object]]:
-    models = run_in_own_loop(model_list.ask(provider))
+    with OwnLoop() as run:
+        models = model_list.ask(provider, run)
     return [model.as_json() for model in model_list.ranked(models, known)]
 
 

@@ -12,6 +12,7 @@ from llm_app.adapters.base import Endpoint
 from llm_app.models import Protocol, Provider
 from llm_app.setup.known import Family, Known
 from llm_app.transport import wire
+from llm_app.transport.waiting import Runner
 
 _SECONDS = 5.0
 _MOST = 1_000  # models
@@ -39,12 +40,12 @@ class ListedModel:
         return asdict(self)
 
 
-async def ask(provider: Provider) -> list[ListedModel]:
+def ask(provider: Provider, run: Runner) -> list[ListedModel]:
     """In the provider's order, those that hold conversations. Raises LLMError, whose text does not contain the key."""
     adapter = protocols.adapter_for(provider.protocol)
     headers = adapter.request(b"", Endpoint(base_url=provider.base_url, api_key=provider.api_key)).headers
     try:
-        body = await wire.get(_address(provider), {**headers, "Accept": "application/json"}, total_s=_SECONDS)
+        body = wire.get(_address(provider), {**headers, "Accept": "application/json"}, run, total_s=_SECONDS)
         return list(_listed(orjson.loads(body)))
     except (orjson.JSONDecodeError, TypeError) as error:
         raise errors.UnreadableReply("this is no list of models") from error

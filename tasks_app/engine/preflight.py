@@ -120,7 +120,7 @@ def _longest_instructions(context: TaskContext) -> int:
 
 def _remembered(context: TaskContext, instructions: str) -> str:
     """The notes for what people have just written, if they have."""
-    words, run = search.new_words(context.history.entries), context.interruption.unless_aborted
+    words, run = search.new_words(context.history.entries), context.interruption
     unread = instructions[_longest_instructions(context) :]
     return search.recalled(context, context.workspace, words, unread, run, _share(context)) if words else ""
 

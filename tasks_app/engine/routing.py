@@ -87,5 +87,5 @@ def _found(rule: RoutingRule, message: str) -> bool:
 def _meant(context: TaskContext, rules: Sequence[RoutingRule], message: str) -> set[RoutingRule]:
     """Those with an example that means nearly the same, where a model of embeddings is set up."""
     examples = [(rule, line) for rule in rules for line in rule.lines()]
-    near = vectors.nearness(context, message, [line for _, line in examples], context.interruption.unless_aborted)
+    near = vectors.nearness(context, message, [line for _, line in examples], context.interruption)
     return {rule for (rule, _), closeness in zip(examples, near, strict=False) if closeness >= rule.closeness}

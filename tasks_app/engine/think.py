@@ -104,7 +104,7 @@ def _complete(context: TaskContext, observer: LLMObserver) -> Completion:
 
 
 def _ask_model(context: TaskContext, requests: Requests, observer: LLMObserver) -> Completion:
-    call, run = _call(context, requests), context.interruption.unless_aborted
+    call, run = _call(context, requests), context.interruption
     try:
         return client.complete(call, observer=observer, run=run)
     except SummaryDue:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 from django.db import close_old_connections
 
+from llm_app.transport.waiting import ready
+
 T = TypeVar("T")
 _lock = threading.Lock()
 _threads = ThreadPoolExecutor(3, thread_name_prefix="live")  # each keeps a connection where there is no pool
@@ -42,6 +44,16 @@ def _started() -> asyncio.AbstractEventLoop:
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
     """Schedules `work` from any thread."""
     return asyncio.run_coroutine_threadsafe(work, get())
+
+
+class Uninterrupted:
+    """A runner of calls that no person waits for."""
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+        return submit(work).result()
+
+    def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
+        return bool(ready(seconds, {descriptor: events}))
 
 
 async def in_thread(work: Callable[[], T]) -> T:

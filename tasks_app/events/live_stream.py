@@ -1,7 +1,7 @@
 """One stream of text to the browser: an attempt of the LLM, or the output of a tool. Redacted, batched, in no table."""
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from secrets import token_hex
 from uuid import UUID
 
@@ -15,7 +15,7 @@ MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it r
 
 
 class LiveStream:
-    """`feed` is called on the event loop, the rest from any thread.
+    """`feed` is called by one thread, be it that of a call or the event loop's; the rest from any.
 
     A batch is redacted before it is sent; what could be the beginning of a secret waits.
     """
@@ -25,23 +25,41 @@ class LiveStream:
         self._group, self._task_id, self._redactor = group, task_id, redactor
         self._redactors: dict[str, StreamRedactor] = defaultdict(lambda: StreamRedactor(redactor))
         self._texts: dict[str, list[str]] = defaultdict(list)  # with their secrets
-        self._pending: dict[str, list[str]] = defaultdict(list)
+        self._pending = deque[tuple[str, str]]()
         self._sent: dict[str, int] = defaultdict(int)
-        self._pump: asyncio.Task[None] | None = None
+        self._is_due = False  # the next batch, which takes all that is pending then
+        self._sending: asyncio.Task[None] | None = None
         self._next_batch = 0.0  # by the loop's clock
 
     def feed(self, kind: str, text: str) -> None:
         self._texts[kind].append(text)
-        self._pending[kind].append(text)
-        if (self._pump is None or self._pump.done()) and not self._may_wait():
-            self._pump = asyncio.get_running_loop().create_task(self._send_batches())
-            self._pump.add_done_callback(broadcast.log_failure)
+        self._pending.append((kind, text))
+        self._ask_for_batch()
+
+    def _ask_for_batch(self) -> None:
+        if not self._is_due and not self._may_wait():
+            self._is_due = True
+            event_loop.get().call_soon_threadsafe(self._send_soon)
 
     def _may_wait(self) -> bool:
-        """Until somebody looks: what nobody follows need not be redacted and sent."""
+        """Until somebody looks: what nobody follows need not be redacted and sent.
+
+        Who begins to follow joins the group, and then asks for what was postponed; so we look once more after that.
+        """
         if broadcast.is_followed(self._group):
             return False
-        return stream_buffer.store.postpone(self._task_id, self._send_batches)
+        return stream_buffer.store.postpone(self._task_id, self._send_batch) and not broadcast.is_followed(self._group)
+
+    def _send_soon(self) -> None:
+        """Batches are sent one after the other, and not too often."""
+        loop = asyncio.get_running_loop()
+        if self._sending is not None and not self._sending.done():
+            self._sending.add_done_callback(lambda _: self._send_soon())
+        elif loop.time() < self._next_batch:
+            loop.call_at(self._next_batch, self._send_soon)
+        else:
+            self._sending = loop.create_task(self._send_batch())
+            self._sending.add_done_callback(broadcast.log_failure)
 
     @property
     def has_begun(self) -> bool:
@@ -56,16 +74,17 @@ class LiveStream:
         if self.has_begun:
             event_loop.submit(broadcast.send(self._group, {"type": "reset", "stream": self.id}))
 
-    async def _send_batches(self) -> None:
-        """One sender for each stream keeps the pieces in order. It waits before a batch, not after the last one."""
-        now = asyncio.get_running_loop().time
+    async def _send_batch(self) -> None:
+        self._is_due = False  # what is fed from here on may miss this batch, and asks for another
+        self._next_batch = asyncio.get_running_loop().time() + BATCH_SECONDS
+        batch: dict[str, list[str]] = defaultdict(list)
         while self._pending:
-            if (wait := self._next_batch - now()) > 0:
-                await asyncio.sleep(wait)
-            batch, self._pending = self._pending, defaultdict(list)
-            for kind, texts in batch.items():
-                await self._send(kind, self._redactors[kind].feed("".join(texts)))
-            self._next_batch = now() + BATCH_SECONDS
+            kind, text = self._pending.popleft()
+            batch[kind].append(text)
+        for kind, texts in batch.items():
+            await self._send(kind, self._redactors[kind].feed("".join(texts)))
+        if self._pending:
+            self._ask_for_batch()
 
     async def _send(self, kind: str, text: str) -> None:
         text = text[: max(0, MOST_CHARACTERS - self._sent[kind])]

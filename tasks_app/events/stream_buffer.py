@@ -47,7 +47,7 @@ class Store(Protocol):
 
 
 class InProcess:
-    """For the embedded mode. Used on the event loop only."""
+    """For the embedded mode. Used on the event loop; `postpone`, from any thread."""
 
     def __init__(self) -> None:
         self._pieces: dict[UUID, list[Chunk]] = {}

@@ -1,6 +1,5 @@
 """Vectors of texts, from a model of embeddings that an administrator has set up for it."""
 
-import asyncio
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from llm_app import abilities, active_secrets, errors
 from llm_app.adapters.openai_embeddings import vectors
 from llm_app.call import Completion, Runner
 from llm_app.redaction import Redactor
+from llm_app.transport.waiting import InTime, TimeIsUp
 from llm_app.types import Message, Purpose
 from tasks_app.run import UnitOfWork, ask_aside, ask_for_person
 
@@ -68,12 +68,12 @@ class Embedder:
 
     def _complete(self, messages: Sequence[Message], redactor: Redactor, unit: UnitOfWork | None) -> Completion:
         ask = partial(ask_aside, unit) if unit else partial(ask_for_person, self._user_id)
-        in_time = lambda work: self._run(asyncio.wait_for(work, self._end - time.monotonic()))  # noqa: E731
+        in_time = InTime(self._run, self._end - time.monotonic())
         try:
             return ask(messages, in_time, purpose=Purpose.MEMORY, redactor=redactor, model=self._model)
         except (errors.LLMError, errors.BudgetExceeded) as error:
             raise NoEmbedding(str(error)) from error
-        except TimeoutError as error:
+        except TimeIsUp as error:
             raise NoEmbedding(f"it took over {self._patience:.0f} s") from error
 
 

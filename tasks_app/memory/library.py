@@ -4,9 +4,8 @@ Vectors are made in the background, by the model of embeddings of the project's 
 """
 
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
 
 from django.db import IntegrityError, connection
 from django.db.models import Q, QuerySet
@@ -37,7 +36,6 @@ HOLD = timedelta(seconds=90)
 LATER = timedelta(minutes=5)  # after a call that failed
 _VERSION = "SELECT version FROM settings_version"
 logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 def search(unit: UnitOfWork, question: str, run: Runner) -> list[Cited]:
@@ -144,7 +142,7 @@ def _learn(file: LibraryFile) -> None:
     """Until its next turn, it says how far it has come."""
     owner = file.project.owner_id
     model = _model_of(owner)
-    embedder = Embedder.of_user(owner, _on_loop, PATIENCE) if model else None
+    embedder = Embedder.of_user(owner, event_loop.Uninterrupted(), PATIENCE) if model else None
     passages = list(file.passages.exclude(vector__model=model)[:AT_ONCE]) if embedder else []
     row = LibraryFile.objects.filter(pk=file.pk)
     if not embedder or not passages:
@@ -172,7 +170,3 @@ def _keep(passages: Sequence[LibraryPassage], made: Embedded) -> None:
     PassageVector.objects.bulk_create(
         rows, update_conflicts=True, unique_fields=["passage"], update_fields=["model", "values"]
     )
-
-
-def _on_loop(work: Coroutine[Any, Any, T]) -> T:
-    return event_loop.submit(work).result()

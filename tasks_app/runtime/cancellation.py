@@ -1,14 +1,15 @@
 """Cancels the work of a running task when a person stops it or writes a message.
 
-The task's thread waits for its coroutine or for a signal, whichever comes first. A signal may come without a cause, so
-the rows decide whether the work is cancelled. `services.stop` writes the row; `engine.preflight` then ends the task.
+The task's thread waits for its socket, its coroutine or a signal, whichever comes first. A signal may come without a
+cause, so the rows decide whether the work is cancelled. `services.stop` writes the row; `engine.preflight` then ends
+the task.
 """
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from django.db import Error, connection
 
 from tasks_app.events import event_loop
 from tasks_app.runtime import turns
+from tasks_app.runtime.bell import Bell
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -31,29 +33,49 @@ class Interruption:
 
     def __init__(self, is_wanted: Callable[[], bool]) -> None:
         self._is_wanted = is_wanted
-        self._wakings = SimpleQueue[None]()
+        self._bell = Bell()
         self._signalled = False
 
     def signal(self) -> None:
         self._signalled = True
-        self._wakings.put(None)
+        self._bell.ring()
 
-    def unless_aborted(self, work: Coroutine[Any, Any, T]) -> T:
+    def unless_aborted(self, work: Coroutine[Any, Any, T], /) -> T:
         """Runs `work` on the event loop and returns its result. Raises WorkAborted, or what the work raised."""
         connection.close_if_unusable_or_obsolete()  # a thread that waits keeps no connection of a pool
-        running = _Work(work, self._wakings)
+        running = _Work(work, self._bell)
         cancelled = False
         if self._signalled:  # when the work before this one had just ended
-            self._wakings.put(None)
+            self._bell.ring()
         with turns.given_away():
             while not running.done():
-                self._wakings.get()
+                self._bell.wait()
                 if self._signalled and not cancelled and not running.done() and self._is_meant():
                     running.cancel()
                     cancelled = True
         if cancelled and not running.is_cancelled():
             self._signalled = True  # it had ended in that very instant: the next work is cancelled instead
         return running.result()
+
+    __call__ = unless_aborted  # for those who know nothing of persons: it is a Runner
+
+    def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
+        """Waits until a descriptor has one of the events of `select.poll`, or so many seconds; whether it has one.
+
+        Raises WorkAborted.
+        """
+        if not self._signalled and self._bell.wait(0, descriptor, events):
+            return True
+        connection.close_if_unusable_or_obsolete()
+        until = time.monotonic() + seconds
+        with turns.given_away():
+            while True:
+                if self._signalled and self._is_meant():
+                    raise WorkAborted
+                if self._bell.wait(left := until - time.monotonic(), descriptor, events):
+                    return True
+                if left <= 0:
+                    return False
 
     def _is_meant(self) -> bool:
         self._signalled = False
@@ -69,14 +91,14 @@ class Interruption:
 class _Work(Generic[T]):
     """A coroutine on the event loop. Cancelling ends the asyncio task itself; its `finally` runs before we go on."""
 
-    def __init__(self, work: Coroutine[Any, Any, T], wakings: "SimpleQueue[None]") -> None:
-        self._work, self._wakings = work, wakings
+    def __init__(self, work: Coroutine[Any, Any, T], bell: Bell) -> None:
+        self._work, self._bell = work, bell
         self._task: asyncio.Task[T] | None = None
         event_loop.get().call_soon_threadsafe(self._start)
 
     def _start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._work)
-        self._task.add_done_callback(lambda _: self._wakings.put(None))
+        self._task.add_done_callback(lambda _: self._bell.ring())
 
     def done(self) -> bool:
         return self._task is not None and self._task.done()

@@ -22,7 +22,7 @@ async def in_thread(work: Callable[[Runner], T]) -> T:
     interruption = Interruption(lambda: True)  # it is signalled for a cancellation only
     inherited = copy_context().run  # the ids of the log
     loop = asyncio.get_running_loop()
-    running = loop.run_in_executor(_threads, inherited, _in_thread, work, interruption.unless_aborted)
+    running = loop.run_in_executor(_threads, inherited, _in_thread, work, interruption)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:

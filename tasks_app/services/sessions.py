@@ -1,10 +1,9 @@
 """Sessions: create, change and delete them. Each verb is one short transaction."""
 
-import asyncio
 import logging
 import re
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Value
@@ -14,6 +13,7 @@ from llm_app import active_secrets
 from llm_app.composed_query import Select
 from llm_app.errors import BudgetExceeded, LLMError
 from llm_app.statements import execute, save
+from llm_app.transport.waiting import InTime, TimeIsUp
 from llm_app.types import Message, Purpose
 from tasks_app.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
 from tasks_app.events import broadcast, event_loop
@@ -23,7 +23,6 @@ from tasks_app.run import UnitOfWork, affinity
 from tasks_app.run.aside import ask_aside
 from tools_app.files.removal import remove_tree
 
-T = TypeVar("T")
 logger = logging.getLogger(__name__)
 LONGEST_TITLE = 60  # characters of one that nobody chose
 _default_agent = Select(lambda owner: Agent.objects.usable_by(owner).filter(is_default=True)[:1])
@@ -112,19 +111,16 @@ def _asked_title(unit: UnitOfWork, model: str, message: str) -> str:
     words = f"<message>\n{message}\n</message>\n<answer>\n{answer}\n</answer>"
     asked = Message(role="user", content=words, masked_with=redactor.version)
     try:
+        run = InTime(event_loop.Uninterrupted(), _PATIENCE)
         answered = ask_aside(
-            unit, [asked], _run, purpose=Purpose.TITLE, redactor=redactor, model=model, system=_TITLE_PROMPT
+            unit, [asked], run, purpose=Purpose.TITLE, redactor=redactor, model=model, system=_TITLE_PROMPT
         )
-    except (LLMError, BudgetExceeded, TimeoutError) as error:
+    except (LLMError, BudgetExceeded, TimeIsUp) as error:
         logger.info("no title, the first message stays: %s", error)
         return ""
     line = next(iter(answered.result.content.strip().splitlines()), "")
     title = title_from(storable(line).strip(" \"'“”«»„*#."))
     return redactor_of(unit.session).redacted(title)[:200]  # by the secrets of this moment
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    return event_loop.submit(asyncio.wait_for(work, _PATIENCE)).result()
 
 
 def delete_session(session: Session) -> None:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from llm_app.adapters.base import Endpoint
 from llm_app.scripted.adapter import Scripted
 from tests.provider import FakeProvider, Received, Reply, running
 
@@ -62,8 +61,7 @@ def _faulty(fault: str, good: list[bytes]) -> Reply:
 
 
 async def _played(body: bytes) -> list[bytes]:
-    endpoint = Endpoint(base_url="", api_key="")
-    return [b"data: " + event.data.encode() + b"\n\n" async for event in Scripted().events(body, endpoint)]
+    return [b"data: " + event.data.encode() + b"\n\n" async for event in Scripted().played(body)]
 
 
 @contextmanager

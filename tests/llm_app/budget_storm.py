@@ -3,8 +3,9 @@
 import json
 import threading
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 CALLERS = 200
 LIMIT = 6_020  # tokens: no multiple of what one call uses
 
@@ -32,11 +33,12 @@ def _call_at_once(model: Any, user: Any, count: int) -> int:
 
     from llm_app.errors import BudgetExceeded
     from tasks_app.events import event_loop
-    from tests.llm_app.conftest import complete
+    from tests.llm_app.conftest import Impatient, complete
 
-    def patient(work: Coroutine[Any, Any, Any]) -> Any:
-        connection.close_if_unusable_or_obsolete()  # as the engine does
-        return event_loop.submit(work).result()
+    class Patient(Impatient):
+        def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+            connection.close_if_unusable_or_obsolete()  # as the engine does
+            return event_loop.submit(work).result()
 
     def call_until_refused() -> None:
         together.wait(60)
@@ -48,6 +50,7 @@ def _call_at_once(model: Any, user: Any, count: int) -> int:
         finally:
             connection.close()
 
+    patient = Patient(lambda wait: connection.close_if_unusable_or_obsolete())
     together, refused = threading.Barrier(count), []  # type: ignore[var-annotated]
     threads = [threading.Thread(target=call_until_refused) for _ in range(count)]
     for thread in threads:

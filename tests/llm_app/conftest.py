@@ -1,15 +1,17 @@
 """Calls through the door, without a task around them."""
 
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing
 from typing import Any, TypeVar
 
 import pytest
 from django.db.models.functions import Now
 
-from llm_app.call import Action, LLMCall, Recipient, References, StoredPrompt, client
+from llm_app.call import Action, LLMCall, Recipient, References, Runner, StoredPrompt, client
 from llm_app.errors import LLMError
 from llm_app.models import CircuitBreaker, LLMLog, LogicalModel
 from llm_app.redaction import Redactor
+from llm_app.transport.waiting import ready
 from llm_app.types import Delta, Message, Prompt, Purpose
 from tasks_app.events import event_loop
 from tests import factories, provider
@@ -48,19 +50,36 @@ def prompt_for(recipient: Recipient) -> StoredPrompt:
     return StoredPrompt(prompt=prompt, references=References())
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Waits without patience: a sleep before a retry is none."""
-    if work.__name__ == "sleep":
-        work.close()
-        return None  # type: ignore[return-value]
-    return event_loop.submit(work).result(20)
+class Impatient:
+    """A runner for which a sleep before a retry is none. `before` is told of each wait: "sleep", "wait", …"""
+
+    def __init__(self, before: Callable[[str], object] = bool) -> None:
+        self._before = before
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+        with closing(work):
+            self._before(work.__name__)
+            return None if work.__name__ == "sleep" else event_loop.submit(work).result(20)  # type: ignore[return-value]
+
+    def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
+        self._before("wait")
+        return bool(ready(seconds, {descriptor: events}))
 
 
-def complete(model: LogicalModel, watcher: Watcher | None = None, run: Callable[..., Any] = run, **fields: Any) -> str:
+class Interrupted(Exception):
+    """As a person's stop is."""
+
+
+def interrupted(wait: str) -> None:
+    """A person comes before anything is sent."""
+    raise Interrupted
+
+
+def complete(model: LogicalModel, watcher: Watcher | None = None, run: Runner | None = None, **fields: Any) -> str:
     """One call; returns its words, and saves its log as the engine does. Raises LLMError."""
     fields = {"prompt_for": prompt_for} | fields
     call = LLMCall(purpose=Purpose.STEP, model=model.name, redactor=Redactor([]), **fields)
-    completion = client.complete(call, observer=watcher or Watcher(), run=run)
+    completion = client.complete(call, observer=watcher or Watcher(), run=run or Impatient())
     completion.save()
     return completion.result.content
 

@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Coroutine
 from typing import Any
 
 
@@ -37,11 +36,9 @@ def rounds(calls: int) -> list[tuple[int, int]]:
 def _call_at_once(model: Any, count: int) -> None:
     from django.db import connection
 
-    from tests.llm_app.conftest import complete, run
+    from tests.llm_app.conftest import Impatient, complete
 
-    def returning(work: Coroutine[Any, Any, Any]) -> Any:
-        connection.close()  # as the engine does: a thread that waits keeps no connection
-        return run(work)
+    returning = Impatient(lambda wait: connection.close())  # as the engine does: a thread that waits keeps none
 
     def call() -> None:
         together.wait(30)

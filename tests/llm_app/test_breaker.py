@@ -13,7 +13,7 @@ from llm_app import errors
 from llm_app.breaker import changes
 from llm_app.call import Action
 from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, LLMLog, Provider
-from tests.llm_app.conftest import Watcher, complete, cooldown_is_over, routed, run
+from tests.llm_app.conftest import Impatient, Interrupted, Watcher, complete, cooldown_is_over, interrupted, routed
 from tests.provider import Reply, openai_text
 from tests.waiting import check_bound
 
@@ -112,13 +112,9 @@ def test_a_refused_request_is_no_evidence_against_a_provider(model, server):
 def test_a_call_that_a_person_ended_is_no_evidence_either(model, server):
     server.replies = [Reply(chunks=[b"data: {}\n\n"], stall_at=0)]
 
-    def interrupted(work):
-        work.close()
-        raise InterruptedError
-
     for _ in range(6):
-        with pytest.raises(InterruptedError):
-            complete(model, run=interrupted)
+        with pytest.raises(Interrupted):
+            complete(model, run=Impatient(interrupted))
     server.replies = [DOWN, FINE]
     complete(model)
     assert not CircuitBreaker.objects.exists()
@@ -192,12 +188,8 @@ def test_what_failed_before_it_closed_no_longer_counts(opened, server):
 def test_a_probe_that_a_person_ends_is_given_back(opened, server):
     cooldown_is_over()
 
-    def interrupted(work):
-        work.close()
-        raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        complete(opened, run=interrupted)
+    with pytest.raises(Interrupted):
+        complete(opened, run=Impatient(interrupted))
     server.replies = [FINE]
     assert complete(opened) == "fine"
     assert state() == "closed"
@@ -279,10 +271,9 @@ def test_every_order_stands_in_the_history_with_who_gave_it(model, alice):
 def test_an_order_that_comes_while_a_call_runs_wins(model, server, alice):
     server.replies = [Reply(status=401)]
 
-    def meanwhile(work):
+    def meanwhile(wait):
         changes.force(Provider.objects.get(), BreakerState.CLOSED, alice)
-        return run(work)
 
     with pytest.raises(errors.AuthenticationFailed):
-        complete(model, run=meanwhile)
+        complete(model, run=Impatient(meanwhile))
     assert (state(), CircuitBreaker.objects.get().forced) == ("closed", True)

@@ -7,7 +7,7 @@ from llm_app import errors
 from llm_app.breaker import changes
 from llm_app.call import Action
 from llm_app.models import BreakerState, LLMLog, Provider, Route
-from tests.llm_app.conftest import Watcher, complete, routed, run
+from tests.llm_app.conftest import Impatient, Watcher, complete, routed
 from tests.provider import Reply, openai_text
 
 pytestmark = pytest.mark.django_db
@@ -90,14 +90,13 @@ def test_who_waits_out_an_overload_sends_nothing_while_the_breaker_is_open(serve
     provider = Provider.objects.get()
     servers[0].replies, waits = [BUSY, FINE], []
 
-    def meanwhile(work):
-        if work.__name__ == "sleep":
+    def meanwhile(wait):
+        if wait == "sleep":
             waits.append(len(servers[0].received))
             changes.force(provider, BreakerState.OPEN if len(waits) < 3 else BreakerState.CLOSED, alice)
-        return run(work)
 
     watcher = Watcher()
-    assert complete(model, watcher, run=meanwhile) == "fine"
+    assert complete(model, watcher, run=Impatient(meanwhile)) == "fine"
     assert waits == [1, 1, 1]
     assert sent(servers) == [2, 0, 0]
     assert len(watcher.failures) == 1, "a person is told of an attempt once"
@@ -106,12 +105,11 @@ def test_who_waits_out_an_overload_sends_nothing_while_the_breaker_is_open(serve
 def test_a_provider_that_is_switched_off_between_two_attempts_is_left_alone(two, servers):
     servers[0].replies, servers[1].replies = [DOWN], [FINE]
 
-    def meanwhile(work):
-        if work.__name__ == "sleep":
+    def meanwhile(wait):
+        if wait == "sleep":
             Provider.objects.filter(routes__priority=1).update(enabled=False)
-        return run(work)
 
-    assert complete(two, run=meanwhile) == "fine"
+    assert complete(two, run=Impatient(meanwhile)) == "fine"
     assert sent(servers) == [1, 1, 0]
 
 

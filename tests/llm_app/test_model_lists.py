@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from llm_app import errors
-from llm_app.connection_test import run_in_own_loop
+from llm_app.connection_test import OwnLoop
 from llm_app.models import Provider
 from llm_app.setup import known, model_list
 from llm_app.setup.model_list import ListedModel
@@ -150,7 +150,7 @@ def test_a_list_is_asked_for_as_the_protocol_says() -> None:
     ):
         with running() as server:
             server.model_list = models("m")
-            run_in_own_loop(model_list.ask(provider(name, server.base_url)))
+            ask(provider(name, server.base_url))
             (asked_for,) = server.asked
         assert asked_for.path == path
         headers = {key.title(): value for key, value in asked_for.headers.items()}
@@ -183,10 +183,15 @@ def provider(name: str, address: str) -> Provider:
     return found.provider("a-key", address)
 
 
+def ask(asked: Provider) -> list[ListedModel]:
+    with OwnLoop() as run:
+        return model_list.ask(asked, run)
+
+
 def asked(name: str, reply: Reply) -> list[ListedModel]:
     with running() as server:
         server.model_list = reply
-        return run_in_own_loop(model_list.ask(provider(name, server.base_url)))
+        return ask(provider(name, server.base_url))
 
 
 def names(name: str, *listed: str) -> list[str]:

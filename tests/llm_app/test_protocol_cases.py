@@ -1,13 +1,13 @@
 """Each protocol's table of cases, said over real HTTP: a turn, or one typed error; never anything else."""
 
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import closing
 
 import pytest
 
 from llm_app import errors
 from llm_app.types import Delta, LLMTurnResult
-from tasks_app.events import event_loop
+from tests.llm_app.conftest import Impatient
 from tests.llm_app.protocol_case import Case, all_cases
 from tests.provider import FakeProvider, Reply, running
 
@@ -20,14 +20,10 @@ def server() -> Iterator[FakeProvider]:
 
 def ask(server: FakeProvider, case: Case, reply: Reply) -> tuple[LLMTurnResult, list[Delta]]:
     server.replies = [reply]
-    return event_loop.submit(_ask(case, server.base_url)).result(20)
-
-
-async def _ask(case: Case, base_url: str) -> tuple[LLMTurnResult, list[Delta]]:
     adapter, parser, deltas = case.adapter, case.parser(), []
     body = adapter.body(case.prompt, case.parameters)
-    async with aclosing(adapter.events(body, case.endpoint(base_url))) as events:
-        async for event in events:
+    with closing(adapter.events(body, case.endpoint(server.base_url), Impatient())) as events:
+        for event in events:
             deltas += parser.feed(event)
             if parser.done:
                 break

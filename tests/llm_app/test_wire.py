@@ -4,40 +4,55 @@ import asyncio
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import asynccontextmanager, closing, suppress
+from itertools import islice
+from typing import Any
 
 import pytest
 
 from llm_app import errors
-from llm_app.transport import wire
+from llm_app.transport import pool, wire
 from llm_app.transport.sse import ServerEvent
+from llm_app.transport.waiting import Runner
+from llm_app.transport.wire import HTTPRequest
+from tests.llm_app.conftest import Impatient, Interrupted
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 EVENT = b'data: {"a": 1}\n\n'
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
-async def ask(answer: Answer, **request: object) -> list[ServerEvent]:
-    return [event async for event in events_of(answer, **request)]
-
-
-async def events_of(answer: Answer, **request: object) -> AsyncIterator[ServerEvent]:
-    """Posts to a server that reads the request and then does as it is told."""
+async def ask(answer: Answer, run: Runner | None = None, **request: object) -> list[ServerEvent]:
+    """Posts to a server that reads the request and then does as it is told; returns the events."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"the body")
         await answer(writer)
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    fields = {"url": f"http://127.0.0.1:{port}/v1", "headers": {}, "body": b"the body"} | request
+    async with listening(serve) as url:
+        return await asyncio.to_thread(heard, HTTPRequest(**{**fields(url), **request}), run)
+
+
+@asynccontextmanager
+async def listening(
+    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], **how: Any
+) -> AsyncIterator[str]:
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, **how)
     try:
-        async with aclosing(wire.events(wire.HTTPRequest(**fields), silence_s=0.4, total_s=1)) as events:
-            async for event in events:
-                yield event
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     finally:
         server.close()
-        await wire.close()
+        wire.close()
+
+
+def fields(url: str) -> dict[str, Any]:
+    return {"url": url, "headers": {}, "body": b"the body"}
+
+
+def heard(request: HTTPRequest, run: Runner | None = None, most: int | None = None) -> list[ServerEvent]:
+    """In a thread, as the engine does: all events, or so many, after which it listens no more."""
+    with closing(wire.events(request, run or Impatient(), silence_s=0.4, total_s=1)) as events:
+        return list(islice(events, most))
 
 
 async def reset(writer: asyncio.StreamWriter) -> None:
@@ -116,20 +131,19 @@ async def test_nobody_listens():
 
 async def test_a_quick_stream_is_read_in_few_pieces():
     """To be woken for each token costs more than to read them all."""
-    sent = 0
+    waits: list[str] = []
 
     async def answer(writer: asyncio.StreamWriter) -> None:
-        nonlocal sent
         writer.write(HEADERS + b"\r\n")
         await asyncio.sleep(0.2)  # nobody waits in a short answer
-        for sent in range(1, 51):
-            writer.write(b"data: %d\n\n" % sent)
-            await asyncio.sleep(0)
+        for number in range(1, 51):
+            writer.write(b"data: %d\n\n" % number)
+            await asyncio.sleep(0.001)
         writer.close()
 
-    heard = [(event.data, sent) async for event in events_of(answer)]
-    assert [data for data, _ in heard] == [str(number) for number in range(1, 51)]
-    assert len({sent for _, sent in heard}) < 15
+    events = await ask(answer, Impatient(waits.append))
+    assert [event.data for event in events] == [str(number) for number in range(1, 51)]
+    assert len(waits) < 30
 
 
 @pytest.mark.parametrize("ends", [True, False])
@@ -150,44 +164,40 @@ async def test_the_connection_of_an_answer_serves_the_next_call_if_its_end_comes
         left.set()
         writer.close()
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        request = wire.HTTPRequest(url=f"http://127.0.0.1:{port}/v1", headers={}, body=b"the body")
+    async with listening(serve) as url:
         for _ in range(3):
-            async with aclosing(wire.events(request, silence_s=0.4, total_s=1)) as events:
-                assert await anext(events)
+            assert await asyncio.to_thread(heard, HTTPRequest(**fields(url)), most=1)
             await answered.acquire()
             await asyncio.sleep(0.01)  # as an engine works
         assert opened == (1 if ends else 3)
         if not ends:
             await asyncio.wait_for(left.wait(), 5)
-        await wire.close()
 
 
-async def test_the_connection_of_a_call_that_is_stopped_is_closed_at_once(monkeypatch):
-    monkeypatch.setattr(wire, "LONGEST_END", 60.0)
-    begun, left = asyncio.Event(), asyncio.Event()
+@pytest.mark.parametrize("interrupted_at", ["before it speaks", "while it speaks"])
+async def test_the_connection_of_a_call_that_is_stopped_is_closed_at_once(monkeypatch, interrupted_at):
+    monkeypatch.setattr(pool, "LONGEST_END", 60.0)
+    left = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"the body")
-        writer.write(HEADERS + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(EVENT), EVENT))
+        if interrupted_at == "while it speaks":
+            writer.write(HEADERS + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(EVENT), EVENT))
         await reader.read()
         left.set()
         writer.close()
 
-    async def read(request: wire.HTTPRequest) -> None:
-        async with aclosing(wire.events(request, silence_s=30, total_s=60)) as events:
-            async for _ in events:
-                begun.set()
+    waits: list[str] = []
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        request = wire.HTTPRequest(url=f"http://127.0.0.1:{port}/v1", headers={}, body=b"the body")
-        reading = asyncio.create_task(read(request))
-        await begun.wait()
-        reading.cancel()
+    def comes(wait: str) -> None:
+        waits.append(wait)
+        if waits.count("wait") > (interrupted_at == "while it speaks"):
+            raise Interrupted
+
+    async with listening(serve) as url:
+        with pytest.raises(Interrupted):
+            await asyncio.to_thread(heard, HTTPRequest(**fields(url)), Impatient(comes))
         await asyncio.wait_for(left.wait(), 5)
-        await wire.close()
 
 
 @pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1/v1", "http://[/v1", "nonsense"])
@@ -233,13 +243,12 @@ async def test_the_environment_names_the_proxy_and_a_netrc_has_no_say(monkeypatc
         asked.append(await reader.readuntil(b"\r\n\r\n"))
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        proxy = f"{scheme}127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with listening(serve) as url:
+        proxy = scheme + url.removeprefix("http://").removesuffix("/v1")
         for name, value in (("http_proxy", proxy), ("no_proxy", ""), ("NETRC", str(tmp_path / "netrc"))):
             monkeypatch.setenv(name, value)
         key = {"Authorization": "Bearer key"}
-        assert await wire.get(f"http://{host}/v1/models", key, total_s=5) == b"ok"
-        await wire.close()
+        assert await asyncio.to_thread(wire.get, f"http://{host}/v1/models", key, Impatient(), total_s=5) == b"ok"
     (head,) = asked
     assert head.startswith(f"GET http://{host}/v1/models".encode())
     assert b"Authorization: Bearer key" in head

@@ -8,14 +8,13 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import aclosing
 
 import pytest
 
 from llm_app.adapters.base import Endpoint, RouteParameters
+from llm_app.connection_test import OwnLoop
 from llm_app.protocols import adapter_for
 from llm_app.types import LLMTurnResult, Message, Prompt, ToolSpec
-from tasks_app.events import event_loop
 from tests.real.conftest import OFF
 from tests.real.proxy_server import KEY
 from tests.real.test_real_model import LONG, check_record
@@ -66,13 +65,13 @@ def test_a_task_comes_to_its_end_and_all_that_was_said_is_in_the_record(peers, p
 def test_constrained_replies_are_valid_calls_each_time(proxy_url):
     valid = 0
     for number in range(ASKED):
-        turn = event_loop.submit(_constrained(proxy_url, f"Please do number {number}.")).result(LONG)
+        turn = _constrained(proxy_url, f"Please do number {number}.")
         valid += len(turn.tool_calls) == 1 and isinstance(json.loads(turn.tool_calls[0].arguments), dict)
         print(f"\n{number}: {turn.tool_calls} {turn.unreadable}", end="")
     assert valid == ASKED
 
 
-async def _constrained(proxy_url: str, words: str) -> LLMTurnResult:
+def _constrained(proxy_url: str, words: str) -> LLMTurnResult:
     """Its strings are bounded, for only then does it come to an end within the output limit."""
     quirks = {"schema_keywords": ["maxLength"]}
     adapter, parameters = adapter_for("json_schema"), RouteParameters(model="smollm2", max_tokens=200, quirks=quirks)
@@ -82,8 +81,8 @@ async def _constrained(proxy_url: str, words: str) -> LLMTurnResult:
     prompt = Prompt(system="Answer by a call, in JSON.", tools=tools, messages=[Message(role="user", content=words)])
     parser = adapter.parser(parameters, prompt)
     endpoint = Endpoint(base_url=f"{proxy_url}/v1", api_key=KEY, silence_s=LONG, total_s=LONG)
-    async with aclosing(adapter.events(adapter.body(prompt, parameters), endpoint)) as events:
-        async for event in events:
+    with OwnLoop() as run:
+        for event in adapter.events(adapter.body(prompt, parameters), endpoint, run):
             list(parser.feed(event))
     return parser.result()
 

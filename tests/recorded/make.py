@@ -35,7 +35,6 @@ def _record() -> None:
     from django.core.management import call_command
 
     from llm_app.transport import wire
-    from tasks_app.events import event_loop
     from tests import provider
     from tests.recorded import scenes
 
@@ -47,7 +46,7 @@ def _record() -> None:
             print(protocol, flush=True)
             scenes.play(protocol, answering, owner)
         scenes.play_a_workflow(owner)
-    event_loop.submit(wire.close()).result(5)
+    wire.close()
     call_command("replay", "--all", "--verify")
 
 

@@ -1,6 +1,9 @@
 """A ring ends the work that runs, or the next one. Who waits for work to end lets others work."""
 
 import asyncio
+import os
+import select
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +20,7 @@ from tests.tasks_app.engine.conftest import Run, result
 def test_a_ring_at_the_moment_at_which_work_ends_is_heard_by_the_next_one(db):
     interruption = Interruption(lambda: True)
     interruption.signal()
-    interruption._wakings.get()  # as the wait for the work does that has ended meanwhile
+    interruption._bell.wait()  # as the wait for the work does that has ended meanwhile
     with pytest.raises(WorkAborted):
         interruption.unless_aborted(asyncio.sleep(60))
 
@@ -139,3 +142,70 @@ def test_a_person_who_comes_as_the_work_ends_ends_the_next_one():
     assert interruption.unless_aborted(work()) == "done"
     with pytest.raises(WorkAborted):
         interruption.unless_aborted(asyncio.sleep(30))
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Two ends of a connection."""
+    here, there = socket.socketpair()
+    with here, there:
+        yield here, there
+
+
+def test_a_socket_that_has_something_ends_the_wait_for_it(db, pair):
+    here, there = pair
+    waiting = Interruption(lambda: True)
+    threading.Timer(0.05, there.send, [b"x"]).start()
+    assert waiting.wait(30, here.fileno(), select.POLLIN)
+    assert waiting.wait(30, here.fileno(), select.POLLIN), "what has come is not waited for"
+
+
+def test_a_wait_for_a_socket_ends_in_time(db, pair):
+    assert not Interruption(lambda: True).wait(0.05, pair[0].fileno(), select.POLLIN)
+    assert not Interruption(lambda: True).wait(0.05)
+
+
+@pytest.mark.parametrize("comes", ["before", "meanwhile"])
+def test_a_person_ends_the_wait_for_a_socket_even_if_that_has_something(db, pair, comes):
+    here, there = pair
+    interruption = Interruption(lambda: True)
+    if comes == "before":
+        there.send(b"x")
+        interruption.signal()
+    else:
+        threading.Timer(0.05, interruption.signal).start()
+    with pytest.raises(WorkAborted):
+        interruption.wait(30, here.fileno(), select.POLLIN)
+
+
+def test_a_ring_that_nobody_meant_leaves_the_wait_for_a_socket_as_it_was(db, pair):
+    here, there = pair
+    asked = threading.Event()
+
+    def is_wanted() -> bool:
+        asked.set()
+        return False
+
+    interruption = Interruption(is_wanted)
+    threading.Timer(0.05, interruption.signal).start()
+    threading.Thread(target=lambda: asked.wait(30) and there.send(b"x")).start()
+    assert interruption.wait(30, here.fileno(), select.POLLIN)
+    assert asked.is_set()
+
+
+def test_who_waits_for_a_socket_leaves_its_turn_to_others(db, pair):
+    here, there = pair
+    everybody = threading.Barrier(3 * turns.AT_ONCE, action=lambda: there.send(b"x"))
+
+    def wait() -> None:
+        threading.Thread(target=everybody.wait, args=[30]).start()
+        assert Interruption(lambda: False).wait(30, here.fileno(), select.POLLIN)
+
+    with_turns(3 * turns.AT_ONCE, wait)
+
+
+def test_a_wait_that_is_over_leaves_no_descriptor_open(db, pair):
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        Interruption(lambda: False).wait(0, pair[0].fileno(), select.POLLIN)
+    assert len(os.listdir("/proc/self/fd")) <= before

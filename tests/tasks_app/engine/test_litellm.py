@@ -82,9 +82,7 @@ def test_the_log_hashes_what_litellm_was_called_with_and_says_so(ask, http_provi
     bodies = []
     original = LiteLLM.events
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            LiteLLM, "events", lambda self, body, endpoint: (bodies.append(body), original(self, body, endpoint))[1]
-        )
+        patch.setattr(LiteLLM, "events", lambda self, body, *to: (bodies.append(body), original(self, body, *to))[1])
         ask(thinking_budget=2048).advance()
     log = LLMLog.objects.get()
     assert (log.adapter, log.parameters["model"]) == ("litellm", "hosted_vllm/fake-1")

@@ -1,0 +1,78 @@
+"""An HTTP/1.1 answer out of bytes, split wherever the network pleases."""
+
+import zlib
+from collections.abc import Callable
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+from multidict import CIMultiDict
+
+from llm_app import errors
+
+_ENCODINGS = ("gzip", "x-gzip", "deflate")
+_GZIP_OR_ZLIB = 47  # as zlib's `wbits`: it looks at the first bytes
+
+
+class Answer:
+    """Feed it what came, and b"" for the end of the connection; it gives the body's pieces.
+
+    `has_head`: status and headers are there. `is_over`: nothing more of it will come; `may_serve_again` says then
+    whether the connection can take the next request. Lenient where aiohttp and browsers are.
+    """
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: CIMultiDict[str] = CIMultiDict()
+        self.has_head = self.is_over = self.may_serve_again = False
+        self._pieces: list[bytes] = []
+        self._decoded: Callable[[bytes], bytes] | None = None
+        self._parser = HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
+        )
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Raises StreamCut for what is no HTTP, and for an end in the middle."""
+        if not data:
+            self._connection_ended()
+            return []
+        try:
+            self._parser.feed_data(data)
+            pieces, self._pieces = self._pieces, []
+            return [self._decoded(piece) for piece in pieces] if self._decoded else pieces
+        except (HttpParserError, HttpParserUpgrade, zlib.error) as error:
+            raise errors.StreamCut(type(error).__name__) from error
+
+    @property
+    def content_type(self) -> str:
+        """Without parameters, in lower case."""
+        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+    def _connection_ended(self) -> None:
+        """Without a length it is the end of the body. Source: RFC 9112, 6.3."""
+        has_length = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        if not self.has_head or (has_length and not self.is_over):
+            raise errors.StreamCut("the connection ended")
+        self.is_over, self.may_serve_again = True, False
+
+    # --- called by the parser --------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        """Once more after an interim answer (1xx); and for what nobody has asked for, which ends the connection."""
+        self.may_serve_again = False
+        self.headers.clear()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.add(name.decode("latin-1"), value.decode("utf-8", "replace"))
+
+    def on_headers_complete(self) -> None:
+        self.status = self._parser.get_status_code()
+        self.has_head = self.status >= 200
+        if self.headers.get("Content-Encoding", "").strip().lower() in _ENCODINGS:
+            self._decoded = zlib.decompressobj(_GZIP_OR_ZLIB).decompress
+
+    def on_body(self, body: bytes) -> None:
+        self._pieces.append(body)
+
+    def on_message_complete(self) -> None:
+        if self.has_head:
+            self.is_over, self.may_serve_again = True, self._parser.should_keep_alive()

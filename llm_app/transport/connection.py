@@ -1,0 +1,196 @@
+"""A connection to a provider, straight or through a proxy: bytes in and out. It waits with the patience of its call."""
+
+import asyncio
+import select
+import socket
+import ssl
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Protocol, TypeVar
+
+from aiohappyeyeballs import start_connection
+
+from llm_app import errors
+from llm_app.transport.address import Address
+from llm_app.transport.answer import Answer
+from llm_app.transport.waiting import Patience
+
+T = TypeVar("T")
+LONGEST_CONNECT = 15.0  # seconds
+_NEXT_ADDRESS = 0.25  # seconds until a host's next address is tried as well. Source: RFC 8305, 5
+_SIZE = 65_536  # bytes that are read at once
+
+
+class Connection(Protocol):
+    """What raises OSError where it is broken, TimeoutError where patience ends, and what interrupts a wait."""
+
+    patience: Patience | None  # None between two calls
+
+    def send(self, data: bytes) -> None: ...
+
+    def receive(self) -> bytes:
+        """What comes next; empty at the end."""
+
+    def received(self) -> bytes | None:
+        """The same without waiting; None if nothing has come."""
+
+    def close(self) -> None: ...
+
+
+def opened(address: Address, patience: Patience) -> Connection:
+    """A new one. Raises ConnectionFailed, or what interrupts the wait."""
+    try:
+        return _opened(address, patience)
+    except TimeoutError as error:
+        raise errors.ConnectionFailed("no connection in time") from error
+    except OSError as error:
+        raise errors.ConnectionFailed(f"{(address.proxy or address).authority}: {error}") from error
+
+
+def _opened(address: Address, patience: Patience) -> Connection:
+    first = address.proxy or address
+    seconds = min(patience.left, LONGEST_CONNECT)
+    bare = patience.run(_connected(first.host, first.port, seconds))
+    connection: Connection = Plain(bare, Patience(patience.run, silence_s=seconds, total_s=seconds))
+    try:
+        if first.is_secure:
+            connection = TLS(connection, first.host)
+        if address.is_tunnelled:
+            _ask_for_tunnel(connection, address)
+            connection = TLS(connection, address.host)
+    except BaseException:
+        bare.close()
+        raise
+    connection.patience = patience
+    return connection
+
+
+async def _connected(host: str, port: int, seconds: float) -> socket.socket:
+    async with asyncio.timeout(seconds):
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        connected = await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS, loop=loop)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return connected
+
+
+def _ask_for_tunnel(connection: Connection, address: Address) -> None:
+    """Source: RFC 9110, 9.3.6."""
+    assert address.proxy is not None
+    to = f"{address.host}:{address.port}"
+    lines = [f"CONNECT {to} HTTP/1.1", f"Host: {to}", *address.proxy.authorization("Proxy-Authorization")]
+    connection.send("\r\n".join([*lines, "", ""]).encode())
+    answer = Answer()
+    while not answer.has_head:
+        answer.feed(connection.receive())
+    if answer.status != 200:
+        raise OSError(f"the proxy answers {answer.status}")
+
+
+class Plain:
+    """Over TCP."""
+
+    def __init__(self, connected: socket.socket, patience: Patience) -> None:
+        self._socket = connected
+        self.patience: Patience | None = patience
+        self._descriptor = connected.fileno()
+
+    def send(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            try:
+                left = left[self._socket.send(left) :]
+            except BlockingIOError:
+                self._wait(select.POLLOUT)
+
+    def receive(self) -> bytes:
+        self._wait(select.POLLIN)
+        while (data := self.received()) is None:
+            self._wait(select.POLLIN)
+        return data
+
+    def received(self) -> bytes | None:
+        try:
+            return self._socket.recv(_SIZE)
+        except BlockingIOError:
+            return None
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _wait(self, events: int) -> None:
+        assert self.patience is not None
+        self.patience.until(self._descriptor, events)
+
+
+class TLS:
+    """Over another connection."""
+
+    def __init__(self, below: Connection, host: str) -> None:
+        """Shakes hands. Raises OSError, for a certificate that is not valid too."""
+        self._below = below
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = _context().wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self._until_done(self._tls.do_handshake)
+
+    @property
+    def patience(self) -> Patience | None:
+        return self._below.patience
+
+    @patience.setter
+    def patience(self, patience: Patience | None) -> None:
+        self._below.patience = patience
+
+    def send(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[self._until_done(partial(self._tls.write, left)) :]
+
+    def receive(self) -> bytes:
+        return self._until_done(self._read)
+
+    def received(self) -> bytes | None:
+        try:
+            return self._read()
+        except ssl.SSLWantReadError:
+            if (data := self._below.received()) is None:
+                return None
+            self._take(data)
+            return self.received()
+
+    def close(self) -> None:
+        self._below.close()
+
+    def _read(self) -> bytes:
+        try:
+            return self._tls.read(_SIZE)
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):  # with a farewell or without: whether it is a cut, HTTP knows
+            return b""
+
+    def _until_done(self, step: Callable[[], T]) -> T:
+        while True:
+            try:
+                done = step()
+            except ssl.SSLWantReadError:
+                self._flush()
+                self._take(self._below.receive())
+            else:
+                self._flush()
+                return done
+
+    def _take(self, data: bytes) -> None:
+        if data:
+            self._incoming.write(data)
+        else:
+            self._incoming.write_eof()
+
+    def _flush(self) -> None:
+        if self._outgoing.pending:
+            self._below.send(self._outgoing.read())
+
+
+@lru_cache(maxsize=1)
+def _context() -> ssl.SSLContext:
+    """With the machine's certificates. Made once: it takes 20 ms."""
+    return ssl.create_default_context()

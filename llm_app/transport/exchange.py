@@ -1,0 +1,88 @@
+"""One request and its answer, over a connection that serves others before and after."""
+
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+
+from llm_app import errors
+from llm_app.transport.address import Address, address_of
+from llm_app.transport.answer import Answer
+from llm_app.transport.connection import opened
+from llm_app.transport.pool import Pool
+from llm_app.transport.waiting import Patience
+
+_pool = Pool()
+
+
+class Exchange:
+    """Sends on entering, and has the answer's head then. A person who interrupts it, or a fault, closes the connection
+    at once; whoever has read enough leaves it to the next one.
+
+    Raises LLMError, OSError, ValueError for a header that is none, and what interrupts a wait.
+    """
+
+    def __init__(self, method: str, url: str, headers: Mapping[str, str], body: bytes, patience: Patience) -> None:
+        self._address = address_of(url)
+        self._request = _head(method, self._address, headers, len(body)) + body
+        self._patience = patience
+        self._pieces: list[bytes] = []
+
+    def __enter__(self) -> "Exchange":
+        self._connection = _pool.take(self._address) or opened(self._address, self._patience)
+        self._connection.patience = self._patience
+        self.answer = Answer()
+        try:
+            self._send()
+            while not self.answer.has_head:
+                self._pieces += self.answer.feed(self._connection.receive())
+        except BaseException:
+            self._connection.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None or issubclass(kind, errors.LLMError | GeneratorExit):
+            _pool.give(self._address, self._connection, self.answer)
+        else:
+            self._connection.close()
+
+    def body(self) -> Iterator[bytes]:
+        """All that comes at once, and then again. Raises StreamCut for an end in the middle."""
+        while True:
+            if self._pieces:
+                yield b"".join(self._pieces)
+            if self.answer.is_over:
+                return
+            self._pieces = self.answer.feed(self._connection.receive())
+
+    def _send(self) -> None:
+        """Who refuses a long request may have said so, and left, before it was sent."""
+        try:
+            self._connection.send(self._request)
+        except (BrokenPipeError, ConnectionResetError):
+            self._pieces += self.answer.feed(self._connection.received() or b"")
+
+
+def close() -> None:
+    """All connections that no call has."""
+    _pool.close()
+
+
+def _head(method: str, address: Address, headers: Mapping[str, str], length: int) -> bytes:
+    """Raises ValueError for a header with a line break."""
+    proxy = address.proxy if not address.is_tunnelled else None
+    target = f"http://{address.authority}{address.path}" if proxy else address.path
+    given = {name.lower() for name in headers}
+    lines = [f"{name}: {value}" for name, value in headers.items()]
+    if "authorization" not in given:
+        lines += address.authorization("Authorization")
+    if proxy:
+        lines += proxy.authorization("Proxy-Authorization")
+    lines += [f"{name}: {value}" for name, value in _OURS.items() if name.lower() not in given]
+    if method == "POST":
+        lines.append(f"Content-Length: {length}")
+    if any(sign in line for line in lines for sign in "\r\n\0"):
+        raise ValueError("a header has a line break")
+    return "\r\n".join([f"{method} {target} HTTP/1.1", f"Host: {address.authority}", *lines, "", ""]).encode()
+
+
+_OURS = {"Accept": "*/*", "User-Agent": "agentsite"}

@@ -1,0 +1,95 @@
+"""Connections between two calls, each for the server that it leads to."""
+
+import threading
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from llm_app import errors
+from llm_app.transport.address import Address
+from llm_app.transport.answer import Answer
+from llm_app.transport.connection import Connection
+
+LONGEST_IDLE = 60.0  # seconds
+LONGEST_END = 0.1  # seconds between the last event and the end of the body
+
+
+@dataclass(kw_only=True, eq=False)
+class _Idle:
+    """What ends the body of its last answer may come a moment after the last event: then it serves the next call."""
+
+    connection: Connection
+    answer: Answer
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def until(self) -> float:
+        return self.since + (LONGEST_IDLE if self.answer.is_over else LONGEST_END)
+
+    def is_alive(self) -> bool:
+        """Takes what has come meanwhile: the end of the answer, or of the connection."""
+        try:
+            while (data := self.connection.received()) is not None:
+                self.answer.feed(data)
+                if not data:
+                    return False
+        except (OSError, errors.StreamCut):
+            return False
+        return self.answer.may_serve_again or not self.answer.is_over
+
+
+class Pool:
+    """Used from any thread. One of its own closes what nobody takes again; it lives as long as there is something."""
+
+    def __init__(self) -> None:
+        self._changing = threading.Condition()
+        self._idle: dict[object, list[_Idle]] = defaultdict(list)
+        self._next_look = 0.0  # of that thread; 0 while there is none
+
+    def take(self, address: Address) -> Connection | None:
+        """The one that was used last, if any lives."""
+        with self._changing:
+            self._drop_dead(address.server)
+            idle = next((idle for idle in reversed(self._idle[address.server]) if idle.answer.is_over), None)
+            if idle is not None:
+                self._idle[address.server].remove(idle)
+        return idle.connection if idle else None
+
+    def give(self, address: Address, connection: Connection, answer: Answer) -> None:
+        connection.patience = None
+        idle = _Idle(connection=connection, answer=answer)
+        with self._changing:
+            self._idle[address.server].append(idle)
+            self._drop_dead(address.server)
+            if not self._next_look:
+                self._next_look = idle.until
+                threading.Thread(target=self._close_in_time, name="idle-connections", daemon=True).start()
+            elif idle.until < self._next_look:
+                self._changing.notify()
+
+    def close(self) -> None:
+        """All of them."""
+        with self._changing:
+            for idle in (idle for kept in self._idle.values() for idle in kept):
+                idle.connection.close()
+            self._idle.clear()
+            self._changing.notify()
+
+    def _close_in_time(self) -> None:
+        with self._changing:
+            while any(self._idle.values()):
+                for server in list(self._idle):
+                    self._drop_dead(server)
+                self._next_look = min((idle.until for kept in self._idle.values() for idle in kept), default=0.0)
+                self._changing.wait(max(0.0, self._next_look - time.monotonic()))
+            self._next_look = 0.0
+
+    def _drop_dead(self, server: object) -> None:
+        """Closes the connections that have ended, or whose time is over."""
+        now, living = time.monotonic(), []
+        for idle in self._idle[server]:
+            if idle.is_alive() and now < idle.until:
+                living.append(idle)
+            else:
+                idle.connection.close()
+        self._idle[server] = living

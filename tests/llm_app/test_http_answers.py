@@ -1,0 +1,76 @@
+"""An HTTP answer, split wherever the network pleases."""
+
+import gzip
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm_app import errors
+from llm_app.transport.answer import Answer
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream; charset=utf-8\r\n"
+BODY = b"data: 1\n\ndata: 2\n\n"
+CHUNKED = (
+    HEAD
+    + b"Transfer-Encoding: chunked\r\n\r\n"
+    + b"".join(b"3\r\n%s\r\n" % BODY[at : at + 3] for at in range(0, 18, 3))
+)
+
+
+def with_length(body: bytes, *headers: bytes) -> bytes:
+    return HEAD + b"".join(header + b"\r\n" for header in headers) + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+WHOLE = {
+    "with a length": with_length(BODY),
+    "in chunks": CHUNKED + b"0\r\n\r\n",
+    "after an interim one": b"HTTP/1.1 100 Continue\r\n\r\n" + with_length(BODY),
+    "with lines that end without a return": with_length(BODY).replace(b"\r\n", b"\n"),
+    "compressed": with_length(gzip.compress(BODY), b"Content-Encoding: gzip"),
+    "compressed otherwise": with_length(zlib.compress(BODY), b"Content-Encoding: Deflate"),
+}
+
+
+def fed(data: bytes, cuts: list[int]) -> tuple[Answer, bytes]:
+    answer, ends = Answer(), sorted({cut % len(data) for cut in cuts} | {len(data)})
+    pieces = [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return answer, b"".join(b"".join(answer.feed(piece)) for piece in pieces if piece)
+
+
+@given(st.sampled_from(sorted(WHOLE)), st.lists(st.integers(0, 500), max_size=6))
+def test_it_comes_out_whole_and_leaves_the_connection_to_the_next(kind: str, cuts: list[int]) -> None:
+    answer, body = fed(WHOLE[kind], cuts)
+    assert (answer.status, answer.content_type, body) == (200, "text/event-stream", BODY)
+    assert (answer.is_over, answer.may_serve_again) == (True, True)
+
+
+@given(st.lists(st.integers(0, 500), max_size=6))
+def test_without_a_length_it_ends_with_its_connection(cuts: list[int]) -> None:
+    answer, body = fed(HEAD + b"\r\n" + BODY, cuts)
+    assert (body, answer.is_over) == (BODY, False)
+    answer.feed(b"")
+    assert (answer.is_over, answer.may_serve_again) == (True, False)
+
+
+@pytest.mark.parametrize("beginning", [b"", HEAD, CHUNKED, with_length(BODY)[:-1], b"HTTP/1.1 100 Continue\r\n\r\n"])
+def test_an_end_in_the_middle_is_a_cut(beginning: bytes) -> None:
+    answer = Answer()
+    if beginning:
+        answer.feed(beginning)
+    with pytest.raises(errors.StreamCut):
+        answer.feed(b"")
+
+
+@pytest.mark.parametrize(
+    "whole", [with_length(BODY, b"Connection: close"), with_length(BODY) + b"HTTP/1.1 200 OK\r\n"]
+)  # fmt: skip
+def test_a_connection_that_closes_or_says_more_than_it_was_asked_serves_nobody_else(whole: bytes) -> None:
+    answer, body = fed(whole, [])
+    assert (body, answer.is_over, answer.may_serve_again) == (BODY, True, False)
+
+
+def test_headers_of_an_interim_answer_are_not_those_of_the_answer() -> None:
+    answer, _ = fed(b"HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\n\r\n" + with_length(BODY), [])
+    assert "Retry-After" not in answer.headers
