@@ -1,6 +1,5 @@
-"""A connection to a provider, straight or through a proxy: bytes in and out. It waits with the patience of its call."""
+"""A connection to a provider: bytes in and out. It waits with the patience of its call."""
 
-import asyncio
 import select
 import socket
 import ssl
@@ -8,16 +7,9 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Protocol, TypeVar
 
-from aiohappyeyeballs import start_connection
-
-from llm_app import errors
-from llm_app.transport.address import Address
-from llm_app.transport.answer import Answer
 from llm_app.transport.waiting import Patience
 
 T = TypeVar("T")
-LONGEST_CONNECT = 15.0  # seconds
-_NEXT_ADDRESS = 0.25  # seconds until a host's next address is tried as well. Source: RFC 8305, 5
 _SIZE = 65_536  # bytes that are read at once
 
 
@@ -35,57 +27,6 @@ class Connection(Protocol):
         """The same without waiting; None if nothing has come."""
 
     def close(self) -> None: ...
-
-
-def opened(address: Address, patience: Patience) -> Connection:
-    """A new one. Raises ConnectionFailed, or what interrupts the wait."""
-    try:
-        return _opened(address, patience)
-    except TimeoutError as error:
-        raise errors.ConnectionFailed("no connection in time") from error
-    except OSError as error:
-        raise errors.ConnectionFailed(f"{(address.proxy or address).authority}: {error}") from error
-
-
-def _opened(address: Address, patience: Patience) -> Connection:
-    first = address.proxy or address
-    seconds = min(patience.left, LONGEST_CONNECT)
-    bare = patience.run(_connected(first.host, first.port, seconds))
-    connection: Connection = Plain(bare, Patience(patience.run, silence_s=seconds, total_s=seconds))
-    try:
-        if first.is_secure:
-            connection = TLS(connection, first.host)
-        if address.is_tunnelled:
-            _ask_for_tunnel(connection, address)
-            connection = TLS(connection, address.host)
-    except BaseException:
-        bare.close()
-        raise
-    connection.patience = patience
-    return connection
-
-
-async def _connected(host: str, port: int, seconds: float) -> socket.socket:
-    async with asyncio.timeout(seconds):
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        connected = await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS, loop=loop)
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    return connected
-
-
-def _ask_for_tunnel(connection: Connection, address: Address) -> None:
-    """Source: RFC 9110, 9.3.6."""
-    assert address.proxy is not None
-    to = f"{address.host}:{address.port}"
-    lines = [f"CONNECT {to} HTTP/1.1", f"Host: {to}", *address.proxy.authorization("Proxy-Authorization")]
-    connection.send("\r\n".join([*lines, "", ""]).encode())
-    answer = Answer()
-    while not answer.has_head:
-        answer.feed(connection.receive())
-    if answer.status != 200:
-        raise OSError(f"the proxy answers {answer.status}")
 
 
 class Plain:

@@ -6,7 +6,7 @@ from types import TracebackType
 from llm_app import errors
 from llm_app.transport.address import Address, address_of
 from llm_app.transport.answer import Answer
-from llm_app.transport.connection import opened
+from llm_app.transport.opening import opened
 from llm_app.transport.pool import Pool
 from llm_app.transport.waiting import Patience
 

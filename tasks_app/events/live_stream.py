@@ -27,19 +27,18 @@ class LiveStream:
         self._texts: dict[str, list[str]] = defaultdict(list)  # with their secrets
         self._pending = deque[tuple[str, str]]()
         self._sent: dict[str, int] = defaultdict(int)
-        self._is_due = False  # the next batch, which takes all that is pending then
-        self._sending: asyncio.Task[None] | None = None
-        self._next_batch = 0.0  # by the loop's clock
+        self._is_pumped = False  # or is about to be
+        self._pump: asyncio.Task[None] | None = None
 
     def feed(self, kind: str, text: str) -> None:
         self._texts[kind].append(text)
         self._pending.append((kind, text))
-        self._ask_for_batch()
+        self._go_on()
 
-    def _ask_for_batch(self) -> None:
-        if not self._is_due and not self._may_wait():
-            self._is_due = True
-            event_loop.get().call_soon_threadsafe(self._send_soon)
+    def _go_on(self) -> None:
+        if not self._is_pumped and not self._may_wait():
+            self._is_pumped = True
+            event_loop.get().call_soon_threadsafe(self._start)
 
     def _may_wait(self) -> bool:
         """Until somebody looks: what nobody follows need not be redacted and sent.
@@ -50,16 +49,9 @@ class LiveStream:
             return False
         return stream_buffer.store.postpone(self._task_id, self._send_batch) and not broadcast.is_followed(self._group)
 
-    def _send_soon(self) -> None:
-        """Batches are sent one after the other, and not too often."""
-        loop = asyncio.get_running_loop()
-        if self._sending is not None and not self._sending.done():
-            self._sending.add_done_callback(lambda _: self._send_soon())
-        elif loop.time() < self._next_batch:
-            loop.call_at(self._next_batch, self._send_soon)
-        else:
-            self._sending = loop.create_task(self._send_batch())
-            self._sending.add_done_callback(broadcast.log_failure)
+    def _start(self) -> None:
+        self._pump = asyncio.get_running_loop().create_task(self._send_batches())
+        self._pump.add_done_callback(broadcast.log_failure)
 
     @property
     def has_begun(self) -> bool:
@@ -74,17 +66,24 @@ class LiveStream:
         if self.has_begun:
             event_loop.submit(broadcast.send(self._group, {"type": "reset", "stream": self.id}))
 
+    async def _send_batches(self) -> None:
+        """One sender for each stream keeps the pieces in order. While they come, nobody has to wake the loop for it."""
+        try:
+            while self._pending and not self._may_wait():
+                await self._send_batch()
+                await asyncio.sleep(BATCH_SECONDS)
+        finally:
+            self._is_pumped = False
+        if self._pending:  # since we looked
+            self._go_on()
+
     async def _send_batch(self) -> None:
-        self._is_due = False  # what is fed from here on may miss this batch, and asks for another
-        self._next_batch = asyncio.get_running_loop().time() + BATCH_SECONDS
         batch: dict[str, list[str]] = defaultdict(list)
         while self._pending:
             kind, text = self._pending.popleft()
             batch[kind].append(text)
         for kind, texts in batch.items():
             await self._send(kind, self._redactors[kind].feed("".join(texts)))
-        if self._pending:
-            self._ask_for_batch()
 
     async def _send(self, kind: str, text: str) -> None:
         text = text[: max(0, MOST_CHARACTERS - self._sent[kind])]

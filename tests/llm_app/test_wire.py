@@ -15,7 +15,8 @@ from llm_app.transport import pool, wire
 from llm_app.transport.sse import ServerEvent
 from llm_app.transport.waiting import Runner
 from llm_app.transport.wire import HTTPRequest
-from tests.llm_app.conftest import Impatient, Interrupted
+from tasks_app.runtime.cancellation import Interruption, WorkAborted
+from tests.llm_app.conftest import Impatient
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 EVENT = b'data: {"a": 1}\n\n'
@@ -174,29 +175,24 @@ async def test_the_connection_of_an_answer_serves_the_next_call_if_its_end_comes
             await asyncio.wait_for(left.wait(), 5)
 
 
-@pytest.mark.parametrize("interrupted_at", ["before it speaks", "while it speaks"])
-async def test_the_connection_of_a_call_that_is_stopped_is_closed_at_once(monkeypatch, interrupted_at):
+@pytest.mark.parametrize("speaks", [False, True])
+async def test_the_connection_of_a_call_that_is_stopped_is_closed_at_once(monkeypatch, speaks):
     monkeypatch.setattr(pool, "LONGEST_END", 60.0)
-    left = asyncio.Event()
+    left, interruption = asyncio.Event(), Interruption(lambda: True)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"the body")
-        if interrupted_at == "while it speaks":
+        if speaks:
             writer.write(HEADERS + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(EVENT), EVENT))
+            await asyncio.sleep(0.05)
+        interruption.signal()
         await reader.read()
         left.set()
         writer.close()
 
-    waits: list[str] = []
-
-    def comes(wait: str) -> None:
-        waits.append(wait)
-        if waits.count("wait") > (interrupted_at == "while it speaks"):
-            raise Interrupted
-
     async with listening(serve) as url:
-        with pytest.raises(Interrupted):
-            await asyncio.to_thread(heard, HTTPRequest(**fields(url)), Impatient(comes))
+        with pytest.raises(WorkAborted):
+            await asyncio.to_thread(heard, HTTPRequest(**fields(url)), interruption)
         await asyncio.wait_for(left.wait(), 5)
 
 
