@@ -189,13 +189,12 @@ def _not_found(error: errors.LLMError, model: str) -> str:
 
 
 def _connection(cause: BaseException | None, address: str) -> str:
-    host = urlsplit(address).hostname if not isinstance(cause, ValueError) else None
-    if host is None:
-        return f"The address is not valid: {address}"
     if isinstance(cause, socket.gaierror):
-        return f"The host {host} is not known."
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return f"The certificate of {host} is not valid."
+        return f"The host {urlsplit(address).hostname} is not known."
+    if isinstance(cause, ssl.SSLCertVerificationError):  # which is a ValueError, too
+        return f"The certificate of {urlsplit(address).hostname} is not valid."
+    if isinstance(cause, ValueError):
+        return f"The address is not valid: {address}"
     if isinstance(cause, ssl.SSLError):
         return "A secure connection fails. Should the address begin with http:// or with https://?"
     return f"There is no answer at {address}"

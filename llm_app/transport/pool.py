@@ -12,6 +12,7 @@ from llm_app.transport.connection import Connection
 
 LONGEST_IDLE = 60.0  # seconds
 LONGEST_END = 0.1  # seconds between the last event and the end of the body
+_MOST_READS = 16  # of what comes after the last event, at once
 
 
 @dataclass(kw_only=True, eq=False)
@@ -29,13 +30,16 @@ class _Idle:
     def is_alive(self) -> bool:
         """Takes what has come meanwhile: the end of the answer, or of the connection."""
         try:
-            while (data := self.connection.received()) is not None:
+            for _ in range(_MOST_READS):
+                data = self.connection.received()
+                if data is None:
+                    return self.answer.may_serve_again or not self.answer.is_over
                 self.answer.feed(data)
                 if not data:
                     return False
         except (OSError, errors.StreamCut):
             return False
-        return self.answer.may_serve_again or not self.answer.is_over
+        return False  # it floods us
 
 
 class Pool:

@@ -196,6 +196,29 @@ async def test_the_connection_of_a_call_that_is_stopped_is_closed_at_once(monkey
         await asyncio.wait_for(left.wait(), 5)
 
 
+async def test_who_never_stops_talking_after_the_last_event_holds_nobody_up():
+    """Its connection is looked at while all others wait."""
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEADERS + b"\r\n" + EVENT)
+        while not writer.is_closing():
+            writer.write(b": word\n\n" * 100_000)
+            await writer.drain()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"the body")
+        with suppress(ConnectionError):
+            await answer(writer)
+
+    async with listening(serve) as url:
+        assert await asyncio.wait_for(asyncio.to_thread(heard, HTTPRequest(**fields(url)), most=1), 5)
+
+
+def test_a_name_that_no_host_can_have_is_no_connection():
+    with pytest.raises(errors.ConnectionFailed):
+        heard(HTTPRequest(**fields(f"http://{'a' * 70}.example/v1")))
+
+
 @pytest.mark.parametrize("url", ["http://", "ftp://127.0.0.1/v1", "http://[/v1", "nonsense"])
 async def test_an_address_that_is_none(url):
     with pytest.raises((errors.ConnectionFailed, errors.BadRequest, errors.StreamCut)):

@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from llm_app import errors
+from llm_app.connection_test import explanation
+from llm_app.models import Provider as ProviderRow
 from llm_app.transport import connection, wire
 from llm_app.transport.wire import HTTPRequest
 from tests.llm_app.conftest import Impatient
@@ -93,7 +95,8 @@ async def test_a_certificate_that_nobody_has_signed_is_refused(secure):
     async with listening(Provider(), ssl=secure) as url:
         with pytest.raises(errors.ConnectionFailed) as caught:
             await asyncio.to_thread(heard, HTTPRequest(**fields(at_localhost(url))))
-    assert isinstance(caught.value.__cause__, ssl.SSLCertVerificationError)
+    provider = ProviderRow(base_url=at_localhost(url))
+    assert explanation(caught.value, provider) == "The certificate of localhost is not valid."
 
 
 @pytest.mark.usefixtures("trusted")
