@@ -9,6 +9,7 @@ from multidict import CIMultiDict
 from llm_app import errors
 
 _ENCODINGS = ("gzip", "x-gzip", "deflate")
+_LONGEST_HEAD = 1024 * 1024  # bytes, with what comes with its end
 _GZIP_OR_ZLIB = 47  # as zlib's `wbits`: it looks at the first bytes
 
 
@@ -24,6 +25,8 @@ class Answer:
         self.headers: CIMultiDict[str] = CIMultiDict()
         self.has_head = self.is_over = self.may_serve_again = False
         self._pieces: list[bytes] = []
+        self._is_spoiled = False  # by what nobody asked for
+        self._head_left = _LONGEST_HEAD
         self._decoded: Callable[[bytes], bytes] | None = None
         self._parser = HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(
@@ -35,12 +38,19 @@ class Answer:
         if not data:
             self._connection_ended()
             return []
+        self._head_left -= 0 if self.has_head else len(data)
+        if self._head_left < 0:
+            raise errors.StreamCut("the head of the answer does not end")
         try:
             self._parser.feed_data(data)
             pieces, self._pieces = self._pieces, []
             return [self._decoded(piece) for piece in pieces] if self._decoded else pieces
         except (HttpParserError, HttpParserUpgrade, zlib.error) as error:
             raise errors.StreamCut(type(error).__name__) from error
+
+    def stop_decoding(self) -> None:
+        """What comes from here on only ends the body: nobody reads it."""
+        self._decoded = None
 
     @property
     def content_type(self) -> str:
@@ -59,20 +69,26 @@ class Answer:
     def on_message_begin(self) -> None:
         """Once more after an interim answer (1xx); and for what nobody has asked for, which ends the connection."""
         self.may_serve_again = False
-        self.headers.clear()
+        self._is_spoiled = self.is_over
+        if not self._is_spoiled:
+            self.headers.clear()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers.add(name.decode("latin-1"), value.decode("utf-8", "replace"))
+        if not self._is_spoiled:
+            self.headers.add(name.decode("latin-1"), value.decode("utf-8", "replace"))
 
     def on_headers_complete(self) -> None:
+        if self._is_spoiled:
+            return
         self.status = self._parser.get_status_code()
         self.has_head = self.status >= 200
         if self.headers.get("Content-Encoding", "").strip().lower() in _ENCODINGS:
             self._decoded = zlib.decompressobj(_GZIP_OR_ZLIB).decompress
 
     def on_body(self, body: bytes) -> None:
-        self._pieces.append(body)
+        if not self._is_spoiled:
+            self._pieces.append(body)
 
     def on_message_complete(self) -> None:
-        if self.has_head:
+        if self.has_head and not self._is_spoiled:
             self.is_over, self.may_serve_again = True, self._parser.should_keep_alive()

@@ -4,6 +4,7 @@ import select
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Protocol, TypeVar
 
@@ -72,7 +73,7 @@ class TLS:
         """Shakes hands. Raises OSError, for a certificate that is not valid too."""
         self._below = below
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = _context().wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self._tls = _context().wrap_bio(self._incoming, self._outgoing, server_hostname=host.rstrip("."))
         self._until_done(self._tls.do_handshake)
 
     @property
@@ -89,7 +90,12 @@ class TLS:
             left = left[self._until_done(partial(self._tls.write, left)) :]
 
     def receive(self) -> bytes:
-        return self._until_done(self._read)
+        """All records that are there: each may have one token, and who reads rests between two reads."""
+        pieces = [self._until_done(self._read)]
+        with suppress(ssl.SSLWantReadError):
+            while pieces[-1]:
+                pieces.append(self._read())
+        return b"".join(pieces)
 
     def received(self) -> bytes | None:
         try:

@@ -72,17 +72,19 @@ def _head(method: str, address: Address, headers: Mapping[str, str], length: int
     proxy = address.proxy if not address.is_tunnelled else None
     target = f"http://{address.authority}{address.path}" if proxy else address.path
     given = {name.lower() for name in headers}
-    lines = [f"{name}: {value}" for name, value in headers.items()]
+    lines = [f"{name}: {value}" for name, value in headers.items() if name.lower() not in _OF_THE_BODY]
     if "authorization" not in given:
         lines += address.authorization("Authorization")
     if proxy:
         lines += proxy.authorization("Proxy-Authorization")
-    lines += [f"{name}: {value}" for name, value in _OURS.items() if name.lower() not in given]
+    ours = {"Host": address.authority, **_OURS}
+    lines += [f"{name}: {value}" for name, value in ours.items() if name.lower() not in given]
     if method == "POST":
         lines.append(f"Content-Length: {length}")
     if any(sign in line for line in lines for sign in "\r\n\0"):
         raise ValueError("a header has a line break")
-    return "\r\n".join([f"{method} {target} HTTP/1.1", f"Host: {address.authority}", *lines, "", ""]).encode()
+    return "\r\n".join([f"{method} {target} HTTP/1.1", *lines, "", ""]).encode()
 
 
-_OURS = {"Accept": "*/*", "User-Agent": "agentsite"}
+_OURS = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "agentsite"}
+_OF_THE_BODY = ("content-length", "transfer-encoding")

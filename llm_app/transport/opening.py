@@ -97,11 +97,15 @@ async def _first_connected(found: Sequence[AddrInfoType], seconds: float) -> soc
 def _ask_for_tunnel(connection: Connection, address: Address) -> None:
     """Source: RFC 9110, 9.3.6."""
     assert address.proxy is not None
-    to = f"{address.host}:{address.port}"
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    to = f"{host}:{address.port}"
     lines = [f"CONNECT {to} HTTP/1.1", f"Host: {to}", *address.proxy.authorization("Proxy-Authorization")]
     connection.send("\r\n".join([*lines, "", ""]).encode())
     answer = Answer()
-    while not answer.has_head:
-        answer.feed(connection.receive())
+    try:
+        while not answer.has_head:
+            answer.feed(connection.receive())
+    except errors.StreamCut as error:
+        raise OSError("the proxy hung up") from error
     if answer.status != 200:
         raise OSError(f"the proxy answers {answer.status}")

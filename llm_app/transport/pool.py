@@ -61,6 +61,7 @@ class Pool:
 
     def give(self, address: Address, connection: Connection, answer: Answer) -> None:
         connection.patience = None
+        answer.stop_decoding()
         idle = _Idle(connection=connection, answer=answer)
         with self._changing:
             self._idle[address.server].append(idle)

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Coroutine, Generator, Mapping
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
+LONGEST_WAIT = 20 * 86_400.0  # seconds: `poll` counts milliseconds in 31 bits
 
 
 class Runner(Protocol):
@@ -44,6 +45,8 @@ class InTime:
 
     def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
         left = self._until - time.monotonic()
+        if left <= 0:  # also where something is there: who reads slowly would never come to an end
+            raise TimeIsUp
         if self._run.wait(min(seconds, left), descriptor, events):
             return True
         if left <= seconds:
@@ -70,11 +73,12 @@ class Patience:
     @property
     def left(self) -> float:
         """Seconds."""
-        return max(0.0, min(self.silence_s, self._until - time.monotonic()))
+        return max(0.0, min(self.silence_s, self._until - time.monotonic(), LONGEST_WAIT))
 
     def until(self, descriptor: int, events: int) -> None:
         """Raises TimeoutError, or what interrupts the wait."""
-        if not self.run.wait(self.left, descriptor, events):
+        left = self.left
+        if not left or not self.run.wait(left, descriptor, events):  # also where a quick stream has always something
             raise TimeoutError
 
     def rest(self, seconds: float) -> None:

@@ -64,7 +64,7 @@ def test_an_end_in_the_middle_is_a_cut(beginning: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "whole", [with_length(BODY, b"Connection: close"), with_length(BODY) + b"HTTP/1.1 200 OK\r\n"]
+    "whole", [with_length(BODY, b"Connection: close"), with_length(BODY) + b"HTTP/1.1 200 OK\r\n", with_length(BODY) + with_length(b"bad")]
 )  # fmt: skip
 def test_a_connection_that_closes_or_says_more_than_it_was_asked_serves_nobody_else(whole: bytes) -> None:
     answer, body = fed(whole, [])
@@ -74,3 +74,9 @@ def test_a_connection_that_closes_or_says_more_than_it_was_asked_serves_nobody_e
 def test_headers_of_an_interim_answer_are_not_those_of_the_answer() -> None:
     answer, _ = fed(b"HTTP/1.1 103 Early Hints\r\nRetry-After: 9\r\n\r\n" + with_length(BODY), [])
     assert "Retry-After" not in answer.headers
+
+
+def test_a_head_without_end_is_a_cut() -> None:
+    endless = HEAD + b"".join(b"X-%d: %s\r\n" % (number, b"x" * 60_000) for number in range(20))
+    with pytest.raises(errors.StreamCut):
+        fed(endless, list(range(0, len(endless), 50_000)))

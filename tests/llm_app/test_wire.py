@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import struct
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing, suppress
 from itertools import islice
@@ -212,6 +213,49 @@ async def test_who_never_stops_talking_after_the_last_event_holds_nobody_up():
 
     async with listening(serve) as url:
         assert await asyncio.wait_for(asyncio.to_thread(heard, HTTPRequest(**fields(url)), most=1), 5)
+
+
+async def test_an_answer_that_is_read_more_slowly_than_it_comes_ends_in_time_too():
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEADERS + b"\r\n")
+        with suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(EVENT)
+                await writer.drain()
+                await asyncio.sleep(0.001)
+
+    def slowly(request: HTTPRequest) -> None:
+        with closing(wire.events(request, Impatient(), silence_s=5, total_s=0.5)) as events:
+            for _ in events:
+                time.sleep(0.01)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"the body")
+        await answer(writer)
+
+    async with listening(serve) as url:
+        with pytest.raises(errors.ProviderTimeout):
+            await asyncio.wait_for(asyncio.to_thread(slowly, HTTPRequest(**fields(url))), 20)
+
+
+async def test_a_host_that_a_route_gives_is_sent_once():
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(HEADERS + b"Content-Length: %d\r\n\r\n%s" % (len(EVENT), EVENT))
+        await writer.drain()
+
+    heads: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        await answer(writer)
+
+    async with listening(serve) as url:
+        given = {"Host": "other.example", "Content-Length": "5"}
+        assert await asyncio.to_thread(heard, HTTPRequest(**fields(url) | {"headers": given}))
+    assert [line for line in heads[0].lower().splitlines() if line.startswith((b"host", b"content-length"))] == [
+        b"host: other.example",
+        b"content-length: 8",
+    ]
 
 
 def test_a_name_that_no_host_can_have_is_no_connection():
