@@ -16,6 +16,7 @@ from llm_app import errors, stored_prompt
 from llm_app.call import Completion, LLMCall, Observer, Recipient, StoredPrompt
 from llm_app.call.attempt import ask
 from llm_app.models import ModelKind, Provider, Route
+from llm_app.transport.address import address_of
 from llm_app.transport.error_body import own_words
 from llm_app.transport.waiting import ready
 from llm_app.types import Message, Prompt, Purpose, ToolSpec
@@ -190,7 +191,8 @@ def _not_found(error: errors.LLMError, model: str) -> str:
 
 def _connection(cause: BaseException | None, address: str) -> str:
     if isinstance(cause, socket.gaierror):
-        return f"The host {urlsplit(address).hostname} is not known."
+        to = address_of(address)
+        return f"The proxy {to.proxy.host} is not known." if to.proxy else f"The host {to.host} is not known."
     if isinstance(cause, ssl.SSLCertVerificationError):  # which is a ValueError, too
         return f"The certificate of {urlsplit(address).hostname} is not valid."
     if isinstance(cause, ValueError):

@@ -66,7 +66,7 @@ def _proxy_to(url: str) -> Address | None:
 def _parsed(url: str, proxy: Address | None) -> Address:
     to = URL(url)
     if to.scheme not in ("http", "https") or not to.raw_host or not to.port:
-        raise InvalidAddress(url)
+        raise InvalidAddress()  # without it: it may have a password
     return Address(
         scheme=to.scheme,
         host=to.raw_host,

@@ -59,7 +59,7 @@ class Answer:
 
     def _connection_ended(self) -> None:
         """Without a length it is the end of the body. Source: RFC 9112, 6.3."""
-        has_length = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        has_length = "Content-Length" in self.headers or "chunked" in self.headers.get("Transfer-Encoding", "").lower()
         if not self.has_head or (has_length and not self.is_over):
             raise errors.StreamCut("the connection ended")
         self.is_over, self.may_serve_again = True, False
@@ -83,7 +83,7 @@ class Answer:
         self.status = self._parser.get_status_code()
         self.has_head = self.status >= 200
         if self.headers.get("Content-Encoding", "").strip().lower() in _ENCODINGS:
-            self._decoded = zlib.decompressobj(_GZIP_OR_ZLIB).decompress
+            self._decoded = _Decompressed()
 
     def on_body(self, body: bytes) -> None:
         if not self._is_spoiled:
@@ -92,3 +92,19 @@ class Answer:
     def on_message_complete(self) -> None:
         if self.has_head and not self._is_spoiled:
             self.is_over, self.may_serve_again = True, self._parser.should_keep_alive()
+
+
+class _Decompressed:
+    """What was packed, be it in several members. Source: RFC 1952, 2.2."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_GZIP_OR_ZLIB)
+
+    def __call__(self, data: bytes) -> bytes:
+        pieces = []
+        while data:
+            if self._member.eof:
+                self._member = zlib.decompressobj(_GZIP_OR_ZLIB)
+            pieces.append(self._member.decompress(data))
+            data = self._member.unused_data
+        return b"".join(pieces)

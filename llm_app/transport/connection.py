@@ -122,6 +122,10 @@ class TLS:
             except ssl.SSLWantReadError:
                 self._flush()
                 self._take(self._below.receive())
+            except ssl.SSLError:
+                with suppress(OSError):  # it is told why, if it still listens
+                    self._flush()
+                raise
             else:
                 self._flush()
                 return done
@@ -140,4 +144,6 @@ class TLS:
 @lru_cache(maxsize=1)
 def _context() -> ssl.SSLContext:
     """With the machine's certificates. Made once: it takes 20 ms."""
-    return ssl.create_default_context()
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context

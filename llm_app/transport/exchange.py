@@ -6,6 +6,7 @@ from types import TracebackType
 from llm_app import errors
 from llm_app.transport.address import Address, address_of
 from llm_app.transport.answer import Answer
+from llm_app.transport.connection import Connection
 from llm_app.transport.opening import opened
 from llm_app.transport.pool import Pool
 from llm_app.transport.waiting import Patience
@@ -22,12 +23,13 @@ class Exchange:
 
     def __init__(self, method: str, url: str, headers: Mapping[str, str], body: bytes, patience: Patience) -> None:
         self._address = address_of(url)
+        self._method = method
         self._request = _head(method, self._address, headers, len(body)) + body
         self._patience = patience
         self._pieces: list[bytes] = []
 
     def __enter__(self) -> "Exchange":
-        self._connection = _pool.take(self._address) or opened(self._address, self._patience)
+        self._connection = self._pooled() or opened(self._address, self._patience)
         self._connection.patience = self._patience
         self.answer = Answer()
         try:
@@ -53,6 +55,10 @@ class Exchange:
             if self.answer.is_over:
                 return
             self._pieces = self.answer.feed(self._connection.receive())
+
+    def _pooled(self) -> Connection | None:
+        """One that ends in this very moment fails a call, which is tried again; nobody tries a GET again."""
+        return _pool.take(self._address) if self._method == "POST" else None
 
     def _send(self) -> None:
         """Who refuses a long request may have said so, and left, before it was sent."""

@@ -25,7 +25,7 @@ def opened(address: Address, patience: Patience) -> Connection:
         return _opened(address, patience)
     except TimeoutError as error:
         raise errors.ConnectionFailed("no connection in time") from error
-    except (OSError, UnicodeError) as error:  # the latter for a name that none can have
+    except (OSError, ValueError) as error:  # the latter for a name that none can have
         raise errors.ConnectionFailed(f"{(address.proxy or address).authority}: {error}") from error
 
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from llm_app import errors
@@ -67,8 +68,9 @@ class Pool:
             self._idle[address.server].append(idle)
             self._drop_dead(address.server)
             if not self._next_look:
-                self._next_look = idle.until
-                threading.Thread(target=self._close_in_time, name="idle-connections", daemon=True).start()
+                with suppress(RuntimeError):  # there are too many threads: then the next to give one tries
+                    threading.Thread(target=self._close_in_time, name="idle-connections", daemon=True).start()
+                    self._next_look = idle.until
             elif idle.until < self._next_look:
                 self._changing.notify()
 
@@ -82,12 +84,13 @@ class Pool:
 
     def _close_in_time(self) -> None:
         with self._changing:
-            while any(self._idle.values()):
+            while True:
                 for server in list(self._idle):
                     self._drop_dead(server)
                 self._next_look = min((idle.until for kept in self._idle.values() for idle in kept), default=0.0)
+                if not self._next_look:
+                    return
                 self._changing.wait(max(0.0, self._next_look - time.monotonic()))
-            self._next_look = 0.0
 
     def _drop_dead(self, server: object) -> None:
         """Closes the connections that have ended, or whose time is over."""

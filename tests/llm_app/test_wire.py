@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from llm_app import errors
-from llm_app.transport import pool, wire
+from llm_app.transport import wire
 from llm_app.transport.sse import ServerEvent
 from llm_app.transport.waiting import Runner
 from llm_app.transport.wire import HTTPRequest
-from tasks_app.runtime.cancellation import Interruption, WorkAborted
 from tests.llm_app.conftest import Impatient
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -146,73 +145,6 @@ async def test_a_quick_stream_is_read_in_few_pieces():
     events = await ask(answer, Impatient(waits.append))
     assert [event.data for event in events] == [str(number) for number in range(1, 51)]
     assert len(waits) < 30
-
-
-@pytest.mark.parametrize("ends", [True, False])
-async def test_the_connection_of_an_answer_serves_the_next_call_if_its_end_comes_soon(ends):
-    """Servers send the end of a body by itself: who has the last event then does not wait for it."""
-    opened, answered, left = 0, asyncio.Semaphore(0), asyncio.Event()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal opened
-        opened += 1
-        with suppress(asyncio.IncompleteReadError):
-            while True:
-                await reader.readuntil(b"the body")
-                writer.write(HEADERS + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(EVENT), EVENT))
-                await asyncio.sleep(0.01)
-                writer.write(b"0\r\n\r\n" if ends else b"")
-                answered.release()
-        left.set()
-        writer.close()
-
-    async with listening(serve) as url:
-        for _ in range(3):
-            assert await asyncio.to_thread(heard, HTTPRequest(**fields(url)), most=1)
-            await answered.acquire()
-            await asyncio.sleep(0.01)  # as an engine works
-        assert opened == (1 if ends else 3)
-        if not ends:
-            await asyncio.wait_for(left.wait(), 5)
-
-
-@pytest.mark.parametrize("speaks", [False, True])
-async def test_the_connection_of_a_call_that_is_stopped_is_closed_at_once(monkeypatch, speaks):
-    monkeypatch.setattr(pool, "LONGEST_END", 60.0)
-    left, interruption = asyncio.Event(), Interruption(lambda: True)
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"the body")
-        if speaks:
-            writer.write(HEADERS + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n" % (len(EVENT), EVENT))
-            await asyncio.sleep(0.05)
-        interruption.signal()
-        await reader.read()
-        left.set()
-        writer.close()
-
-    async with listening(serve) as url:
-        with pytest.raises(WorkAborted):
-            await asyncio.to_thread(heard, HTTPRequest(**fields(url)), interruption)
-        await asyncio.wait_for(left.wait(), 5)
-
-
-async def test_who_never_stops_talking_after_the_last_event_holds_nobody_up():
-    """Its connection is looked at while all others wait."""
-
-    async def answer(writer: asyncio.StreamWriter) -> None:
-        writer.write(HEADERS + b"\r\n" + EVENT)
-        while not writer.is_closing():
-            writer.write(b": word\n\n" * 100_000)
-            await writer.drain()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"the body")
-        with suppress(ConnectionError):
-            await answer(writer)
-
-    async with listening(serve) as url:
-        assert await asyncio.wait_for(asyncio.to_thread(heard, HTTPRequest(**fields(url)), most=1), 5)
 
 
 async def test_an_answer_that_is_read_more_slowly_than_it_comes_ends_in_time_too():
