@@ -6,8 +6,9 @@ Beside it, on the same stream and the same messages: the barest loop on aiohttp,
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Callable, Coroutine
+from contextlib import closing
+from typing import Any, TypeVar
 
 from benchmarks import peers, token_server
 from llm_app.adapters.base import Endpoint, RouteParameters
@@ -15,6 +16,7 @@ from llm_app.protocols import adapter_for
 from llm_app.redaction import Redactor, StreamRedactor
 from llm_app.redaction.prompt import redacted_prompt
 from llm_app.transport import wire
+from llm_app.transport.waiting import ready
 from llm_app.types import Message, Prompt, ToolCall, ToolSpec
 
 TOKENS, CALLS, TURNS = 2_000, 40, 100
@@ -29,34 +31,40 @@ def report() -> None:
     redactor = Redactor([(f"secret{number}", f"s3cr3t-{number:04}-{number * 7919:012}") for number in range(50)])
     print(f"LLM layer, CPU            µs a token  ms a call ({TURNS} turns)")
     with token_server.running() as address:
-        _print("aiohttp alone", peers.floor, address)
+        _print_awaited("aiohttp alone", peers.floor, address)
         for protocol, kind in PROTOCOLS.items():
             _print(protocol, _ours(protocol, kind, None), address)
         _print("openai_native, 50 secrets", _ours("openai_native", "field", redactor), address)
-        _print("openai SDK", peers.openai_sdk, address)
-        _print("litellm", peers.litellm, address)
+        _print_awaited("openai SDK", peers.openai_sdk, address)
+        _print_awaited("litellm", peers.litellm, address)
 
 
-Ask = Callable[[str, int, list[Message]], Awaitable[None]]
+T = TypeVar("T")
+Ask = Callable[[str, int, list[Message]], T]
 
 
-def _print(name: str, ask: Ask, address: str) -> None:
-    a_token = asyncio.run(_measure(ask, address, TOKENS, calls=1)) / TOKENS
-    a_call = asyncio.run(_measure(ask, address, 1, calls=CALLS)) / CALLS
+def _print(name: str, ask: Ask[None], address: str) -> None:
+    a_token = _measure(ask, address, TOKENS, calls=1) / TOKENS
+    a_call = _measure(ask, address, 1, calls=CALLS) / CALLS
     print(f"{name:<26} {a_token * 1e6:9.1f} {a_call * 1e3:10.2f}", flush=True)
 
 
-async def _measure(ask: Ask, address: str, tokens: int, calls: int) -> float:
+def _print_awaited(name: str, ask: Ask[Coroutine[Any, Any, None]], address: str) -> None:
+    with asyncio.Runner() as runner:
+        _print(name, lambda *call: runner.run(ask(*call)), address)
+        runner.run(peers.close())
+
+
+def _measure(ask: Ask[None], address: str, tokens: int, calls: int) -> float:
     """Seconds of CPU for so many calls, each one turn longer than the one before. The first is not counted."""
     messages = _turns(0, TURNS)
-    await ask(address, 1, messages)
+    ask(address, 1, messages)
     began = time.process_time()
     for number in range(calls):
-        await ask(address, tokens, messages)
+        ask(address, tokens, messages)
         messages += _turns(TURNS + number, 1)
     used = time.process_time() - began
-    await wire.close()
-    await peers.close()
+    wire.close()
     return used
 
 
@@ -69,16 +77,26 @@ def _turns(first: int, count: int) -> list[Message]:
     return messages
 
 
-def _ours(protocol: str, kind: str, redactor: Redactor | None) -> Ask:
+class _Waits:
+    """A runner of calls that nobody interrupts."""
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
+        return asyncio.run(work)
+
+    def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
+        return bool(ready(seconds, {descriptor: events}))
+
+
+def _ours(protocol: str, kind: str, redactor: Redactor | None) -> Ask[None]:
     adapter = adapter_for(protocol)
 
-    async def ask(address: str, tokens: int, messages: list[Message]) -> None:
+    def ask(address: str, tokens: int, messages: list[Message]) -> None:
         prompt = Prompt(system=SYSTEM, tools=TOOLS, messages=messages)
         prompt = redacted_prompt(prompt, redactor).prompt if redactor else prompt
         body, parser = adapter.body(prompt, PARAMETERS), adapter.parser(PARAMETERS, prompt)
         stream = StreamRedactor(redactor) if redactor else None
-        async with aclosing(adapter.events(body, Endpoint(base_url=f"{address}/{kind}/{tokens}/v1"))) as events:
-            async for event in events:
+        with closing(adapter.events(body, Endpoint(base_url=f"{address}/{kind}/{tokens}/v1"), _Waits())) as events:
+            for event in events:
                 for delta in parser.feed(event):
                     if stream:
                         stream.feed(delta.text)
