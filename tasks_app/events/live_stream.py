@@ -27,7 +27,7 @@ class LiveStream:
         self._texts: dict[str, list[str]] = defaultdict(list)  # with their secrets
         self._pending = deque[tuple[str, str]]()
         self._sent: dict[str, int] = defaultdict(int)
-        self._is_pumped = False  # or is about to be
+        self._is_pumped = False  # or is about to be; on the loop, the pump itself says it
         self._pump: asyncio.Task[None] | None = None
 
     def feed(self, kind: str, text: str) -> None:
@@ -47,9 +47,11 @@ class LiveStream:
         """
         if broadcast.is_followed(self._group):
             return False
-        return stream_buffer.store.postpone(self._task_id, self._send_batch) and not broadcast.is_followed(self._group)
+        return stream_buffer.store.postpone(self._task_id, self) and not broadcast.is_followed(self._group)
 
     def _start(self) -> None:
+        if self._pump is not None and not self._pump.done():
+            return
         self._pump = asyncio.get_running_loop().create_task(self._send_batches())
         self._pump.add_done_callback(broadcast.log_failure)
 
@@ -70,14 +72,15 @@ class LiveStream:
         """One sender for each stream keeps the pieces in order. While they come, nobody has to wake the loop for it."""
         try:
             while self._pending and not self._may_wait():
-                await self._send_batch()
+                await self.send_batch()
                 await asyncio.sleep(BATCH_SECONDS)
         finally:
             self._is_pumped = False
         if self._pending:  # since we looked
             self._go_on()
 
-    async def _send_batch(self) -> None:
+    async def send_batch(self) -> None:
+        """All that waits, at once."""
         batch: dict[str, list[str]] = defaultdict(list)
         while self._pending:
             kind, text = self._pending.popleft()

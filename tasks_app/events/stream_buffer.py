@@ -1,10 +1,10 @@
 """The text that streams at this moment, for pages that open in mid-stream. It is on no disk, and short-lived."""
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 import orjson
 from django.conf import settings
@@ -30,6 +30,11 @@ class Chunk:
         }
 
 
+class Postponed(Protocol):
+    async def send_batch(self) -> None:
+        """Adds what waits in it."""
+
+
 class Store(Protocol):
     async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
         """The first piece of a new stream replaces the stream before it.
@@ -37,8 +42,10 @@ class Store(Protocol):
         One that `goes_on` with a stream that was dropped or replaced comes too late, and is not shown.
         """
 
-    def postpone(self, task_id: UUID, add: Callable[[], Awaitable[None]]) -> bool:
-        """Whether what streams, and nobody follows, may be added when somebody asks for it, by `add`; so it is then."""
+    def postpone(self, task_id: UUID, stream: Postponed) -> bool:
+        """Whether what streams, and nobody follows, may be added when somebody asks for it; so it is then, if the
+        stream is still there.
+        """
 
     async def chunks_of(self, task_id: UUID) -> list[Chunk]:
         """The whole text so far, one piece for each kind, from offset 0."""
@@ -51,10 +58,10 @@ class InProcess:
 
     def __init__(self) -> None:
         self._pieces: dict[UUID, list[Chunk]] = {}
-        self._postponed: dict[UUID, Callable[[], Awaitable[None]]] = {}
+        self._postponed = WeakValueDictionary[UUID, Postponed]()  # one may come after `drop`
 
-    def postpone(self, task_id: UUID, add: Callable[[], Awaitable[None]]) -> bool:
-        self._postponed[task_id] = add
+    def postpone(self, task_id: UUID, stream: Postponed) -> bool:
+        self._postponed[task_id] = stream
         return True
 
     async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
@@ -66,8 +73,8 @@ class InProcess:
             self._pieces[task_id] = [piece]
 
     async def chunks_of(self, task_id: UUID) -> list[Chunk]:
-        if add := self._postponed.pop(task_id, None):
-            await add()
+        if stream := self._postponed.pop(task_id, None):
+            await stream.send_batch()
         return joined(self._pieces.get(task_id, []))
 
     async def drop(self, task_id: UUID) -> None:
@@ -91,7 +98,7 @@ class InRedis:
             (pipe.rpushx if goes_on else pipe.rpush)(key, orjson.dumps(piece)).expire(key, 3600)
             await pipe.execute()
 
-    def postpone(self, task_id: UUID, add: Callable[[], Awaitable[None]]) -> bool:
+    def postpone(self, task_id: UUID, stream: Postponed) -> bool:
         return False
 
     async def _forget_other_streams(self, key: str, piece: Chunk) -> None:

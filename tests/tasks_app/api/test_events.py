@@ -1,7 +1,9 @@
 """The event stream, through the ASGI application as a server would call it."""
 
 import asyncio
+import gc
 import json
+import weakref
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -209,6 +211,18 @@ async def test_text_that_nobody_has_followed_gives_way_to_that_of_the_next_strea
     await stream_buffer.store.add(task.pk, stream_buffer.Chunk(stream="s3", kind="text", offset=0, text="Thrice"))
     assert [piece.text for piece in await stream_buffer.store.chunks_of(task.pk)] == ["Thrice"]
     await stream_buffer.store.drop(task.pk)
+
+
+async def test_text_that_nobody_follows_is_forgotten_with_its_stream(task):
+    """Also if the last of it comes after the call's end, where nobody would ask for it any more."""
+    await stream_buffer.store.drop(task.pk)
+    stream = LiveStream(task.session.group, task.pk, Redactor([]))
+    stream.feed("text", "Once upon")
+    kept = weakref.ref(stream)
+    del stream
+    gc.collect()
+    assert kept() is None
+    assert await stream_buffer.store.chunks_of(task.pk) == []
 
 
 async def test_text_that_stands_in_an_entry_by_now_is_not_told_again(open_stream, task):
