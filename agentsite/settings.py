@@ -129,9 +129,8 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     else {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
 }
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
-CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
-    {"polling_interval": 0.02} if EMBEDDED else {"socket_timeout": 5, "socket_connect_timeout": 2}
-)
+CELERY_BROKER_TRANSPORT = "agentsite.broker:Transport" if EMBEDDED else None
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {} if EMBEDDED else {"socket_timeout": 5, "socket_connect_timeout": 2}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # a Redis that is full, or read-only, would end the worker
 CELERY_TASK_IGNORE_RESULT = True
