@@ -6,7 +6,6 @@ from types import TracebackType
 from llm_app import errors
 from llm_app.transport.address import Address, address_of
 from llm_app.transport.answer import Answer
-from llm_app.transport.connection import Connection
 from llm_app.transport.opening import opened
 from llm_app.transport.pool import Pool
 from llm_app.transport.waiting import Patience
@@ -23,13 +22,13 @@ class Exchange:
 
     def __init__(self, method: str, url: str, headers: Mapping[str, str], body: bytes, patience: Patience) -> None:
         self._address = address_of(url)
-        self._method = method
+        self._is_retried = method == "POST"  # by its caller, if a pooled connection ends in this very moment
         self._request = _head(method, self._address, headers, len(body)) + body
         self._patience = patience
         self._pieces: list[bytes] = []
 
     def __enter__(self) -> "Exchange":
-        self._connection = self._pooled() or opened(self._address, self._patience)
+        self._connection = (self._is_retried and _pool.take(self._address)) or opened(self._address, self._patience)
         self._connection.patience = self._patience
         self.answer = Answer()
         try:
@@ -56,10 +55,6 @@ class Exchange:
                 return
             self._pieces = self.answer.feed(self._connection.receive())
 
-    def _pooled(self) -> Connection | None:
-        """One that ends in this very moment fails a call, which is tried again; nobody tries a GET again."""
-        return _pool.take(self._address) if self._method == "POST" else None
-
     def _send(self) -> None:
         """Who refuses a long request may have said so, and left, before it was sent."""
         try:
@@ -79,8 +74,7 @@ def _head(method: str, address: Address, headers: Mapping[str, str], length: int
     target = f"http://{address.authority}{address.path}" if proxy else address.path
     given = {name.lower() for name in headers}
     lines = [f"{name}: {value}" for name, value in headers.items() if name.lower() not in _OF_THE_BODY]
-    if "authorization" not in given:
-        lines += address.authorization("Authorization")
+    lines += [] if "authorization" in given else address.authorization("Authorization")
     if proxy:
         lines += proxy.authorization("Proxy-Authorization")
     ours = {"Host": address.authority, **_OURS}
