@@ -16,8 +16,8 @@ from llm_app.protocols import adapter_for
 from llm_app.redaction import Redactor, StreamRedactor
 from llm_app.redaction.prompt import redacted_prompt
 from llm_app.transport import wire
-from llm_app.transport.waiting import ready
 from llm_app.types import Message, Prompt, ToolCall, ToolSpec
+from tasks_app.events.event_loop import Uninterrupted
 
 TOKENS, CALLS, TURNS = 2_000, 40, 100
 PROTOCOLS = {"openai_native": "field", "json_schema": "text", "anthropic_native": "field", "anthropic_xml": "text"}
@@ -77,16 +77,6 @@ def _turns(first: int, count: int) -> list[Message]:
     return messages
 
 
-class _Waits:
-    """A runner of calls that nobody interrupts."""
-
-    def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
-        return asyncio.run(work)
-
-    def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
-        return bool(ready(seconds, {descriptor: events}))
-
-
 def _ours(protocol: str, kind: str, redactor: Redactor | None) -> Ask[None]:
     adapter = adapter_for(protocol)
 
@@ -95,7 +85,9 @@ def _ours(protocol: str, kind: str, redactor: Redactor | None) -> Ask[None]:
         prompt = redacted_prompt(prompt, redactor).prompt if redactor else prompt
         body, parser = adapter.body(prompt, PARAMETERS), adapter.parser(PARAMETERS, prompt)
         stream = StreamRedactor(redactor) if redactor else None
-        with closing(adapter.events(body, Endpoint(base_url=f"{address}/{kind}/{tokens}/v1"), _Waits())) as events:
+        with closing(
+            adapter.events(body, Endpoint(base_url=f"{address}/{kind}/{tokens}/v1"), Uninterrupted())
+        ) as events:
             for event in events:
                 for delta in parser.feed(event):
                     if stream:
