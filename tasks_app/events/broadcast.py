@@ -134,11 +134,16 @@ def _begin(group: str, message: dict[str, Any]) -> None:
     sending = asyncio.get_running_loop().create_task(send(group, message))
     _sending.add(sending)
     sending.add_done_callback(_sending.discard)
-    sending.add_done_callback(log_failure)
+    sending.add_done_callback(log_failure_of)
 
 
-def log_failure(future: Future[None] | asyncio.Future[None]) -> None:
+def log_failure(error: BaseException) -> None:
     global _quiet_until
-    if not future.cancelled() and (error := future.exception()) and time.monotonic() >= _quiet_until:
+    if time.monotonic() >= _quiet_until:
         _quiet_until = time.monotonic() + QUIET_SECONDS
         logger.warning("an event was not sent, followers will find the row: %s", error)
+
+
+def log_failure_of(future: Future[None] | asyncio.Future[None]) -> None:
+    if not future.cancelled() and (error := future.exception()):
+        log_failure(error)

@@ -1,16 +1,15 @@
 """One stream of text to the browser: an attempt of the LLM, or the output of a tool. Redacted, batched, in no table."""
 
-import asyncio
 from collections import defaultdict, deque
 from secrets import token_hex
 from uuid import UUID
 
 from llm_app.redaction import Redactor, StreamRedactor
 from tasks_app.events import broadcast, event_loop, stream_buffer
+from tasks_app.events.pump import pump
 from tasks_app.events.stream_buffer import Chunk
 from tasks_app.models import Task
 
-BATCH_SECONDS = 0.04
 MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it runs
 
 
@@ -22,38 +21,19 @@ class LiveStream:
 
     def __init__(self, group: str, task_id: UUID, redactor: Redactor) -> None:
         self.id = token_hex(16)
-        self._group, self._task_id, self._redactor = group, task_id, redactor
+        self.group, self.task_id, self._redactor = group, task_id, redactor
         self._redactors: dict[str, StreamRedactor] = defaultdict(lambda: StreamRedactor(redactor))
         self._texts: dict[str, list[str]] = defaultdict(list)  # with their secrets
         self._pending = deque[tuple[str, str]]()
         self._sent: dict[str, int] = defaultdict(int)
-        self._is_pumped = False  # or is about to be; on the loop, the pump itself says it
-        self._pump: asyncio.Task[None] | None = None
+        self._waits = False  # in the pump, until it sends
 
     def feed(self, kind: str, text: str) -> None:
         self._texts[kind].append(text)
         self._pending.append((kind, text))
-        self._go_on()
-
-    def _go_on(self) -> None:
-        if not self._is_pumped and not self._may_wait():
-            self._is_pumped = True
-            event_loop.get().call_soon_threadsafe(self._start)
-
-    def _may_wait(self) -> bool:
-        """Until somebody looks: what nobody follows need not be redacted and sent.
-
-        Who begins to follow joins the group, and then asks for what was postponed; so we look once more after that.
-        """
-        if broadcast.is_followed(self._group):
-            return False
-        return stream_buffer.store.postpone(self._task_id, self) and not broadcast.is_followed(self._group)
-
-    def _start(self) -> None:
-        if self._pump is not None and not self._pump.done():
-            return
-        self._pump = asyncio.get_running_loop().create_task(self._send_batches())
-        self._pump.add_done_callback(broadcast.log_failure)
+        if not self._waits:
+            self._waits = True
+            pump.put(self)
 
     @property
     def has_begun(self) -> bool:
@@ -65,22 +45,13 @@ class LiveStream:
 
     def withdraw(self) -> None:
         """Takes back what was shown, if anything was."""
+        self._pending.clear()
         if self.has_begun:
-            event_loop.submit(broadcast.send(self._group, {"type": "reset", "stream": self.id}))
-
-    async def _send_batches(self) -> None:
-        """One sender for each stream keeps the pieces in order. While they come, nobody has to wake the loop for it."""
-        try:
-            while self._pending and not self._may_wait():
-                await self.send_batch()
-                await asyncio.sleep(BATCH_SECONDS)
-        finally:
-            self._is_pumped = False
-        if self._pending:  # since we looked
-            self._go_on()
+            event_loop.submit(broadcast.send(self.group, {"type": "reset", "stream": self.id}))
 
     async def send_batch(self) -> None:
-        """All that waits, at once."""
+        """All that waits, at once. What is fed meanwhile is sent now, or waits again."""
+        self._waits = False
         batch: dict[str, list[str]] = defaultdict(list)
         while self._pending:
             kind, text = self._pending.popleft()
@@ -95,8 +66,8 @@ class LiveStream:
         piece = Chunk(stream=self.id, kind=kind, offset=self._sent[kind], text=text)
         goes_on = any(self._sent.values())
         self._sent[kind] += len(text)
-        await stream_buffer.store.add(self._task_id, piece, goes_on=goes_on)
-        await broadcast.send(self._group, piece.event(self._task_id))
+        await stream_buffer.store.add(self.task_id, piece, goes_on=goes_on)
+        await broadcast.send(self.group, piece.event(self.task_id))
 
 
 async def withdraw_of(task: Task) -> None:

@@ -4,10 +4,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
-from weakref import WeakValueDictionary
 
 import orjson
 from django.conf import settings
+
+from tasks_app.events.pump import pump
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,21 +31,11 @@ class Chunk:
         }
 
 
-class Postponed(Protocol):
-    async def send_batch(self) -> None:
-        """Adds what waits in it."""
-
-
 class Store(Protocol):
     async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
         """The first piece of a new stream replaces the stream before it.
 
         One that `goes_on` with a stream that was dropped or replaced comes too late, and is not shown.
-        """
-
-    def postpone(self, task_id: UUID, stream: Postponed) -> bool:
-        """Whether what streams, and nobody follows, may be added when somebody asks for it; so it is then, if the
-        stream is still there.
         """
 
     async def chunks_of(self, task_id: UUID) -> list[Chunk]:
@@ -54,18 +45,12 @@ class Store(Protocol):
 
 
 class InProcess:
-    """For the embedded mode. Used on the event loop; `postpone`, from any thread."""
+    """For the embedded mode."""
 
     def __init__(self) -> None:
         self._pieces: dict[UUID, list[Chunk]] = {}
-        self._postponed = WeakValueDictionary[UUID, Postponed]()  # one may come after `drop`
-
-    def postpone(self, task_id: UUID, stream: Postponed) -> bool:
-        self._postponed[task_id] = stream
-        return True
 
     async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
-        self._postponed.pop(task_id, None)
         pieces = self._pieces.get(task_id, [])
         if goes_on or (pieces and pieces[0].stream == piece.stream):
             pieces.append(piece)  # to nothing, if the stream was dropped
@@ -73,13 +58,12 @@ class InProcess:
             self._pieces[task_id] = [piece]
 
     async def chunks_of(self, task_id: UUID) -> list[Chunk]:
-        if stream := self._postponed.pop(task_id, None):
-            await stream.send_batch()
+        await pump.flush(task_id)
         return joined(self._pieces.get(task_id, []))
 
     async def drop(self, task_id: UUID) -> None:
         self._pieces.pop(task_id, None)
-        self._postponed.pop(task_id, None)
+        pump.drop(task_id)
 
 
 class InRedis:
@@ -97,9 +81,6 @@ class InRedis:
                 await self._forget_other_streams(key, piece)
             (pipe.rpushx if goes_on else pipe.rpush)(key, orjson.dumps(piece)).expire(key, 3600)
             await pipe.execute()
-
-    def postpone(self, task_id: UUID, stream: Postponed) -> bool:
-        return False
 
     async def _forget_other_streams(self, key: str, piece: Chunk) -> None:
         first = await self._redis.lindex(key, 0)

@@ -11,6 +11,7 @@ from channels.layers import get_channel_layer
 
 from tasks_app.events.broadcast import RowsDue
 from tasks_app.events.event_loop import in_thread
+from tasks_app.events.pump import pump
 from tasks_app.live.coalescer import Coalescer
 from tasks_app.live.look import PAGE, Look, SessionGone
 from tasks_app.live.messages import Event, Member, News
@@ -67,6 +68,7 @@ class Room:
         self._needs_look.channel = self._channel
         self._group = f"session.{self.session_id.hex}"
         await layer.group_add(self._group, self._channel)
+        pump.go_on()
         self._work = [asyncio.create_task(self._run(self._listen))]
         await self._look_once()
         if self.look.task is not None:

@@ -113,7 +113,7 @@ def _advance(task: Task) -> None:
 def _withdraw_what_streamed(task: Task) -> None:
     """Nobody has ended the stream of a step that is done again: its text would stay beside the new one."""
     withdrawn = event_loop.submit(live_stream.withdraw_of(task))
-    withdrawn.add_done_callback(broadcast.log_failure)
+    withdrawn.add_done_callback(broadcast.log_failure_of)
     wait([withdrawn], WITHDRAWN_SECONDS)  # before the new one begins
 
 

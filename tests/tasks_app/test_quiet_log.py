@@ -20,7 +20,7 @@ def test_what_fails_all_the_time_is_logged_now_and_then(
     monkeypatch.setattr(broadcast, "_quiet_until", 0.0, raising=False)
     with caplog.at_level(logging.WARNING):
         for _ in range(50):
-            broadcast.log_failure(failed())
+            broadcast.log_failure_of(failed())
     assert [record.getMessage() for record in caplog.records] == [
         "an event was not sent, followers will find the row: Redis is away"
     ]
@@ -30,6 +30,6 @@ def test_what_fails_later_is_logged_again(caplog: pytest.LogCaptureFixture, monk
     monkeypatch.setattr(broadcast, "_quiet_until", 0.0, raising=False)
     monkeypatch.setattr(broadcast, "QUIET_SECONDS", 0.0, raising=False)
     with caplog.at_level(logging.WARNING):
-        broadcast.log_failure(failed())
-        broadcast.log_failure(failed())
+        broadcast.log_failure_of(failed())
+        broadcast.log_failure_of(failed())
     assert len(caplog.records) == 2

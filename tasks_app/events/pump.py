@@ -1,0 +1,72 @@
+"""Sends what streams, 25 times a second: one pump for all streams of the process, which seldom have to wake it."""
+
+import asyncio
+from typing import Protocol
+from uuid import UUID
+from weakref import WeakValueDictionary
+
+from tasks_app.events import broadcast, event_loop
+
+BATCH_SECONDS = 0.04
+
+
+class Stream(Protocol):
+    group: str
+    task_id: UUID
+
+    async def send_batch(self) -> None:
+        """All that it has, at once."""
+
+
+class Pump:
+    """`put` is called from any thread; the rest on the event loop.
+
+    Of a task, one stream waits, the newest: what another has left is in the record by then; so it is where nobody holds
+    the stream any more. What nobody follows waits until somebody does, and need not be redacted and sent.
+    """
+
+    def __init__(self) -> None:
+        self._waiting = WeakValueDictionary[UUID, Stream]()
+        self._is_running = False
+        self._running: asyncio.Task[None] | None = None
+
+    def put(self, stream: Stream) -> None:
+        """It has something to send."""
+        self._waiting[stream.task_id] = stream
+        if not self._is_running and broadcast.is_followed(stream.group):
+            self._is_running = True
+            event_loop.get().call_soon_threadsafe(self.go_on)
+
+    async def flush(self, task_id: UUID) -> None:
+        """Sends what waits of a task, followed or not."""
+        if stream := self._waiting.pop(task_id, None):
+            await stream.send_batch()
+
+    def drop(self, task_id: UUID) -> None:
+        """The task runs no more."""
+        self._waiting.pop(task_id, None)
+
+    def go_on(self) -> None:
+        """Somebody has begun to follow a session: something of it may wait."""
+        if self._running is None or self._running.done():
+            self._running = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            while due := self._due():
+                self._is_running = True
+                sent = await asyncio.gather(*map(self.flush, due), return_exceptions=True)
+                for error in filter(None, sent):
+                    broadcast.log_failure(error)
+                await asyncio.sleep(BATCH_SECONDS)
+                self._is_running = bool(self._due())
+        finally:
+            self._is_running = False
+
+    def _due(self) -> list[UUID]:
+        """The tasks with text that somebody may follow."""
+        waiting = [stream for ref in self._waiting.valuerefs() if (stream := ref()) is not None]
+        return [stream.task_id for stream in waiting if broadcast.is_followed(stream.group)]
+
+
+pump = Pump()
