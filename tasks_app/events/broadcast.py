@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -23,9 +24,23 @@ class OneProcess(InMemoryChannelLayer):
     neither a task nor a copy for each receiver, a queue stays, and nobody searches for what is not received any more.
     """
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._listeners: dict[str, Callable[[dict[str, Any]], None]] = {}
+
+    def listen(self, channel: str, hear: Callable[[dict[str, Any]], None]) -> None:
+        """It is called with each message from now on, after those that wait."""
+        waiting = self._queue(channel)
+        while not waiting.empty():
+            hear(waiting.get_nowait()[1])
+        self._listeners[channel] = hear
+
     def put(self, group: str, message: dict[str, Any]) -> None:
         """On the event loop."""
-        for channel in self.groups.get(group, ()):
+        for channel in list(self.groups.get(group, ())):  # one may leave
+            if hear := self._listeners.get(channel):
+                hear(message)
+                continue
             with suppress(asyncio.QueueFull):
                 self._queue(channel).put_nowait((0, message))
 
@@ -38,6 +53,7 @@ class OneProcess(InMemoryChannelLayer):
 
     async def group_discard(self, group: str, channel: str) -> None:
         await super().group_discard(group, channel)
+        self._listeners.pop(channel, None)
         self.channels.pop(channel, None)
 
     def _queue(self, channel: str) -> "asyncio.Queue[tuple[float, dict[str, Any]]]":

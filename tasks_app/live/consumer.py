@@ -25,7 +25,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
     It takes no messages.
 
     Entries and the pieces around them are HTML that htmx swaps by id. What streams is JSON: Markdown as the HTML of the
-    block that is open (`tasks_app/live/prose`), thoughts and output as text for one text node, 25 times a second.
+    block that is open (`tasks_app/live/prose`), thoughts and output as text for one text node, 20 times a second.
     """
 
     async def connect(self) -> None:

@@ -65,8 +65,7 @@ class Lobby:
 
     async def _look_around(self, watch: Watch) -> None:
         admissions = {guest.admission for guests in self._guests.values() for guest in guests}
-        standings = await in_thread(partial(watch.standings, list(self._rooms)))
-        refused = await in_thread(partial(watch.refused, admissions))
+        standings, refused = await in_thread(partial(watch.look, list(self._rooms), admissions))
         for room, guests in list(self._guests.items()):
             for guest in list(guests):
                 if guest.admission in refused:

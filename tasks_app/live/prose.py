@@ -64,7 +64,9 @@ class Prose:
         fresh, self._fresh = self._fresh, {}
         due = []
         for key, texts in fresh.items():
-            change = self._shown.setdefault(key, StreamedMarkdown(self._files_url)).add("".join(texts))
+            if key not in self._shown:
+                self._shown[key] = StreamedMarkdown(self._files_url)
+            change = self._shown[key].add("".join(texts))
             if change is None:
                 due.append(key)
             else:

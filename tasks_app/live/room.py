@@ -2,16 +2,15 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
 
-from channels.layers import get_channel_layer
-
 from tasks_app.events.broadcast import RowsDue
 from tasks_app.events.event_loop import in_thread
-from tasks_app.events.pump import pump
+from tasks_app.events.listener import Listener
 from tasks_app.live.coalescer import Coalescer
 from tasks_app.live.look import PAGE, Look, SessionGone
 from tasks_app.live.messages import Event, Member, News
@@ -37,6 +36,7 @@ class Room:
         self.session_id = session_id
         self.look = Look(session_id)
         self.members: dict[Member, None] = {}
+        self._listener = Listener(f"session.{session_id.hex}", self._take, self._fail)
         self._needs_look = RowsDue()
         self._is_looking = False
         self._inbox = True
@@ -62,18 +62,13 @@ class Room:
             raise self.fault
 
     async def _open(self) -> None:
-        layer = get_channel_layer()
-        assert layer is not None
-        self._layer, self._channel = layer, await layer.new_channel()
-        self._needs_look.channel = self._channel
-        self._group = f"session.{self.session_id.hex}"
-        await layer.group_add(self._group, self._channel)
-        pump.go_on()
-        self._work = [asyncio.create_task(self._run(self._listen))]
+        await self._listener.join()
+        self._needs_look.channel = self._listener.channel
         await self._look_once()
         if self.look.task is not None:
             await self._take_up(str(self.look.task.pk))
-        self._work.append(asyncio.create_task(self._run(self._look_on)))
+        self._work = [asyncio.create_task(self._run(self._look_on))]
+        self._listener.listens()
 
     async def _take_up(self, task: str) -> None:
         """What streams already; text that is in an entry by now is not told again."""
@@ -106,30 +101,27 @@ class Room:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
         self._needs_look.clear()
-        if hasattr(self, "_channel"):
-            await self._layer.group_discard(self._group, self._channel)
+        await self._listener.leave()
 
     async def _run(self, work: Any) -> None:
         try:
             await work()
-        except Exception as error:
-            if not isinstance(error, SessionGone):
-                logger.exception("following session %s failed", self.session_id)
-            self.fault = error
-            for member in list(self.members):
-                member.end(error)
+        except Exception as error:  # noqa: BLE001  its members are told, and the log
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        if not isinstance(error, SessionGone):
+            logger.exception("following session %s failed", self.session_id)
+        self.fault = error
+        for member in list(self.members):
+            member.end(error)
 
     # --- hints --------------------------------------------------------------------------------------------------
 
-    async def _listen(self) -> None:
-        """One receiver for the whole time: layers take a cancelled receive for the end of the consumer."""
-        while True:
-            await self._take(await self._layer.receive(self._channel))
-
-    async def _take(self, hint: Hint) -> None:
+    def _take(self, hint: Hint) -> None:
         kind = hint["type"]
         if kind == "delta":
-            await self._take_delta(hint)
+            self._take_delta(hint)
         elif kind == "reset":
             self._held = [delta for delta in self._held if delta["stream"] != hint["stream"]]
             self._deltas.flush()
@@ -165,11 +157,31 @@ class Room:
 
     # --- text ---------------------------------------------------------------------------------------------------
 
-    async def _take_delta(self, delta: Hint) -> None:
-        if (self._needs_look.is_set() or self._is_looking) and not self._text.knows(delta["stream"]):
+    def _take_delta(self, delta: Hint) -> None:
+        lacks = self._text.lacks_what_precedes(delta)
+        if lacks:
+            self._needs_look.set()
+        if lacks or self._waits_for_look(delta):
             self._held.append(delta)
-            return
-        for part in await self._text.unseen(delta):
+        else:
+            self._tell_parts(self._text.unseen(delta))
+
+    def _waits_for_look(self, delta: Hint) -> bool:
+        return (self._needs_look.is_set() or self._is_looking) and not self._text.knows(delta["stream"])
+
+    async def _take_held(self) -> None:
+        """What a lost message has left out is read again."""
+        held, self._held = self._held, []
+        for delta in held:
+            if self._waits_for_look(delta):
+                self._held.append(delta)
+                continue
+            if self._text.lacks_what_precedes(delta):
+                self._tell_parts(await self._text.stored(delta["task"]))
+            self._tell_parts(self._text.unseen(delta))
+
+    def _tell_parts(self, parts: Iterable[Hint]) -> None:
+        for part in parts:
             self._deltas.take(part)
 
     def _tell_text(self, part: Hint) -> None:
@@ -203,9 +215,7 @@ class Room:
         finally:
             self._is_looking = False
         self._publish(news, hints, present)
-        held, self._held = self._held, []
-        for delta in held:
-            await self._take_delta(delta)
+        await self._take_held()
         if len(news.appended) == PAGE:
             self._needs_look.set()
         if self._looking_later is not None:

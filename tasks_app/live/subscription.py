@@ -78,12 +78,18 @@ class Follower(Generic[T]):
     async def _next(self, silence: float | None) -> list[T]:
         if not self._waiting and self._ended is None and not self._is_behind:
             self._is_woken.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(silence):
-                    await self._is_woken.wait()
+            await self._woken(silence)
         if self._ended is not None:
             raise self._ended
         return self._take()
+
+    async def _woken(self, silence: float | None) -> None:
+        if silence is None:
+            await self._is_woken.wait()
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(silence):
+                await self._is_woken.wait()
 
     # --- the room speaks ----------------------------------------------------------------------------------------
 

@@ -37,20 +37,19 @@ class TextSoFar:
             for key in [key for key in self._seen if key[0] == stream]:
                 del self._seen[key], self._texts[key]
 
-    async def unseen(self, event: Delta) -> list[Delta]:
-        """The part of a delta that is new. After a gap, the whole text is read again."""
-        parts = []
-        if event["offset"] > self._seen.get((event["stream"], event["kind"]), 0):
-            parts = await self.stored(event["task"])
-        return [*parts, *self._taken(event)]
+    def lacks_what_precedes(self, event: Delta) -> bool:
+        """Whether text before that of the delta was lost: then `stored` has it."""
+        is_due = event["offset"] > self._seen.get((event["stream"], event["kind"]), 0)
+        return is_due and event["stream"] not in self._ended
 
     async def stored(self, task: str) -> list[Delta]:
         """What the task's newest stream has more than was told."""
         task_id = UUID(task)
         pieces = [piece.event(task_id) for piece in await stream_buffer.store.chunks_of(task_id)]
-        return [part for piece in pieces for part in self._taken(piece)]
+        return [part for piece in pieces for part in self.unseen(piece)]
 
-    def _taken(self, event: Delta) -> Iterator[Delta]:
+    def unseen(self, event: Delta) -> Iterator[Delta]:
+        """The part of a delta that is new, if there is one."""
         stream, key = event["stream"], (event["stream"], event["kind"])
         seen, offset = self._seen.get(key, 0), event["offset"]
         end = offset + len(event["text"])

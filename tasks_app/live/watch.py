@@ -49,6 +49,12 @@ class Watch:
         self.staff: set[int] = set()  # the administrators among those who follow
         self._checked: dict[Admission, Fingerprint] = {}
 
+    def look(
+        self, sessions: Collection[UUID], admissions: Collection[Admission]
+    ) -> tuple[dict[UUID, Standing], dict[Admission, Exception]]:
+        """The standings, and who is refused."""
+        return self.standings(sessions), self.refused(admissions)
+
     def standings(self, sessions: Collection[UUID]) -> dict[UUID, Standing]:
         """Of those that exist."""
         found = _standings.of_keys(sessions)

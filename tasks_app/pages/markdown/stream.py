@@ -1,12 +1,13 @@
 """Markdown while it streams: blocks that are finished stay as they are, only the open one is rendered again."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from tasks_app.pages.markdown import markdown
-from tasks_app.pages.markdown.plain import PLAIN, last_paragraph
+from tasks_app.pages.markdown.plain import PLAIN, last_paragraph, paragraphs
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -62,13 +63,14 @@ class StreamedMarkdown:
         if not text or not self._is_due(text):
             return Change(tail=text)
         source = self._source + "".join(self._tail)
-        return self._shown(source, last_paragraph(source)) if PLAIN.fullmatch(source.rstrip(" ")) else None
+        is_plain = PLAIN.fullmatch(source.rstrip(" ")) is not None
+        return self._shown(source, last_paragraph(source), lambda text, _: paragraphs(text)) if is_plain else None
 
     def rendered(self) -> Change:
         tail = "".join(self._tail)
         source, is_same_line = self._source + tail, self._source[-1:] not in ("", "\n") and "\n" not in tail
         start, self._fence = (0, "") if is_same_line and not self._fence else _last_block(source)
-        return self._shown(source, start)
+        return self._shown(source, start, lambda text, is_whole: markdown(text, self._files_url, is_whole=is_whole))
 
     def _is_due(self, text: str) -> bool:
         if self._fence:
@@ -77,12 +79,12 @@ class StreamedMarkdown:
             return False
         return self._tail_length * GROWTH >= len(self._source) - EAGER
 
-    def _shown(self, source: str, start: int) -> Change:
-        """Its last block begins at `start`."""
-        closed = markdown(source[:start], self._files_url) if source[:start].strip() else ""
+    def _shown(self, source: str, start: int, render: Callable[[str, bool], str]) -> Change:
+        """Its last block begins at `start`; `render` also hears whether the text is whole."""
+        closed = render(source[:start], True) if source[:start].strip() else ""
         opened = source[start:]
         self._source = opened if self._fence else opened.rstrip(" ")  # which HTML does not have at the end of a block
-        self._open = markdown(self._source, self._files_url, is_whole=not self._fence)
+        self._open = render(self._source, not self._fence)
         self._takes_words = not self._source.endswith("\n") and bool(_ENDS_WITH_WORDS.search(self._open[-200:]))
         spaces = opened[len(self._source) :]
         self._tail, self._tail_length = [spaces], 0
