@@ -17,9 +17,8 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
-from django.db.backends.base.base import BaseDatabaseWrapper
 
-from llm_app.plain_cursor import new_cursor, plain_cursor
+from llm_app.plain_cursor import plain_cursor
 
 Field: TypeAlias = "models.Field[Any, Any]"
 Prepare = Callable[[Any], Any]
@@ -184,21 +183,13 @@ def execute(statements: Sequence[Statement]) -> None:
     """PostgreSQL gets all of them at once, so that they cost one round trip."""
     database = connections[DEFAULT_DB_ALIAS]
     if database.vendor == "postgresql":
-        _execute_at_once(database, statements)
+        from llm_app.one_message import execute_at_once  # with Psycopg, which SQLite does not need
+
+        execute_at_once(database, statements)
         return
     with plain_cursor(database) as cursor:
         for statement in statements:
             cursor.execute(statement.sql, statement.parameters)
-            statement.take(cursor)
-
-
-def _execute_at_once(database: BaseDatabaseWrapper, statements: Sequence[Statement]) -> None:
-    cursors = [new_cursor(database) for _ in statements]
-    with database.wrap_database_errors:
-        with database.connection.pipeline():
-            for cursor, statement in zip(cursors, statements, strict=True):
-                cursor.execute(statement.sql, statement.parameters)
-        for cursor, statement in zip(cursors, statements, strict=True):
             statement.take(cursor)
 
 
