@@ -22,7 +22,7 @@ POSTGRES = os.environ.get("BENCH_POSTGRES", "postgres://postgres@127.0.0.1:5432/
 SHORT, LONG = 10, 60  # what both have in common is no iteration's cost
 LENGTHS = (LONG, 200, 400)
 AWAITED = "list"  # the model whose tool is awaited: such a call is stored before it runs, and its result after it
-ROUNDS = 3  # ours and the floor in turns: a machine is not as fast all the time
+ROUNDS = 7  # ours and the floor in turns: a machine is not as fast all the time
 _WRITES = ("INSERT", "UPDATE", "DELETE")
 
 

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+from weakref import proxy
 
 from django.db.models import F, Q, Subquery
 
@@ -84,7 +86,8 @@ class TaskContext(UnitOfWork):
         self.loaded_groups: frozenset[str] = frozenset()
         self.skill_folders: tuple[object, ...] = ()  # as they were at the beginning of the step
         self.untold_mark = -1  # of the file history, when it was last looked at
-        self.interruption = Interruption(self.is_interrupted)
+        # Weak, so that a task that has ended is gone at once, with its pipes and messages.
+        self.interruption = Interruption(partial(type(self).is_interrupted, proxy(self)))
         self.streamed: LiveStream | None = None  # the newest reply's stream, to be withdrawn if its call is refused
         self.detector = self.settings.loop_detector()
         self.detector.load(_calls_since_last_message(task))

@@ -1,5 +1,7 @@
 """A commit is composed by what its worker knows. Where that is old by then, it is composed again under the lock."""
 
+import gc
+import weakref
 from decimal import Decimal
 from typing import Any
 
@@ -173,3 +175,18 @@ def test_what_is_composed_once_has_related_rows_and_values_as_the_orm_has(contex
     values = Select(lambda task: Task.objects.filter(pk=task).values_list("session", "plan", "created_at"))
     assert values.first(context.task.pk) == (expected.session_id, expected.plan, expected.created_at)
     assert values.first(context.session.pk) is None
+
+
+@pytest.mark.django_db
+def test_what_is_held_of_a_task_is_gone_with_it(owner: Any) -> None:
+    """At once: what waits for the garbage collector keeps pipes open, and the memory of a hundred tasks."""
+    task = factories.TaskFactory(session=factories.SessionFactory(owner=owner), lease_owner=process.name())
+    held = TaskContext(task, workspace_of(task.session), sandbox())
+    assert not held.interruption.wait(0.0)
+    kept = weakref.ref(held), weakref.ref(held.interruption)
+    gc.disable()
+    try:
+        del held
+        assert [one() for one in kept] == [None, None]
+    finally:
+        gc.enable()
