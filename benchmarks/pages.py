@@ -23,7 +23,7 @@ from benchmarks.token_server import running
 
 COUNTS = (1, 10, 100)
 STEPS, TOKENS, IDLE_SECONDS = 100, 150, 4.0
-ROUNDS = 5  # the median counts
+ROUNDS = 9  # the median counts
 TOKEN_ROUNDS = 3
 SHORT, LONG = 100, 2100  # tokens that come fast: what both answers have in common is no token's cost
 FOLLOWERS, EVENTS = 200, 500
