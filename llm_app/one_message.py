@@ -42,9 +42,10 @@ def one_message(connection: Connection[Any]) -> Iterator[None]:
     is_idle = connection.info.transaction_status == TransactionStatus.IDLE
     autocommit, connection._autocommit = connection.autocommit, True  # for as long as it shall begin nothing itself
     try:
-        with connection.pipeline() as pipeline, _held_back(pipeline):
+        with connection.pipeline() as pipeline, _held_back(pipeline, connection):
             if is_idle and not autocommit:
-                pipeline.command_queue.append(partial(connection.pgconn.send_query_params, b"BEGIN", None))
+                begin = connection._get_tx_start_command()
+                pipeline.command_queue.append(partial(connection.pgconn.send_query_params, begin, None))
                 pipeline.result_queue.append(None)
             yield
     finally:
@@ -52,8 +53,8 @@ def one_message(connection: Connection[Any]) -> Iterator[None]:
 
 
 @contextmanager
-def _held_back(pipeline: Pipeline) -> Iterator[None]:
-    pipeline.command_queue = _Together()
+def _held_back(pipeline: Pipeline, connection: Connection[Any]) -> Iterator[None]:
+    pipeline.command_queue = _Together(connection)
     pipeline._communicate_gen = lambda: iter(())  # type: ignore[assignment, method-assign, return-value]
     try:
         yield
@@ -64,7 +65,20 @@ def _held_back(pipeline: Pipeline) -> Iterator[None]:
 class _Together(deque[Callable[[], Any]]):
     """Commands that are taken as one: each writes into the buffer that is sent after it."""
 
+    def __init__(self, connection: Connection[Any]) -> None:
+        super().__init__()
+        self._connection = connection
+
     def popleft(self) -> Callable[[], Any]:
         commands = list(self)
         self.clear()
-        return lambda: [command() for command in commands]
+        return lambda: self._run(commands)
+
+    def _run(self, commands: Sequence[Callable[[], Any]]) -> None:
+        """Half of a message is none: of its transaction, the server keeps nothing without the connection."""
+        try:
+            for command in commands:
+                command()
+        except BaseException:
+            self._connection.close()
+            raise

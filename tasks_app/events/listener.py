@@ -17,7 +17,7 @@ class Listener:
 
     def __init__(self, group: str, hear: Callable[[Message], None], failed: Callable[[Exception], None]) -> None:
         self._group, self._take, self._failed = group, hear, failed
-        self._receiving: asyncio.Task[None] | None = None
+        self._receiving: asyncio.Task[Any] | None = None
         self.channel = ""
 
     async def join(self) -> None:
@@ -35,11 +35,19 @@ class Listener:
             self._receiving = asyncio.create_task(self._receive())
 
     async def leave(self) -> None:
-        if self._receiving is not None:
-            self._receiving.cancel()
-            await asyncio.gather(self._receiving, return_exceptions=True)
-        if self.channel:
-            await self._layer.group_discard(self._group, self.channel)
+        if not self.channel:
+            return
+        if not isinstance(self._layer, broadcast.OneProcess):
+            await self._end_receiving()
+        await self._layer.group_discard(self._group, self.channel)
+
+    async def _end_receiving(self) -> None:
+        """Redis frees a channel where a receiver is cancelled that waits: so there is one in any case."""
+        if self._receiving is None or self._receiving.done():
+            self._receiving = asyncio.create_task(self._layer.receive(self.channel))
+        await asyncio.sleep(0)
+        self._receiving.cancel()
+        await asyncio.gather(self._receiving, return_exceptions=True)
 
     async def _receive(self) -> None:
         """One receiver for the whole time: layers take a cancelled receive for the end of the consumer."""

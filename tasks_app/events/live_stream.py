@@ -1,6 +1,7 @@
 """One stream of text to the browser: an attempt of the LLM, or the output of a tool. Redacted, batched, in no table."""
 
 from collections import defaultdict, deque
+from contextlib import suppress
 from secrets import token_hex
 from uuid import UUID
 
@@ -26,13 +27,12 @@ class LiveStream:
         self._texts: dict[str, list[str]] = defaultdict(list)  # with their secrets
         self._pending = deque[tuple[str, str]]()
         self._sent: dict[str, int] = defaultdict(int)
-        self._waits = False  # in the pump, until it sends
+        self.waits = False  # in the pump, until it sends
 
     def feed(self, kind: str, text: str) -> None:
         self._texts[kind].append(text)
         self._pending.append((kind, text))
-        if not self._waits:
-            self._waits = True
+        if not self.waits:
             pump.put(self)
 
     @property
@@ -51,11 +51,12 @@ class LiveStream:
 
     async def send_batch(self) -> None:
         """All that waits, at once. What is fed meanwhile is sent now, or waits again."""
-        self._waits = False
+        self.waits = False
         batch: dict[str, list[str]] = defaultdict(list)
-        while self._pending:
-            kind, text = self._pending.popleft()
-            batch[kind].append(text)
+        with suppress(IndexError):  # none is left, or all was withdrawn at this moment
+            while True:
+                kind, text = self._pending.popleft()
+                batch[kind].append(text)
         for kind, texts in batch.items():
             await self._send(kind, self._redactors[kind].feed("".join(texts)))
 

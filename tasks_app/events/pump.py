@@ -13,9 +13,10 @@ BATCH_SECONDS = 0.05
 class Stream(Protocol):
     group: str
     task_id: UUID
+    waits: bool
 
     async def send_batch(self) -> None:
-        """All that it has, at once."""
+        """All that it has, at once; then it waits no more."""
 
 
 class Pump:
@@ -27,15 +28,20 @@ class Pump:
 
     def __init__(self) -> None:
         self._waiting = WeakValueDictionary[UUID, Stream]()
-        self._is_running = False
         self._running: asyncio.Task[None] | None = None
+        self._runs_on: asyncio.AbstractEventLoop | None = None  # or is about to
 
     def put(self, stream: Stream) -> None:
         """It has something to send."""
+        before = self._waiting.get(stream.task_id)
+        if before is not None:
+            before.waits = False
+        stream.waits = True
         self._waiting[stream.task_id] = stream
-        if not self._is_running and broadcast.is_followed(stream.group):
-            self._is_running = True
-            event_loop.get().call_soon_threadsafe(self.go_on)
+        loop = event_loop.get()
+        if self._runs_on is not loop and broadcast.is_followed(stream.group):
+            self._runs_on = loop
+            loop.call_soon_threadsafe(self.go_on)
 
     async def flush(self, task_id: UUID) -> None:
         """Sends what waits of a task, followed or not."""
@@ -48,21 +54,28 @@ class Pump:
 
     def go_on(self) -> None:
         """Somebody has begun to follow a session: something of it may wait."""
-        if self._running is None or self._running.done():
-            self._running = asyncio.get_running_loop().create_task(self._run())
+        loop = asyncio.get_running_loop()
+        if self._running is None or self._running.done() or self._running.get_loop() is not loop:
+            self._running = loop.create_task(self._run(loop))
 
-    async def _run(self) -> None:
+    async def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
-            while due := self._due():
-                self._is_running = True
+            while due := self._due_or_last(loop):
                 if len(due) == 1:  # which needs no task of its own
                     await self._send(*due)
                 else:
                     await asyncio.gather(*map(self._send, due))
                 await asyncio.sleep(BATCH_SECONDS)
-                self._is_running = bool(self._due())
         finally:
-            self._is_running = False
+            self._runs_on = None
+
+    def _due_or_last(self, loop: asyncio.AbstractEventLoop) -> list[UUID]:
+        """Empty only if who puts something from now on starts the pump."""
+        self._runs_on = loop
+        if due := self._due():
+            return due
+        self._runs_on = None
+        return self._due()  # since we looked
 
     async def _send(self, task_id: UUID) -> None:
         try:

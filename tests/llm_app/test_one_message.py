@@ -22,7 +22,6 @@ def connection():
         opened.execute("CREATE TEMPORARY TABLE said (word text PRIMARY KEY)")
         opened.commit()
         yield opened
-        opened.rollback()
 
 
 @pytest.fixture
@@ -103,6 +102,20 @@ def test_a_value_that_cannot_be_sent_leaves_a_connection_that_can_be_used(connec
     assert _say(connection, "two") == ["two"]
     connection.commit()
     assert _said(connection) == ["two"]
+
+
+def test_half_of_a_message_is_none(connection):
+    """A statement that Psycopg cannot write, behind one that it has written: its transaction is not left open."""
+    too_many = list(range(66_000))
+
+    def write():
+        with one_message(connection):
+            connection.execute(INSERT, ["one"])
+            connection.execute(f"SELECT 1 WHERE 1 IN ({', '.join(['%s'] * len(too_many))})", too_many)
+
+    with pytest.raises(psycopg.OperationalError):
+        write()
+    assert connection.closed
 
 
 def test_more_than_a_socket_takes_at_once_arrives(connection):

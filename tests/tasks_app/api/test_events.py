@@ -203,12 +203,12 @@ async def test_text_that_nobody_follows_is_made_ready_for_who_comes_and_then_goe
 
 
 async def test_text_that_nobody_has_followed_gives_way_to_that_of_the_next_stream(task):
-    first, second = (LiveStream(task.session.group, task.pk, Redactor([])) for _ in range(2))
+    first, second, third = (LiveStream(task.session.group, task.pk, Redactor([])) for _ in range(3))
     first.feed("text", "Once ")
     second.feed("text", "Twice ")
     assert [piece.text for piece in await stream_buffer.store.chunks_of(task.pk)] == ["Twice "]
     first.feed("text", "upon")
-    await stream_buffer.store.add(task.pk, stream_buffer.Chunk(stream="s3", kind="text", offset=0, text="Thrice"))
+    third.feed("text", "Thrice")
     assert [piece.text for piece in await stream_buffer.store.chunks_of(task.pk)] == ["Thrice"]
     await stream_buffer.store.drop(task.pk)
 

@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
+from collections import deque
 from uuid import uuid4
 
 import pytest
 
 from llm_app.redaction import Redactor
-from tasks_app.events import broadcast, event_loop, pump
+from tasks_app.events import broadcast, event_loop, live_stream, pump
 from tasks_app.events.live_stream import LiveStream
 
 
@@ -91,3 +92,45 @@ async def test_what_is_withdrawn_before_it_was_sent_is_not_sent(sent, monkeypatc
     stream.withdraw()
     await asyncio.sleep(3 * pump.BATCH_SECONDS)
     assert told == ["reset"]
+
+
+async def test_an_older_stream_that_says_something_late_does_not_silence_the_newer_one(sent):
+    task_id = uuid4()
+    older, newer = _stream(task_id), _stream(task_id)
+    newer.feed("text", "Once ")
+    older.feed("text", "late")
+    newer.feed("text", "upon ")
+    await _until(lambda: newer.id in sent)
+    newer.feed("text", "a time")
+    await _until(lambda: sent[newer.id] == "Once upon a time")
+
+
+async def test_what_is_withdrawn_while_it_is_sent_fails_nobody(sent):
+    stream = _stream()
+
+    class Emptied(deque):
+        def __bool__(self):
+            return True  # something was there when one looked
+
+    stream._pending = Emptied()
+    await stream.send_batch()
+    assert sent == {}
+
+
+def test_a_loop_that_was_closed_does_not_keep_the_pump_from_another_one(monkeypatch):
+    fresh, texts = pump.Pump(), []
+
+    async def send(group, message):
+        texts.append(message["text"])
+
+    monkeypatch.setattr(live_stream, "pump", fresh)
+    monkeypatch.setattr(broadcast, "send", send)
+    monkeypatch.setattr(broadcast, "is_followed", lambda group: True)
+    for text in ("one", "two"):
+        loop = asyncio.new_event_loop()
+        monkeypatch.setattr(event_loop, "_loop", loop)
+        stream = _stream()
+        stream.feed("text", text)
+        loop.run_until_complete(asyncio.sleep(pump.BATCH_SECONDS / 2))
+        loop.close()  # while the pump waits for more
+    assert texts == ["one", "two"]
