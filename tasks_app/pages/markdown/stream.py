@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EAGER = 1_500  # characters of an open block that is rendered again whenever it grows
 GROWTH = 4  # a longer one is rendered again when it has grown by this part of itself: the cost stays linear
 # At the end of what has come: signs of which nobody knows yet what they will be, a list, a line, a fence …
-_UNDECIDED = re.compile(r"(?:\A|\n)[ \t]*(?:[-=*_#`~>|+:$\\\[ \t]{1,8}|\d{1,3}[.)]?[ \t]*)\Z")
+_UNDECIDED = re.compile(r"(?:\A|\n)[ \t]*(?:[-=*_#`~>|+:$\\\[ \t]{1,8}|\d{1,3}[.)]?[ \t]*)\Z|\r\Z")
 # Words that mean themselves wherever they go on with a block, and a block that ends with such; its closing tags.
 _WORDS = re.compile(r"[^\x00-\x1f\x7f-\x9f\\`*_~\[\]()<>&|$/;]*")
 _ENDS_WITH_WORDS = re.compile(r"[^>\s](?:\s*</(?:p|li|ul|ol|blockquote|h[1-6])>)+\s*\Z")
@@ -57,7 +57,7 @@ class StreamedMarkdown:
         text = self._undecided + text
         undecided = _UNDECIDED.search(text)
         cut = undecided.start() if undecided else len(text)
-        text, self._undecided = text[:cut], text[cut:]
+        text, self._undecided = text[:cut].replace("\r\n", "\n").replace("\r", "\n"), text[cut:]
         self._tail_length += len(text)
         self._tail.append(text)
         if not text or not self._is_due(text):

@@ -198,3 +198,19 @@ def test_nothing_harmful_runs_in_the_middle_of_it():
         change = shown.add(sign)
         html = change.closed + (change.open or "")
         assert not re.search(r"<(img|script)|javascript:[^<]*\"", html)
+
+
+@pytest.mark.parametrize(
+    "text", ["```\n\ra", "a\r\nb\r\n\r\nc\r\n", "- a\r- b\r\r1. c", "```py\r\nx = 1\r\n```\r\nafter\r\n"]
+)
+def test_lines_may_end_as_anywhere(text):
+    for seed in range(20):
+        drawn, streamed, rest = random.Random(seed), StreamedMarkdown(FILES), text
+        while rest:
+            size = drawn.randint(1, 3)
+            if streamed.add(rest[:size]) is None:
+                streamed.rendered()
+            rest = rest[size:]
+        streamed.rendered()
+        shown = streamed.whole
+        assert re.sub(r"<[^>]+>|\s", "", shown.closed + shown.open) == re.sub(r"<[^>]+>|\s", "", markdown(text, FILES))
