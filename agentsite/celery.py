@@ -1,13 +1,16 @@
 """The Celery application. Its messages only wake a worker: the rows say what there is to do."""
 
+from agentsite.optional_imports import WITH_CELERY, without  # isort: skip
+
+with without(*WITH_CELERY):
+    from celery import Celery  # isort: skip
+    from celery.signals import setup_logging, worker_init, worker_ready, worker_shutdown, worker_shutting_down  # isort: skip
+    from celery.worker.consumer import Consumer  # isort: skip
+
 import logging
 import os
 import time
 from functools import partial
-
-from celery import Celery
-from celery.signals import setup_logging, worker_init, worker_ready, worker_shutdown, worker_shutting_down
-from celery.worker.consumer import Consumer
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentsite.settings")
 

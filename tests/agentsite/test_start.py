@@ -18,7 +18,15 @@ UNUSED = {
         "allauth.socialaccount.models",
         "fido2",
     ),  # optional, for others
-    *("regex", "pygments", "unittest", "django.test", "rest_framework.test"),  # of few pages, rules and of tests
+    *(
+        "aiohttp",
+        "greenlet",
+        "regex",
+        "pygments",
+        "unittest",
+        "django.test",
+        "rest_framework.test",
+    ),  # of few pages, rules and of tests
     *("litellm", "openai", "mcp", "playwright", "trafilatura", "lxml", "pypdf", "docx", "pptx", "PIL"),  # on first use
 }
 _SERVER = (

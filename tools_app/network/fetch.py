@@ -4,14 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
 from yarl import URL
 
 from tools_app.errors import AddressRefused, FetchFailed
-from tools_app.network.connections import http_session
 from tools_app.network.policy import NetworkPolicy, check_url, parse_url
+
+if TYPE_CHECKING:
+    import aiohttp
 
 MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -74,8 +75,12 @@ async def fetch(
 
 
 @asynccontextmanager
-async def _guarded(policy: NetworkPolicy, timeout_s: float) -> AsyncIterator[aiohttp.ClientSession]:
+async def _guarded(policy: NetworkPolicy, timeout_s: float) -> "AsyncIterator[aiohttp.ClientSession]":
     """A session whose faults are FetchFailed."""
+    import aiohttp  # 6 MB, not before the first request
+
+    from tools_app.network.connections import http_session
+
     try:
         async with asyncio.timeout(timeout_s), http_session(policy) as session:
             yield session
@@ -86,7 +91,7 @@ async def _guarded(policy: NetworkPolicy, timeout_s: float) -> AsyncIterator[aio
 
 
 async def _follow(
-    session: aiohttp.ClientSession, url: URL, policy: NetworkPolicy, max_bytes: int, headers: Mapping[str, str]
+    session: "aiohttp.ClientSession", url: URL, policy: NetworkPolicy, max_bytes: int, headers: Mapping[str, str]
 ) -> Fetched:
     for _ in range(MAX_REDIRECTS + 1):
         async with session.get(url, headers=headers, allow_redirects=False) as response:
@@ -102,7 +107,7 @@ async def _follow(
     raise FetchFailed(f"More than {MAX_REDIRECTS} redirects.")
 
 
-async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> Fetched:
+async def _read(response: "aiohttp.ClientResponse", max_bytes: int) -> Fetched:
     body = bytearray()
     async for chunk in response.content.iter_any():  # unpacked in small pieces: a bomb is only as large as we read it
         body += chunk

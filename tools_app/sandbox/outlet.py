@@ -5,10 +5,13 @@ import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tools_app.network import NetworkPolicy
 from tools_app.network.policy import SANDBOX
-from tools_app.network.proxy.server import FilteringProxy
+
+if TYPE_CHECKING:
+    from tools_app.network.proxy.server import FilteringProxy
 
 PORT = 3128  # where programs in the sandbox find the proxy, on its own loopback
 
@@ -22,7 +25,7 @@ _proxies = weakref.WeakKeyDictionary()
 class Outlet:
     """The credential is valid as long as its passage is open."""
 
-    proxy: FilteringProxy
+    proxy: "FilteringProxy"
     user: str
     password: str = field(repr=False)
 
@@ -45,6 +48,8 @@ async def open_outlet(policy: NetworkPolicy) -> AsyncIterator[Outlet]:
         proxy.close(passage)
 
 
-def _proxy() -> FilteringProxy:
+def _proxy() -> "FilteringProxy":
     """One for each event loop; sandboxes attach it to their port."""
+    from tools_app.network.proxy.server import FilteringProxy  # with aiohttp, not before the first command
+
     return _proxies.setdefault(asyncio.get_running_loop(), FilteringProxy())

@@ -7,12 +7,15 @@ import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tools_app.errors import PortUnreachable, ToolError
-from tools_app.network.connections import Streams
 from tools_app.network.proxy.relay import either, pump
 from tools_app.sandbox import local, outlet
 from tools_app.sandbox.session_sandboxes import sandboxes
+
+if TYPE_CHECKING:
+    from tools_app.network.connections import Streams
 
 _ANSWER_S = 5.0
 _YES, _NO = b"yes\n", b"no.\n"
@@ -22,7 +25,7 @@ _folder: Path | None = None
 _servers: set[asyncio.Server] = set()
 
 
-async def connect(session: str, port: int) -> Streams:
+async def connect(session: str, port: int) -> "Streams":
     """Streams to what listens on `port`, on whatever event loop this is called.
 
     It asks nobody's rights, starts no sandbox, and reads nothing: what answers is as hostile as any program of the

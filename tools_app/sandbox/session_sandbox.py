@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from subprocess import DEVNULL
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from tools_app.errors import PortUnreachable, SandboxUnavailable
-from tools_app.network.proxy.server import FilteringProxy
 from tools_app.sandbox import memory
 from tools_app.sandbox.program import MemoryFiles, ProcessGroup, Program, readable
 from tools_app.sandbox.shell_command import PATH
+
+if TYPE_CHECKING:
+    from tools_app.network.proxy.server import FilteringProxy
 
 _ANSWER_S = 15.0  # a spawner that does not answer by then is taken for dead
 _MOST = 64  # bytes of a message
@@ -103,7 +105,7 @@ class SessionSandbox:
         found.setblocking(False)
         return found
 
-    async def attach(self, proxy: FilteringProxy) -> None:
+    async def attach(self, proxy: "FilteringProxy") -> None:
         """From now on `proxy` serves its port on the sandbox's loopback."""
         if self._proxy is None:
             self._proxy = asyncio.create_task(self._listen(proxy))
@@ -124,7 +126,7 @@ class SessionSandbox:
     def kill(self) -> None:
         self._program.kill()
 
-    async def _listen(self, proxy: FilteringProxy) -> asyncio.Server:
+    async def _listen(self, proxy: "FilteringProxy") -> asyncio.Server:
         listener = await self._handed_out(b"L")
         if listener is None:
             raise SandboxUnavailable()
