@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections.abc import Callable
+from functools import wraps
 from queue import Empty
 from typing import Any
 
@@ -29,22 +31,18 @@ class _Changes:
 _changes = _Changes()
 
 
+def _told(method: Callable[..., object]) -> Callable[..., None]:
+    @wraps(method)
+    def changed(*args: Any, **kwargs: Any) -> None:
+        method(*args, **kwargs)
+        _changes.tell()
+
+    return changed
+
+
 class Channel(memory.Channel):
-    def _put(self, *args: Any, **kwargs: Any) -> None:
-        super()._put(*args, **kwargs)  # type: ignore[no-untyped-call]
-        _changes.tell()
-
-    def _put_fanout(self, *args: Any, **kwargs: Any) -> None:
-        super()._put_fanout(*args, **kwargs)  # type: ignore[no-untyped-call]
-        _changes.tell()
-
-    def basic_ack(self, *args: Any, **kwargs: Any) -> None:
-        super().basic_ack(*args, **kwargs)  # type: ignore[no-untyped-call]
-        _changes.tell()
-
-    def basic_reject(self, *args: Any, **kwargs: Any) -> None:
-        super().basic_reject(*args, **kwargs)  # type: ignore[no-untyped-call]
-        _changes.tell()
+    _put, _put_fanout = _told(memory.Channel._put), _told(memory.Channel._put_fanout)
+    basic_ack, basic_reject = _told(memory.Channel.basic_ack), _told(memory.Channel.basic_reject)
 
 
 class Transport(memory.Transport):

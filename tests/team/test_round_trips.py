@@ -13,8 +13,8 @@ from tests.server import ROOT
 
 pytestmark = pytest.mark.team
 MOST = {
-    "message": 5.2,
-    "file": 8.2,
+    "message": 3.2,
+    "file": 5.2,
 }  # of an iteration with a plain handler and with an awaited one; and a reminder now and then
 MOST_PARSED = 3.0  # of 13: each BEGIN, and figures that have become so large that they need more bytes
 
