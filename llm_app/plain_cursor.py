@@ -27,18 +27,18 @@ class plain_cursor:  # noqa: N801  used as a function; a generator would take tw
 
 def new_cursor(database: BaseDatabaseWrapper) -> Any:
     """To be closed, or forgotten. Django's own where somebody listens."""
-    return new_cursors(database, 1)[0]
-
-
-def new_cursors(database: BaseDatabaseWrapper, count: int) -> list[Any]:
-    """So many."""
     if is_heard(database):
-        return [database.cursor() for _ in range(count)]
+        return database.cursor()
+    make_ready(database)
+    with database.wrap_database_errors:
+        return database.create_cursor()
+
+
+def make_ready(database: BaseDatabaseWrapper) -> None:
+    """As Django does before it makes a cursor."""
     database.close_if_health_check_failed()
     database.ensure_connection()
     database.validate_no_broken_transaction()
-    with database.wrap_database_errors:
-        return [database.create_cursor() for _ in range(count)]
 
 
 def is_heard(database: BaseDatabaseWrapper) -> bool:

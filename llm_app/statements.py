@@ -18,7 +18,7 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 
-from llm_app.plain_cursor import plain_cursor
+from llm_app.plain_cursor import is_heard, plain_cursor
 
 Field: TypeAlias = "models.Field[Any, Any]"
 Prepare = Callable[[Any], Any]
@@ -180,9 +180,9 @@ def stored(statements: Sequence[Statement]) -> Iterator[None]:
 
 
 def execute(statements: Sequence[Statement]) -> None:
-    """PostgreSQL gets all of them at once, so that they cost one round trip."""
+    """PostgreSQL gets all of them at once, so that they cost one round trip; where somebody listens, one by one."""
     database = connections[DEFAULT_DB_ALIAS]
-    if database.vendor == "postgresql":
+    if database.vendor == "postgresql" and not is_heard(database):
         from llm_app.one_message import execute_at_once  # with Psycopg, which SQLite does not need
 
         execute_at_once(database, statements)

@@ -1,15 +1,24 @@
 """What a commit writes goes to PostgreSQL in one message, as part of the transaction that is open or due."""
 
+import tempfile
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import groupby
+from uuid import UUID
+
 import psycopg
 import pytest
-from psycopg import _pipeline_base
-from psycopg.errors import UniqueViolation
+from psycopg import IsolationLevel
+from psycopg.errors import UndefinedTable, UniqueViolation
 from psycopg.pq import TransactionStatus
+from psycopg.types.json import Jsonb
 
-from llm_app.one_message import one_message
+from llm_app import one_message
+from llm_app.one_message import execute
 from tests.server import POSTGRES
 
 INSERT = "INSERT INTO said VALUES (%s) RETURNING word"
+FREQUENT = 8  # times: by then a statement is prepared
 
 
 @pytest.fixture
@@ -24,44 +33,87 @@ def connection():
         yield opened
 
 
-@pytest.fixture
-def messages(monkeypatch):
-    """How many commands wait, each time that Psycopg sends some: one more message for each."""
-    counts, communicate = [], _pipeline_base.pipeline_communicate
+@contextmanager
+def _traced(connection):
+    """What libpq says (F) and hears (B) in the block: lists that are filled at its end."""
+    heard = []
+    with tempfile.NamedTemporaryFile("w+") as trace:
+        connection.pgconn.trace(trace.fileno())
+        yield heard
+        connection.pgconn.untrace()
+        heard += [tuple(line.split("\t")[1:4]) for line in open(trace.name)]
 
-    def counted(pgconn, commands):
-        def take():
-            counts[-1] += 1
-            return popleft()
 
-        counts.append(0)
-        popleft = commands.popleft
-        commands.popleft = take
-        return communicate(pgconn, commands)
-
-    monkeypatch.setattr(_pipeline_base, "pipeline_communicate", counted)
-    return counts
+def _round_trips(messages):
+    return [direction for direction, _ in groupby(direction for direction, *_ in messages)].count("B")
 
 
 def _say(connection, *words):
-    cursors = [connection.cursor() for _ in words]
-    with one_message(connection):
-        for cursor, word in zip(cursors, words, strict=True):
-            cursor.execute(INSERT, [word])
-    return [cursor.fetchone()[0] for cursor in cursors]
+    return [answer.fetchall()[0][0] for answer in execute(connection, [(INSERT, [word]) for word in words])]
 
 
 def _said(connection):
     return [word for (word,) in connection.execute("SELECT word FROM said ORDER BY word")]
 
 
-def test_all_statements_are_one_message_and_each_has_its_answer(connection, messages):
-    for number in range(8):  # by then they are prepared
+def test_all_statements_are_one_message_and_each_has_its_answer(connection):
+    for number in range(FREQUENT):
         words = [f"{number}{letter}" for letter in "abc"]
-        assert _say(connection, *words) == words
+        with _traced(connection) as messages:
+            assert _say(connection, *words) == words
+        assert _round_trips(messages) == 1
         connection.commit()
-    assert messages == [1] * 8
-    assert len(_said(connection)) == 24
+    assert len(_said(connection)) == 3 * FREQUENT
+
+
+def test_what_is_asked_often_is_parsed_once_also_after_a_rollback(connection):
+    for number in range(FREQUENT):
+        _say(connection, f"{number}")
+        if number % 3 == 2:
+            connection.rollback()
+        connection.commit()
+    for number in range(FREQUENT):
+        _say(connection, f"again {number}")
+    with _traced(connection) as messages:
+        _say(connection, "one", "two")
+    assert not [kind for _, _, kind in messages if kind == "Parse"]
+    connection.rollback()
+    assert _say(connection, "one", "two") == ["one", "two"]
+
+
+def test_more_texts_than_a_connection_keeps(connection):
+    """Psycopg keeps a hundred."""
+    for _ in range(FREQUENT):
+        for number in range(150):
+            ((row,),) = (answer.rows for answer in execute(connection, [(f"SELECT {number} + %s::int", [1])]))
+            assert row == (number + 1,)
+    (kept,) = connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()
+    assert kept <= 101
+
+
+def test_where_nothing_shall_be_prepared_nothing_is(connection):
+    connection.prepare_threshold = None
+    for number in range(FREQUENT):
+        _say(connection, str(number))
+    assert connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() == (0,)
+
+
+def test_values_are_written_and_read_as_a_cursor_does(connection):
+    values = [None, True, 7, 70_000, 1 << 40, "ä %s $1", UUID(int=5), datetime(2026, 1, 2, 3, tzinfo=UTC), 1.5, b"\0\1"]
+    casts = ["text", "bool", "int", "int", "bigint", "text", "uuid", "timestamptz", "float8", "bytea"]
+    sql = f"SELECT {', '.join(f'%s::{cast}' for cast in casts)}, %s::jsonb"
+    ordinary = connection.execute(sql, [*values, Jsonb({"a": [1]})]).fetchall()
+    for _ in range(FREQUENT):
+        (answer,) = execute(connection, [(sql, [*values, Jsonb({"a": [1]})])])
+        assert (answer.rows, answer.rowcount) == (ordinary, 1)
+
+
+def test_it_counts_the_rows(connection):
+    _say(connection, "one", "two")
+    counts = [answer.rowcount for answer in execute(connection, [("UPDATE said SET word = word || %s", ["!"])] * 2)]
+    assert counts == [2, 2]
+    (answer,) = execute(connection, [("DELETE FROM said WHERE word = %s", ["three"])])
+    assert answer.rowcount == 0
 
 
 def test_the_transaction_is_open_until_it_is_committed_or_rolled_back(connection):
@@ -71,6 +123,19 @@ def test_the_transaction_is_open_until_it_is_committed_or_rolled_back(connection
     _say(connection, "three")
     connection.commit()
     assert _said(connection) == ["three"]
+
+
+def test_it_begins_as_the_connection_does(connection):
+    connection.isolation_level = IsolationLevel.SERIALIZABLE
+    _say(connection, "one")
+    assert connection.execute("SHOW transaction_isolation").fetchone() == ("serializable",)
+
+
+def test_outside_transactions_it_begins_none(connection):
+    connection.autocommit = True
+    _say(connection, "one")
+    assert connection.info.transaction_status == TransactionStatus.IDLE
+    assert _said(connection) == ["one"]
 
 
 def test_in_a_transaction_that_is_open_no_other_begins(connection):
@@ -84,44 +149,72 @@ def test_in_a_transaction_that_is_open_no_other_begins(connection):
     assert _said(connection) == []
 
 
-def test_a_statement_that_fails_is_raised_and_nothing_of_the_message_stays(connection):
-    _say(connection, "one")
+@pytest.mark.parametrize("times", [1, FREQUENT])
+def test_a_statement_that_fails_is_raised_and_nothing_of_the_message_stays(connection, times):
+    for number in range(times):
+        _say(connection, f"{number}")
     connection.commit()
     with pytest.raises(UniqueViolation):
-        _say(connection, "two", "one", "three")
+        _say(connection, "two", "0", "three")
     assert connection.info.transaction_status == TransactionStatus.INERROR
     connection.rollback()
-    assert _said(connection) == ["one"]
+    assert len(_said(connection)) == times
     assert _say(connection, "four") == ["four"]
+
+
+def test_what_comes_after_a_failure_is_not_taken_for_prepared(connection):
+    """Of the sixth time, PostgreSQL heard nothing."""
+    connection.autocommit = True
+    for number in range(5):
+        _say(connection, f"{number}")
+    with pytest.raises(UndefinedTable):
+        execute(connection, [("UPDATE nowhere SET word = %s", ["?"]), (INSERT, ["lost"])])
+    assert _say(connection, "five") == ["five"]
 
 
 def test_a_value_that_cannot_be_sent_leaves_a_connection_that_can_be_used(connection):
     with pytest.raises(psycopg.ProgrammingError, match="cannot adapt"):
         _say(connection, "one", object())
-    connection.rollback()
     assert _say(connection, "two") == ["two"]
     connection.commit()
     assert _said(connection) == ["two"]
 
 
 def test_half_of_a_message_is_none(connection):
-    """A statement that Psycopg cannot write, behind one that it has written: its transaction is not left open."""
+    """A statement that libpq cannot write, behind one that it has written: its transaction is not left open."""
     too_many = list(range(66_000))
-
-    def write():
-        with one_message(connection):
-            connection.execute(INSERT, ["one"])
-            connection.execute(f"SELECT 1 WHERE 1 IN ({', '.join(['%s'] * len(too_many))})", too_many)
-
+    sql = f"SELECT 1 WHERE 1 IN ({', '.join(['%s'] * len(too_many))})"
     with pytest.raises(psycopg.OperationalError):
-        write()
+        execute(connection, [(INSERT, ["one"]), (sql, too_many)])
+    assert connection.closed
+
+
+def test_a_connection_that_is_lost_is_said_and_closed(connection):
+    with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [connection.info.backend_pid])
+    with pytest.raises(psycopg.OperationalError):
+        _say(connection, "one")
+    assert connection.closed
+    with pytest.raises(psycopg.OperationalError):
+        _say(connection, "one")
+
+
+def test_a_connection_that_is_lost_while_it_is_waited_for_is_said_and_closed(connection):
+    with pytest.raises(psycopg.OperationalError):
+        execute(connection, [(INSERT, ["one"]), ("SELECT pg_terminate_backend(pg_backend_pid(), %s)", [5000])])
     assert connection.closed
 
 
 def test_more_than_a_socket_takes_at_once_arrives(connection):
     words = [letter * 3_000_000 for letter in "abc"]
-    cursors = [connection.cursor() for _ in words]
-    with one_message(connection):
-        for cursor, word in zip(cursors, words, strict=True):
-            cursor.execute("SELECT %s::text", [word])
-    assert [cursor.fetchone()[0] for cursor in cursors] == words
+    answers = execute(connection, [("SELECT %s::text", [word]) for word in words])
+    assert [answer.fetchall() for answer in answers] == [[(word,)] for word in words]
+
+
+def test_what_is_known_of_a_connection_ends_with_it(connection):
+    with psycopg.connect(f"{POSTGRES}/postgres") as other:
+        execute(other, [("SELECT %s::int", [1])])
+        assert other in one_message._transformers
+    before = len(one_message._transformers)
+    del other
+    assert len(one_message._transformers) == before - 1
