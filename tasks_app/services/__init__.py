@@ -1,15 +1,7 @@
 """The verbs of people and programs. Pages, REST and commands call the same ones; each is one short transaction."""
 
-from tasks_app.services.messages import (
-    Delivered,
-    Delivery,
-    change_message,
-    decide,
-    post_message,
-    reply,
-    stop,
-    take_back,
-)
+from tasks_app.services.answers import decide, reply
+from tasks_app.services.messages import Delivered, Delivery, change_message, post_message, stop, take_back
 from tasks_app.services.projects import change_project, create_project, delete_project, move_session
 from tasks_app.services.sessions import change_session, create_session, delete_session
 

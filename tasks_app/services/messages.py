@@ -1,6 +1,5 @@
-"""What people tell tasks: messages, answers, decisions, and the stop. Each verb is one short transaction."""
+"""What people tell tasks: messages, and the stop. Each verb is one short transaction."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -10,31 +9,18 @@ from django.db import transaction
 
 from llm_app.composed_query import Select
 from llm_app.statements import Update, execute, save
-from tasks_app.errors import (
-    AgentWithheld,
-    InvalidMessage,
-    MayNotDecide,
-    MessageRead,
-    MessageTooLong,
-    NothingToAnswer,
-    OnlyThisCall,
-    SchemaTooLate,
-    WorkflowTooLate,
-)
+from tasks_app.errors import AgentWithheld, MessageRead, SchemaTooLate, WorkflowTooLate
 from tasks_app.events import broadcast
-from tasks_app.interaction import approver, children, next_task, open_call
-from tasks_app.interaction.decide import settle
-from tasks_app.models import Agent, Approval, CallStatus, InboxMessage, Mode, Scope, Session, Task, WaitingFor, Workflow
-from tasks_app.record import KeptPicture, append_entries, images, lock, redactor_of, storable
-from tasks_app.record.append import storable_json
+from tasks_app.interaction import children, next_task
+from tasks_app.models import Agent, InboxMessage, Mode, Session, Task, WaitingFor, Workflow
+from tasks_app.record import KeptPicture, images, lock
 from tasks_app.runtime import admission, wakeup
+from tasks_app.services.answers import answer
+from tasks_app.services.checked import checked_text, schema_text
 from tasks_app.services.sessions import title_from
 from tasks_app.workspaces import require_disk, workspace_of
-from tools_app.errors import InvalidSchema
-from tools_app.json_schema import reading
 
 _active_task = Select(lambda session: Task.objects.filter(session=session).active()[:1])
-LONGEST_MESSAGE = 1024 * 1024  # bytes
 Delivery = Literal["started", "reply", "interjected", "steered", "queued"]
 
 
@@ -67,7 +53,7 @@ def post_message(
     the steps that it goes through. With a `terminal`, that process alone advances it. Raises InvalidMessage,
     MessageTooLong, SchemaTooLate, WorkflowTooLate, AgentWithheld, QueueFull, DiskFull or FilesQuotaFull.
     """
-    content, schema = _checked_text(session, content, attachments), _schema_text(output_schema, session)
+    content, schema = checked_text(session, content, attachments), schema_text(output_schema, session)
     if pictures is None:
         pictures = images.of_attachments(workspace_of(session), attachments) if attachments else ()
     message = InboxMessage(
@@ -87,16 +73,25 @@ def post_message(
             _require_agent(session, author)
         if task and mode != Mode.QUEUE and not task.stop_requested_at:
             return _tell(task, message)
-        if not (task or terminal):
-            require_disk(session)
-            admission.require_room(author)
-        _put_into_inbox(message)
-        if task:
-            message.put_behind(task.stop_requested_at)
-            return Delivered(task=None, delivered_as="queued")
-        _name(session, content)
-        task = next_task.start(session, message, max_iterations=max_iterations, terminal=terminal)
-        return Delivered(task=task, delivered_as="started")
+        return _queue(task, message) if task else _start(message, max_iterations, terminal)
+
+
+def _queue(task: Task, message: InboxMessage) -> Delivered:
+    _put_into_inbox(message)
+    message.put_behind(task.stop_requested_at)
+    return Delivered(task=None, delivered_as="queued")
+
+
+def _start(message: InboxMessage, max_iterations: int | None, terminal: str) -> Delivered:
+    """Raises QueueFull, DiskFull or FilesQuotaFull where no terminal runs it."""
+    session = message.session
+    if not terminal:
+        require_disk(session)
+        admission.require_room(message.author)
+    _put_into_inbox(message)
+    _name(session, message.content)
+    task = next_task.start(session, message, max_iterations=max_iterations, terminal=terminal)
+    return Delivered(task=task, delivered_as="started")
 
 
 def _require_agent(session: Session, author: Any) -> None:
@@ -115,7 +110,7 @@ def _tell(task: Task, message: InboxMessage) -> Delivered:
     if task.waiting_for == WaitingFor.REPLY:
         pictures = [KeptPicture(**image) for image in message.images]
         words = next_task.with_files(message.content, message.attachments)
-        _answer(task, message.author, words, images=pictures)
+        answer(task, message.author, words, images=pictures)
         return Delivered(task=task, delivered_as="reply")
     _put_into_inbox(message)
     if message.mode == Mode.INTERJECT or task.waiting_for == WaitingFor.APPROVAL:
@@ -132,7 +127,7 @@ def change_message(session: Session, author: Any, message_id: int, content: str)
     """Other words for a message of theirs that waits. Raises MessageRead, InvalidMessage or MessageTooLong."""
     with transaction.atomic():
         message = _waiting_message(session, author, message_id)
-        message.content = _checked_text(session, content, message.attachments)
+        message.content = checked_text(session, content, message.attachments)
         _put_into_inbox(message)
 
 
@@ -150,50 +145,6 @@ def _waiting_message(session: Session, author: Any, message_id: int) -> InboxMes
     if message is None:
         raise MessageRead()
     return message
-
-
-def reply(task: Task, author: Any, content: str, *, call_id: str = "") -> None:
-    """Answers the question that a task waits with; a `call_id` says which one. Raises NothingToAnswer."""
-    content = _checked_text(task.session, content, ())
-    with transaction.atomic():
-        lock(task.session)
-        task.refresh_from_db()
-        _answer(task, author, content, call_id)
-
-
-def _answer(task: Task, author: Any, content: str, call_id: str = "", images: Sequence[KeptPicture] = ()) -> None:
-    """The answer is the result of the open call, written by a person."""
-    open_call.resume(task, WaitingFor.REPLY)
-    call = open_call.awaited_call(task, call_id)
-    call.log.status = CallStatus.SUCCEEDED
-    call.log.save(update_fields=["status"])
-    task.add_author(author)
-    drafts = call.result(content, CallStatus.SUCCEEDED, images=images, author=author.get_username())
-    append_entries(task.session, task, drafts)
-
-
-def decide(
-    task: Task, author: Any, decision: str, *, note: str = "", scope: str = Scope.ONCE, call_id: str = ""
-) -> None:
-    """A person's word on the call that waits; a `call_id` says which one they saw.
-
-    Raises NothingToAnswer, MayNotDecide or OnlyThisCall.
-    """
-    note = redactor_of(task.session).redacted(note)
-    with transaction.atomic():
-        lock(task.session)
-        task.refresh_from_db()
-        call = open_call.awaited_call(task, call_id)
-        approval = Approval.objects.waiting().filter(tool_call=call.log).first()
-        if approval is None:
-            raise NothingToAnswer()
-        if objection := approver.why_not(approval, author, decision):
-            raise MayNotDecide(objection)
-        if scope == Scope.TASK and approver.is_single(approval):
-            raise OnlyThisCall(field="scope")
-        if note:
-            task.add_author(author)
-        settle(task, call, decision, by=author, note=note, scope=scope)
 
 
 def stop(task: Task) -> Task:
@@ -227,24 +178,3 @@ def _name(session: Session, content: str) -> None:
         session.title = title_from(content)
         title = Update(Session, {"title": session.title}, where={"pk": session.pk}, otherwise=Session.DoesNotExist())
         execute([title])
-
-
-def _checked_text(session: Session, content: str, attachments: Sequence[str]) -> str:
-    """The text of a message as it can be stored, without secrets. Raises InvalidMessage or MessageTooLong."""
-    content = storable(content)
-    if len(content.encode()) > LONGEST_MESSAGE:
-        raise MessageTooLong()
-    if not content.strip() and not attachments:
-        raise InvalidMessage(field="content")
-    return redactor_of(session).redacted(content)
-
-
-def _schema_text(schema: Any, session: Session) -> str:
-    """The JSON Schema for the data of a result, as a task keeps it: redacted text, or "". Raises InvalidMessage."""
-    if schema is None:
-        return ""
-    try:
-        read = storable_json(json.loads(reading.schema_text(schema)))
-    except InvalidSchema as error:
-        raise InvalidMessage(storable(str(error)), field="output_schema") from error
-    return json.dumps(redactor_of(session).redacted_json(read), ensure_ascii=False)

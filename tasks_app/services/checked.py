@@ -1,0 +1,35 @@
+"""What people and programs give, as it can be stored: without secrets, and not too long."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tasks_app.errors import InvalidMessage, MessageTooLong
+from tasks_app.models import Session
+from tasks_app.record import redactor_of, storable
+from tasks_app.record.append import storable_json
+from tools_app.errors import InvalidSchema
+from tools_app.json_schema import reading
+
+LONGEST_MESSAGE = 1024 * 1024  # bytes
+
+
+def checked_text(session: Session, content: str, attachments: Sequence[str]) -> str:
+    """The text of a message as it can be stored, without secrets. Raises InvalidMessage or MessageTooLong."""
+    content = storable(content)
+    if len(content.encode()) > LONGEST_MESSAGE:
+        raise MessageTooLong()
+    if not content.strip() and not attachments:
+        raise InvalidMessage(field="content")
+    return redactor_of(session).redacted(content)
+
+
+def schema_text(schema: Any, session: Session) -> str:
+    """The JSON Schema for the data of a result, as a task keeps it: redacted text, or "". Raises InvalidMessage."""
+    if schema is None:
+        return ""
+    try:
+        read = storable_json(json.loads(reading.schema_text(schema)))
+    except InvalidSchema as error:
+        raise InvalidMessage(storable(str(error)), field="output_schema") from error
+    return json.dumps(redactor_of(session).redacted_json(read), ensure_ascii=False)
