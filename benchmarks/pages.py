@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks import floor, peers
+from benchmarks import floor, page_floor, peers
 from benchmarks.page_clients import Report
 from benchmarks.provider import Provider, fake_provider
 from benchmarks.server import Server
@@ -45,15 +45,15 @@ models:
 
 def report(counts: tuple[int, ...] = COUNTS) -> None:
     """Prints a table. Bars, in floors beyond an iteration without a page: 1.5 for one, 2 for ten, 8 for a hundred;
-    60 µs a token that nobody looks at, 10 µs for each page; deltas within 200 ms; 50 ms of CPU a second for a hundred
-    that wait; 60,000 deliveries a second.
+    60 µs a token that nobody looks at, 10 µs for each page more; deltas within 200 ms; 50 ms of CPU a second for a
+    hundred that wait; 60,000 deliveries a second.
     """
     with tempfile.TemporaryDirectory(prefix="agentsite-pages-") as folder, fake_provider() as fake, running() as tokens:
-        a_floor, a_token = _floor(fake, Path(folder)), _token_floor(tokens)
+        a_floor, (a_token, a_page) = _floor(fake, Path(folder)), _token_floors(tokens)
         config = _CONFIG.format(fake=fake.base_url, tokens=tokens, count=TOKENS, steps=STEPS, short=SHORT, long=LONG)
         with Server.running(Path(folder), config) as server:
             server.run_task(server.session("loop"))  # imports and first connections are not an iteration's cost
-            title = f"open pages, CPU of the server; floors {a_floor:.2f} ms, {a_token:.0f} µs"
+            title = f"open pages, CPU; floors {a_floor:.2f} ms, {a_token:.0f} and {a_page:.1f} µs"
             print(f"{title:<52} {_COLUMNS}")
             nobody = _row(server, fake, "pages", 0)
             print(nobody.line(a_floor), flush=True)
@@ -156,14 +156,17 @@ def _floor(fake: Provider, folder: Path) -> float:
     return median(costs)
 
 
-def _token_floor(address: str) -> float:
-    """CPU of who only reads and parses the same stream, µs a token."""
-    used = []
+def _token_floors(address: str) -> tuple[float, float]:
+    """µs of CPU a token: of who only reads and parses the same stream; and of who only wakes and sends for one page."""
+    used, took = [], []
     for tokens in (SHORT, LONG):
-        began = time.process_time()
+        began, used_before = time.monotonic(), time.process_time()
         asyncio.run(peers.floor(address, tokens, []))
-        used.append(time.process_time() - began)
-    return 1e6 * (used[1] - used[0]) / (LONG - SHORT)
+        took.append(time.monotonic() - began)
+        used.append(time.process_time() - used_before)
+    batches = (took[1] - took[0]) / page_floor.BATCH_SECONDS
+    tokens = LONG - SHORT
+    return 1e6 * (used[1] - used[0]) / tokens, batches * page_floor.microseconds() / tokens
 
 
 # --- in one process ---------------------------------------------------------------------------------------------
