@@ -7,22 +7,21 @@ read, and statements prepared, by what its cursors have for it.
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain, compress, count
-from select import POLLIN, POLLOUT, poll
-from typing import Any, NamedTuple, Protocol
-from weakref import WeakKeyDictionary
+from itertools import compress, count
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg import Connection, abc
+from psycopg import Connection, Error, OperationalError, abc
 from psycopg._preparing import Prepare
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
+from psycopg.generators import fetch_many, send
 from psycopg.pq import ExecStatus, TransactionStatus
-from psycopg.pq.abc import PGconn, PGresult
+from psycopg.pq.abc import PGresult
 
 from llm_app.plain_cursor import make_ready
 
-_transformers = WeakKeyDictionary[Connection[Any], abc.Transformer]()  # each knows how to write the types it has seen
+_Key: TypeAlias = tuple[bytes, tuple[int, ...]]
 
 
 class Statement(Protocol):
@@ -52,13 +51,6 @@ class _Query(NamedTuple):
     formats: Sequence[Any]
 
 
-class _Sent(NamedTuple):
-    """Of each result that will come: whether it is the answer. And what Psycopg now knows, if it is new."""
-
-    are_answers: Sequence[bool]
-    new: tuple[Any, Prepare, bytes] | None
-
-
 def execute_at_once(database: BaseDatabaseWrapper, statements: Sequence[Statement]) -> None:
     """In their order; one round trip. Raises Django's errors, and what a statement raises at its answer."""
     make_ready(database)
@@ -70,12 +62,10 @@ def execute_at_once(database: BaseDatabaseWrapper, statements: Sequence[Statemen
 
 def execute(connection: Connection[Any], statements: Sequence[tuple[str, Sequence[Any]]]) -> list[Answer]:
     """Texts with their values, after the BEGIN that is due. Raises Psycopg's error of the first that fails."""
-    if (transformer := _transformers.get(connection)) is None:
-        transformer = _transformers[connection] = Transformer(connection.adapters)
-    queries = [_query(transformer, *statement) for statement in statements]
     with connection.lock:
-        results = _exchange(connection, queries)
-    return [_answer(transformer, result) for result in results]
+        transformer = Transformer(connection)
+        queries = [_query(transformer, *statement) for statement in statements]
+        return [_answer(transformer, result) for result in _Message(connection, queries).answers()]
 
 
 def _query(transformer: abc.Transformer, sql: str, parameters: Sequence[Any]) -> _Query:
@@ -90,67 +80,81 @@ def _numbered(sql: str) -> bytes:
     return "".join([first, *(f"${number}{text}" for number, text in zip(count(1), others))]).encode()
 
 
-def _exchange(connection: Connection[Any], queries: Sequence[_Query]) -> Sequence[PGresult]:
-    """Half of a message is none: of its transaction, the server keeps nothing without the connection."""
-    pgconn = connection.pgconn
-    begins = pgconn.transaction_status == TransactionStatus.IDLE and not connection.autocommit
-    try:
-        pgconn.enter_pipeline_mode()
-        if begins:
-            pgconn.send_query_params(connection._get_tx_start_command(), None)
-        sent = [_send(connection, query) for query in queries]
-        pgconn.pipeline_sync()
-        are_answers = [*[False] * begins, *chain.from_iterable(one.are_answers for one in sent)]
-        results = _results(pgconn, len(are_answers))
-        pgconn.exit_pipeline_mode()
-    except BaseException:
-        connection.close()
-        raise
-    _check(connection, results)
-    answers = list(compress(results, are_answers))
-    for one, answer in zip(sent, answers, strict=True):
-        if one.new:
-            connection._prepared.validate(*one.new, [answer])
-    return answers
+class _Message:
+    """Is sent once."""
 
+    def __init__(self, connection: Connection[Any], queries: Sequence[_Query]) -> None:
+        self._connection, self._pgconn, self._known = connection, connection.pgconn, connection._prepared
+        self._queries = queries
+        self._are_answers: list[bool] = []  # of each result that is to come
+        self._new: list[tuple[int, _Key, Prepare, bytes]] = []  # by their places: what Psycopg had not been asked yet
+        self._results: list[PGresult] = []
 
-def _send(connection: Connection[Any], query: _Query) -> _Sent:
-    pgconn, known = connection.pgconn, connection._prepared
-    prepare, name = known.get(query)  # type: ignore[arg-type]  # as much of a query as it asks for
-    if prepare is Prepare.NO:
-        pgconn.send_query_params(query.query, query.values, query.types, query.formats)
-    else:
+    def answers(self) -> list[PGresult]:
+        """Half of a message is none: of a transaction, the server keeps nothing without the connection."""
+        try:
+            self._exchange()
+        except BaseException as error:
+            self._connection.close()
+            if isinstance(error, OperationalError) and (last_words := self._failure()):
+                raise OperationalError(str(last_words)) from error
+            raise
+        answers, failure = list(compress(self._results, self._are_answers)), self._failure()
+        self._remember(answers, is_valid=failure is None)
+        if failure:
+            raise failure
+        return answers
+
+    def _exchange(self) -> None:
+        self._pgconn.enter_pipeline_mode()
+        self._begin()
+        for place, query in enumerate(self._queries):
+            self._write(place, query)
+        self._pgconn.pipeline_sync()
+        self._connection.wait(self._received())
+        self._pgconn.exit_pipeline_mode()
+
+    def _begin(self) -> None:
+        if self._pgconn.transaction_status == TransactionStatus.IDLE and not self._connection.autocommit:
+            self._pgconn.send_query_params(self._connection._get_tx_start_command(), None)
+            self._are_answers.append(False)
+
+    def _write(self, place: int, query: _Query) -> None:
+        prepare, name = self._known.get(query)  # type: ignore[arg-type]  # it is as much of one as is asked for
         if prepare is Prepare.SHOULD:
-            pgconn.send_prepare(name, query.query, query.types)
-        pgconn.send_query_prepared(name, query.values, query.formats)
-    key = known.maybe_add_to_cache(query, prepare, name)  # type: ignore[arg-type]
-    return _Sent((False, True) if prepare is Prepare.SHOULD else (True,), (key, prepare, name) if key else None)
+            self._pgconn.send_prepare(name, query.query, query.types)
+            self._are_answers.append(False)
+        if prepare is Prepare.NO:
+            self._pgconn.send_query_params(query.query, query.values, query.types, query.formats)
+        else:
+            self._pgconn.send_query_prepared(name, query.values, query.formats)
+        self._are_answers.append(True)
+        if key := self._known.maybe_add_to_cache(query, prepare, name):  # type: ignore[arg-type]
+            self._new.append((place, key, prepare, name))
 
+    def _received(self) -> abc.PQGen[None]:
+        """One result of each command, and that of the end, before which a constraint may still fail."""
+        yield from send(self._pgconn)
+        for _ in range(len(self._are_answers) + 2):
+            results = yield from fetch_many(self._pgconn)
+            if results and results[0].status == ExecStatus.PIPELINE_SYNC:
+                return
+            self._results += results
 
-def _results(pgconn: PGconn, commands: int) -> Sequence[PGresult]:
-    """One of each command. Raises OperationalError where the connection is lost."""
-    wait = poll()
-    wait.register(pgconn.socket, POLLIN | POLLOUT)
-    while pgconn.flush():
-        wait.poll()
-        pgconn.consume_input()  # else both sides might wait for the other to read
-    wait.modify(pgconn.socket, POLLIN)
-    results = [_received(pgconn, wait) for _ in range(2 * commands + 1)]  # None after each; the end of the message
-    return [result for result in results[:-1:2] if result is not None]
+    def _failure(self) -> Error | None:
+        """The first."""
+        failed = [result for result in self._results if result.status == ExecStatus.FATAL_ERROR]
+        return error_from_result(failed[0], self._connection.info.encoding) if failed else None
 
-
-def _received(pgconn: PGconn, wait: poll) -> PGresult | None:
-    while pgconn.is_busy():
-        wait.poll()
-        pgconn.consume_input()
-    return pgconn.get_result()
-
-
-def _check(connection: Connection[Any], results: Sequence[PGresult]) -> None:
-    for result in results:
-        if result.status == ExecStatus.FATAL_ERROR:
-            connection._prepared.clear()  # what came after it is not prepared
-            raise error_from_result(result)
+    def _remember(self, answers: Sequence[PGresult], *, is_valid: bool) -> None:
+        """Psycopg keeps the newest hundred prepared statements, and none that may not be there."""
+        if is_valid:
+            for place, key, prepare, name in self._new:
+                self._known.validate(key, prepare, name, [answers[place]])
+        else:
+            self._known.clear()
+        if self._pgconn.transaction_status != TransactionStatus.INERROR:  # which ends with a rollback, and this with it
+            self._connection.wait(self._known.maintain_gen(self._connection))
 
 
 def _answer(transformer: abc.Transformer, result: PGresult) -> Answer:

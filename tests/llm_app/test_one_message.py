@@ -1,21 +1,25 @@
 """What a commit writes goes to PostgreSQL in one message, as part of the transaction that is open or due."""
 
+import signal
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import groupby
+from threading import Timer
 from uuid import UUID
 
 import psycopg
 import pytest
 from psycopg import IsolationLevel
-from psycopg.errors import UndefinedTable, UniqueViolation
+from psycopg.errors import ForeignKeyViolation, UndefinedTable, UniqueViolation
 from psycopg.pq import TransactionStatus
 from psycopg.types.json import Jsonb
 
-from llm_app import one_message
 from llm_app.one_message import execute
 from tests.server import POSTGRES
+from tests.waiting import until
 
 INSERT = "INSERT INTO said VALUES (%s) RETURNING word"
 FREQUENT = 8  # times: by then a statement is prepared
@@ -81,14 +85,13 @@ def test_what_is_asked_often_is_parsed_once_also_after_a_rollback(connection):
     assert _say(connection, "one", "two") == ["one", "two"]
 
 
-def test_more_texts_than_a_connection_keeps(connection):
-    """Psycopg keeps a hundred."""
-    for _ in range(FREQUENT):
-        for number in range(150):
+def test_of_many_texts_the_newest_hundred_are_kept(connection):
+    for number in range(180):
+        for _ in range(FREQUENT):
             ((row,),) = (answer.rows for answer in execute(connection, [(f"SELECT {number} + %s::int", [1])]))
             assert row == (number + 1,)
-    (kept,) = connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone()
-    assert kept <= 101
+    (answer,) = execute(connection, [("SELECT count(*) FROM pg_prepared_statements", [])])
+    assert 90 < answer.rows[0][0] <= 101
 
 
 def test_where_nothing_shall_be_prepared_nothing_is(connection):
@@ -172,6 +175,25 @@ def test_what_comes_after_a_failure_is_not_taken_for_prepared(connection):
     assert _say(connection, "five") == ["five"]
 
 
+def test_after_a_failure_nothing_is_taken_for_prepared_that_is_forgotten(connection):
+    connection.autocommit = True
+    for letter in "abc":
+        for number in range(FREQUENT):
+            _say(connection, f"{letter}{number}")
+        with pytest.raises(UniqueViolation):
+            _say(connection, f"{letter}0")
+    connection.execute("SELECT 1")
+    assert _say(connection, "one") == ["one"]
+
+
+def test_a_constraint_that_is_checked_at_the_end_is_raised_as_such(connection):
+    connection.autocommit = True
+    connection.execute("CREATE TEMPORARY TABLE answered (word text REFERENCES said DEFERRABLE INITIALLY DEFERRED)")
+    with pytest.raises(ForeignKeyViolation):
+        execute(connection, [("INSERT INTO answered VALUES (%s)", ["nobody"])])
+    assert _say(connection, "one") == ["one"]
+
+
 def test_a_value_that_cannot_be_sent_leaves_a_connection_that_can_be_used(connection):
     with pytest.raises(psycopg.ProgrammingError, match="cannot adapt"):
         _say(connection, "one", object())
@@ -189,32 +211,51 @@ def test_half_of_a_message_is_none(connection):
     assert connection.closed
 
 
-def test_a_connection_that_is_lost_is_said_and_closed(connection):
+def test_a_connection_that_is_lost_is_closed_and_what_the_server_said_is_told(connection):
     with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [connection.info.backend_pid])
-    with pytest.raises(psycopg.OperationalError):
+    with pytest.raises(psycopg.OperationalError, match="due to administrator command"):
         _say(connection, "one")
     assert connection.closed
     with pytest.raises(psycopg.OperationalError):
         _say(connection, "one")
 
 
-def test_a_connection_that_is_lost_while_it_is_waited_for_is_said_and_closed(connection):
-    with pytest.raises(psycopg.OperationalError):
+def test_a_connection_that_is_lost_while_it_is_waited_for_is_closed(connection):
+    with pytest.raises(psycopg.OperationalError, match="due to administrator command"):
         execute(connection, [(INSERT, ["one"]), ("SELECT pg_terminate_backend(pg_backend_pid(), %s)", [5000])])
     assert connection.closed
+
+
+def test_what_a_person_interrupts_is_cancelled_on_the_server(connection):
+    pid = connection.info.backend_pid
+    interruption = Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    interruption.start()
+    with pytest.raises(KeyboardInterrupt):
+        execute(connection, [("SELECT pg_sleep(%s)", [60])])
+    interruption.join()
+    assert connection.closed
+    with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as other:
+        until(lambda: not other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone())
+
+
+def test_a_wait_ends_where_another_thread_closes_the_connection(connection):
+    closing = Timer(0.2, connection.close)
+    closing.start()
+    began = time.monotonic()
+    with pytest.raises(psycopg.OperationalError):
+        execute(connection, [("SELECT pg_sleep(%s)", [60])])
+    assert time.monotonic() - began < 30
+
+
+def test_threads_take_turns(connection):
+    connection.autocommit = True
+    with ThreadPoolExecutor(4) as threads:
+        said = threads.map(lambda number: _say(connection, *(f"{number} {word}" for word in "ab")), range(100))
+        assert list(said) == [[f"{number} a", f"{number} b"] for number in range(100)]
 
 
 def test_more_than_a_socket_takes_at_once_arrives(connection):
     words = [letter * 3_000_000 for letter in "abc"]
     answers = execute(connection, [("SELECT %s::text", [word]) for word in words])
     assert [answer.fetchall() for answer in answers] == [[(word,)] for word in words]
-
-
-def test_what_is_known_of_a_connection_ends_with_it(connection):
-    with psycopg.connect(f"{POSTGRES}/postgres") as other:
-        execute(other, [("SELECT %s::int", [1])])
-        assert other in one_message._transformers
-    before = len(one_message._transformers)
-    del other
-    assert len(one_message._transformers) == before - 1
