@@ -83,8 +83,11 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no
 
 class ApiTokenManager(AuthTokenManager):
     def set_value(self, user: User, value: str, name: str) -> "ApiToken":
-        """Stores the digest of a token that was chosen outside (environment, configuration file)."""
+        """Stores the digest of a token that was chosen outside (environment, configuration file): from then on, the
+        person's earlier one of that name opens nothing.
+        """
         digest = hash_token(value)
+        self.filter(user=user, name=name).exclude(digest=digest).delete()
         token: ApiToken
         token, _ = self.update_or_create(
             digest=digest,

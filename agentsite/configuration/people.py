@@ -147,7 +147,6 @@ def _password(user: User, item: UserSection) -> Iterator[str]:
 def _token(user: User, item: UserSection) -> Iterator[str]:
     """Replaces the token that the file set before. Other tokens stay."""
     if item.api_token and _is_new(f"api_token of {user}", item.api_token.get_secret_value()):
-        ApiToken.objects.filter(user=user, name=_LABEL).delete()
         ApiToken.objects.set_value(user, item.api_token.get_secret_value(), _LABEL)
         yield "api_token set"
 

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from agentsite.accounts.models import ApiToken
+from agentsite.serving import first_start
 
 
 def test_the_printed_token_opens_the_interface_as_that_user(alice: Any) -> None:
@@ -33,3 +34,14 @@ def test_a_disabled_account_gets_none(alice: Any) -> None:
 def test_a_token_for_an_agent_approves_nothing(alice, capsys):
     call_command("token", "alice", "--no-approvals")
     assert not ApiToken.objects.get().may_approve
+
+
+def test_a_new_administrators_token_in_the_environment_replaces_the_earlier_one(db: None, monkeypatch: Any) -> None:
+    first, second = "first-token-of-the-environment", "second-token-of-the-environment"
+    for value in (first, second, second):
+        monkeypatch.setenv("AGENTSITE_ADMIN_TOKEN", value)
+        first_start.ensure_admin()
+    answers = [
+        Client().get("/api/v1/models/", headers={"Authorization": f"Bearer {token}"}) for token in (first, second)
+    ]
+    assert [answer.status_code for answer in answers] == [401, 200]

@@ -6,6 +6,7 @@ has for agents that want none.
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 from llm_app import errors
 from llm_app.call import Runner
@@ -56,7 +57,7 @@ def capture(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) 
 
     Raises what interrupts `run`.
     """
-    said = [entry for entry in entries if entry.context_type == ContextType.USER_MESSAGE]
+    said = [entry for entry in entries if _is_own(entry, context.task.started_by)]
     if not said or not _may_keep(context):
         return
     words = _answer(context, said, run, Purpose.MEMORY, _NAME_FACTS)
@@ -70,6 +71,12 @@ def capture(context: TaskContext, entries: Sequence[ContextEntry], run: Runner) 
             ),
             rows=notes,
         )
+
+
+def _is_own(entry: ContextEntry, person: Any) -> bool:
+    """Not what an agent has delegated in their name, nor what others wrote before the session was forked or shared."""
+    is_message = entry.context_type == ContextType.USER_MESSAGE and not entry.metadata.get("delegated")
+    return is_message and entry.metadata.get("author") == person.get_username()
 
 
 def _may_keep(context: TaskContext) -> bool:

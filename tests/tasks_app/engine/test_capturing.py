@@ -3,10 +3,18 @@
 import pytest
 
 from llm_app.models import LLMLog
+from tasks_app import services
+from tasks_app.engine import step_settings
+from tasks_app.engine.compaction import summary
 from tasks_app.models import MemoryNote
-from tasks_app.workspaces import workspace_of
+from tasks_app.run import TaskContext
+from tasks_app.runtime import lease
+from tasks_app.services import forks
+from tasks_app.workspaces import sandbox, workspace_of
 from tests import factories
 from tests.provider import Reply, openai_text
+from tests.tasks_app.engine.conftest import call, result, script
+from tests.tasks_app.engine.test_delegation import children_of, part
 from tests.tasks_app.engine.test_strategies import Reader, agent, read_all
 from tools_app.models import ToolSetting
 
@@ -77,4 +85,41 @@ def test_nothing_is_captured_where_nothing_may_be_remembered(read_all, reader, a
     read_all(summarise=True)
     assert reader.summaries > 0
     assert not reader.asked
+    assert not MemoryNote.objects.exists()
+
+
+@pytest.fixture
+def words_read(monkeypatch):
+    """Of a task that is captured now: what the model is shown."""
+
+    def read(task):
+        shown = []
+        monkeypatch.setattr(summary, "_answer", lambda context, entries, *_: shown.extend(entries) or "A fact.")
+        claimed = lease.claim(task.pk)
+        context = TaskContext(claimed, workspace_of(claimed.session), sandbox())
+        step_settings.refresh_all(context, context.look())
+        summary.capture(context, context.history.record(), context.interruption)
+        context.commit()
+        return [entry.content for entry in shown]
+
+    return read
+
+
+def test_what_others_wrote_before_a_fork_is_not_the_persons_own(play, words_read):
+    run = play(result("There."))
+    run.advance()
+    reader = factories.UserFactory()
+    factories.MemberFactory(session=run.task.session, user=reader)
+    run.task.session.refresh_from_db()
+    fork = forks.fork(run.task.session, run.task.session.last_seq, reader)
+    own = script(result("Here."))
+    assert words_read(services.post_message(fork, reader, own).task) == [own]
+    assert list(MemoryNote.objects.values_list("owner", flat=True)) == [reader.pk]
+
+
+def test_what_an_agent_delegates_is_nobodys_own(play, words_read):
+    run = play(call("delegate", tasks=[part(result("First."))]), result("Both."))
+    run.advance()
+    (child,) = children_of(run.task)
+    assert words_read(child) == []
     assert not MemoryNote.objects.exists()
