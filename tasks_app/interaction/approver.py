@@ -16,7 +16,9 @@ def why_not(approval: Approval, user: Any, decision: str = Decision.APPROVED) ->
     if Approval.objects.decidable_by(user).filter(pk=approval.pk).exists():
         return ""
     setting = setting_of(approval)
-    if setting is not None and setting.four_eyes and approval.tool_call.task.started_by_id == user.pk:
+    task = approval.tool_call.task
+    has_told = task.started_by_id == user.pk or task.entries.told_by(user).exists()
+    if setting is not None and setting.four_eyes and has_told:
         return "It is waiting for someone other than you: this tool needs a second person's approval."
     if setting is not None and setting.approvers is not None:
         return f"It is waiting for someone with the role {setting.approvers}."

@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from tasks_app.models.entry import ContextEntry
 from tasks_app.models.session import Session
 from tasks_app.models.task_state import WaitingFor
 from tasks_app.models.tool_call import ToolCallLog
@@ -39,12 +40,13 @@ class ApprovalQuerySet(models.QuerySet["Approval"]):
         """Those that this person may decide, with the tools' settings of this moment.
 
         A tool's approvers are the members of the role that its setting names; without one, all who may write in the
-        session. With four eyes, never the person who started the task.
+        session. With four eyes, never a person who has told the task what to do.
         """
         setting = ToolSetting.objects.filter(name=OuterRef("tool_call__name"))
         by_role = Exists(setting.filter(approvers__user=user))
         by_session = Exists(Session.objects.writable_by(user).filter(pk=OuterRef("tool_call__task__session")))
-        own = Exists(setting.filter(four_eyes=True)) & Q(tool_call__task__started_by=user)
+        told = ContextEntry.objects.filter(task=OuterRef("tool_call__task")).told_by(user)
+        own = Exists(setting.filter(four_eyes=True)) & (Q(tool_call__task__started_by=user) | Exists(told))
         chosen = by_role | (~Exists(setting.filter(approvers__isnull=False)) & by_session)
         return self.waiting().filter(chosen).exclude(own)
 

@@ -6,8 +6,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.db import models
 from django.db.models import Q
+from django.db.models.fields.json import KT
 
 from tasks_app.models.session import Session
 from tasks_app.models.task import Task
@@ -36,6 +38,13 @@ class EntryQuerySet(models.QuerySet["ContextEntry"]):
     def in_context(self) -> "EntryQuerySet":
         """What the model sees."""
         return self.filter(in_context=True)
+
+    def told_by(self, person: Any) -> "EntryQuerySet":
+        """Messages of theirs, and answers to questions; not their word on a call."""
+        is_answer = Q(context_type=ContextType.TOOL_RESULT, log__approval=None)
+        told = self.filter(Q(context_type=ContextType.USER_MESSAGE) | is_answer)
+        names = get_user_model().objects.filter(pk=person.pk).values("username")
+        return told.alias(author=KT("metadata__author")).filter(author__in=names)
 
 
 class ContextEntry(models.Model):

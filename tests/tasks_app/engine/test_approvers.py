@@ -12,7 +12,7 @@ from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall
 from tasks_app.interaction import approver
 from tasks_app.models import Approval, SessionMember
 from tests import factories
-from tests.tasks_app.engine.conftest import call, result
+from tests.tasks_app.engine.conftest import call, result, script
 from tools_app.models import RolePolicy, ToolSetting
 
 WRITE = call("file", action="write", path="a.txt", content="x")
@@ -77,6 +77,34 @@ def test_with_four_eyes_whoever_started_the_task_may_not_approve(play, set_up, o
         services.decide(task, carol, "approved", scope="task")
     services.decide(task, carol, "approved")
     assert run.advance().waiting_for == "approval"
+
+
+def test_with_four_eyes_whoever_has_told_the_task_what_to_do_may_not_approve(play, set_up, owner):
+    set_up(four_eyes=True)
+    run = play(call("message", type="ask", text="Which file?"), call("message", type="ask", text="Sure?"), result())
+    task = run.advance()
+    members = [SessionMember(session=task.session, user=factories.UserFactory(), may_write=True) for _ in range(3)]
+    told, answered, other = (member.user for member in SessionMember.objects.bulk_create(members))
+    services.reply(task, answered, "a.txt")
+    services.reply(run.advance(), owner, "Yes.")
+    services.post_message(task.session, told, script(WRITE, AGAIN, result()))
+    for _ in ("a.txt", "b.txt"):
+        task = run.advance()
+        for instigator in (owner, told, answered):
+            with pytest.raises(MayNotDecide, match="a second person"):
+                services.decide(task, instigator, "approved")
+        services.decide(task, other, "approved", note="checked")
+    assert run.advance().state == "done"
+
+
+def test_with_four_eyes_whoever_has_rejected_a_call_may_approve_a_better_one(play, set_up):
+    set_up(four_eyes=True)
+    run = play(WRITE, AGAIN, result())
+    task = run.advance()
+    member = SessionMember.objects.create(session=task.session, user=factories.UserFactory(), may_write=True)
+    services.decide(task, member.user, "rejected", note="Into b.txt.")
+    services.decide(run.advance(), member.user, "approved")
+    assert run.advance().state == "done"
 
 
 def test_an_approver_who_started_the_task_needs_another_one(play, set_up, owner, reviewers, rita):
