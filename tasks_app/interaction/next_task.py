@@ -13,6 +13,7 @@ from tasks_app.record import Draft, KeptPicture, append_entries
 from tasks_app.runtime.wakeup import wake
 from tools_app.documents.formats import kind_by_name
 
+LONGEST_TITLE = 60  # characters of one that nobody chose
 _waiting = Select(
     lambda session: InboxMessage.objects.waiting_in(session).filter(author__is_active=True).select_related("author")
 )
@@ -76,7 +77,7 @@ def user_message(message: InboxMessage) -> Draft:
 def title_of(words: str) -> str:
     """The beginning of a message, as a session is called by it."""
     line = " ".join(words.split())
-    return line if len(line) <= 60 else line[:59] + "…"
+    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 
 def with_files(words: str, attachments: Sequence[str]) -> str:

@@ -17,7 +17,6 @@ from tasks_app.record import KeptPicture, images, lock
 from tasks_app.runtime import admission, wakeup
 from tasks_app.services.answers import answer
 from tasks_app.services.checked import checked_text, schema_text
-from tasks_app.services.sessions import title_from
 from tasks_app.workspaces import require_disk, workspace_of
 
 _active_task = Select(lambda session: Task.objects.filter(session=session).active()[:1])
@@ -175,6 +174,6 @@ def _rouse(task: Task) -> None:
 def _name(session: Session, content: str) -> None:
     """A session without a title takes the beginning of its first message."""
     if not session.title:
-        session.title = title_from(content)
+        session.title = next_task.title_of(content)
         title = Update(Session, {"title": session.title}, where={"pk": session.pk}, otherwise=Session.DoesNotExist())
         execute([title])

@@ -16,15 +16,16 @@ from llm_app.statements import execute, save
 from llm_app.transport.waiting import InTime, TimeIsUp
 from llm_app.types import Message, Purpose
 from tasks_app.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
-from tasks_app.events import broadcast, event_loop
+from tasks_app.events import broadcast
+from tasks_app.interaction.next_task import title_of
 from tasks_app.models import Agent, ContextEntry, ContextType, Limits, Session, Task
 from tasks_app.record import left_blobs, lock, redactor_of, storable
-from tasks_app.run import UnitOfWork, affinity
+from tasks_app.run import TaskContext, affinity
 from tasks_app.run.aside import ask_aside
+from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.files.removal import remove_tree
 
 logger = logging.getLogger(__name__)
-LONGEST_TITLE = 60  # characters of one that nobody chose
 _default_agent = Select(lambda owner: Agent.objects.usable_by(owner).filter(is_default=True)[:1])
 _count_of = Select(
     lambda owner: (
@@ -81,46 +82,42 @@ def change_session(session: Session, **fields: Any) -> None:
     Session.objects.filter(pk=session.pk).update(**fields, updated_at=timezone.now())
 
 
-def title_from(message: str) -> str:
-    """The beginning of a first message."""
-    line = " ".join(message.split())
-    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
-
-
-def title_from_model(unit: UnitOfWork, limits: Limits) -> None:
+def title_from_model(context: TaskContext, limits: Limits) -> None:
     """After its first task, and where a model is named for it, a session whose title nobody chose gets one from it."""
-    if limits.title_model is None or unit.session.root_id or unit.session.tasks.count() != 1:
+    if limits.title_model is None or context.session.root_id or context.session.tasks.count() != 1:
         return
-    message = ContextEntry.objects.in_session(unit.session).filter(context_type=ContextType.USER_MESSAGE).first()
-    here, given = Session.objects.filter(pk=unit.session.pk), title_from(message.content) if message else ""
+    message = ContextEntry.objects.in_session(context.session).filter(context_type=ContextType.USER_MESSAGE).first()
+    here, given = Session.objects.filter(pk=context.session.pk), title_of(message.content) if message else ""
     if message is None or not here.filter(title=given).exists():
         return
-    title = _asked_title(unit, limits.title_model.name, message.content)
-    Task.objects.filter(pk=unit.task.pk).update(**unit.calls.totals(unit.task))  # it cost something in any case
+    title = _asked_title(context, limits.title_model.name, message.content)
+    Task.objects.filter(pk=context.task.pk).update(
+        **context.calls.totals(context.task)
+    )  # it cost something
     if not here.exists():  # deleted meanwhile: these words go as all others
-        left_blobs.leave([unit.session])
+        left_blobs.leave([context.session])
     elif title and here.filter(title=given).update(title=title, updated_at=timezone.now()):
-        broadcast.title_changed(unit.session, title)
+        broadcast.title_changed(context.session, title)
 
 
-def _asked_title(unit: UnitOfWork, model: str, message: str) -> str:
+def _asked_title(context: TaskContext, model: str, message: str) -> str:
     """Empty where the model gives none: nothing hangs on it."""
-    answer = str((unit.task.final_result or {}).get("text", ""))
-    redactor = redactor_of(unit.session)
+    answer = str((context.task.final_result or {}).get("text", ""))
+    redactor = redactor_of(context.session)
     message, answer = (_END.sub("<\\/", redactor.redacted(text))[:_READ] for text in (message, answer))
     words = f"<message>\n{message}\n</message>\n<answer>\n{answer}\n</answer>"
     asked = Message(role="user", content=words, masked_with=redactor.version)
     try:
-        run = InTime(event_loop.Uninterrupted(), _PATIENCE)
+        run = InTime(context.interruption, _PATIENCE)
         answered = ask_aside(
-            unit, [asked], run, purpose=Purpose.TITLE, redactor=redactor, model=model, system=_TITLE_PROMPT
+            context, [asked], run, purpose=Purpose.TITLE, redactor=redactor, model=model, system=_TITLE_PROMPT
         )
-    except (LLMError, BudgetExceeded, TimeIsUp) as error:
+    except (LLMError, BudgetExceeded, TimeIsUp, WorkAborted) as error:
         logger.info("no title, the first message stays: %s", error)
         return ""
     line = next(iter(answered.result.content.strip().splitlines()), "")
-    title = title_from(storable(line).strip(" \"'“”«»„*#."))
-    return redactor_of(unit.session).redacted(title)[:200]  # by the secrets of this moment
+    title = title_of(storable(line).strip(" \"'“”«»„*#."))
+    return redactor_of(context.session).redacted(title)[:200]  # by the secrets of this moment
 
 
 def delete_session(session: Session) -> None:

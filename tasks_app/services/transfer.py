@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from tasks_app import reminders
 from tasks_app.errors import Refusal
+from tasks_app.interaction.next_task import title_of
 from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState, file_session
 from tasks_app.record import Draft, append_entries, redactor_of
 from tasks_app.record.entry_json import entry_json
-from tasks_app.services.sessions import create_session, require_place, title_from
+from tasks_app.services.sessions import create_session, require_place
 from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, Chat, Said, UnreadableChats, read_chats
 from tasks_app.transcript.item import Item
 from tasks_app.transcript.transcript import items_of
@@ -159,7 +160,7 @@ def import_sessions(owner: Any, data: bytes) -> Imported:
 
 def _imported(owner: Any, chat: Chat) -> Session:
     with transaction.atomic():
-        session = create_session(owner, title=chat.title.strip() or title_from(chat.messages[0].text))
+        session = create_session(owner, title=chat.title.strip() or title_of(chat.messages[0].text))
         nothing: dict[str, Any] = {"text": "", "data": None, "attachments": [], "suggestions": []}
         task = Task(session=session, started_by=owner, state=TaskState.DONE, final_result=nothing)
         task.ended_at = timezone.now()
