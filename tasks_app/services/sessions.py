@@ -91,9 +91,7 @@ def title_from_model(context: TaskContext, limits: Limits) -> None:
     if message is None or not here.filter(title=given).exists():
         return
     title = _asked_title(context, limits.title_model.name, message.content)
-    Task.objects.filter(pk=context.task.pk).update(
-        **context.calls.totals(context.task)
-    )  # it cost something
+    Task.objects.filter(pk=context.task.pk).update(**context.calls.totals(context.task))  # it cost something
     if not here.exists():  # deleted meanwhile: these words go as all others
         left_blobs.leave([context.session])
     elif title and here.filter(title=given).update(title=title, updated_at=timezone.now()):

@@ -16,13 +16,14 @@ from tasks_app.errors import NothingToAnswer
 from tasks_app.interaction import children, open_call
 from tasks_app.interaction.decide import settle
 from tasks_app.models import Approval, Decision, EngineProcess, Task, WaitingFor
+from tasks_app.models.task import TaskQuerySet
 from tasks_app.record import lock
 from tasks_app.runtime import admission, lease, process
 from tasks_app.runtime.wakeup import enqueue
 
 logger = logging.getLogger(__name__)
 QUIET_SECONDS = 15  # how long a wake-up is given before it counts as lost
-
+FORSAKEN_SECONDS = 600  # a terminal's host may sleep for a while
 
 NOBODY_CAME = "nobody approved it in time. Find another way, or say in the result what was left undone."
 _AT_ONCE = 100
@@ -66,15 +67,23 @@ def look_after_children() -> None:
 
 
 def stop_abandoned() -> None:
-    """Ends what terminals of this host left behind, as a person's stop does: nobody is there to watch it go on."""
+    """Ends what dead terminals left behind, as a person's stop does: nobody is there to watch it go on."""
     of_terminals = Task.objects.active().exclude(terminal="").filter(stop_requested_at=None)
     for terminal in set(of_terminals.values_list("terminal", flat=True)):
-        if process.is_dead(terminal):
+        theirs = of_terminals.filter(terminal=terminal)
+        if process.is_dead(terminal) or _are_forsaken(theirs, terminal):
             process.clean_up(terminal)
-            abandoned = list(of_terminals.filter(terminal=terminal))
-            of_terminals.filter(terminal=terminal).update(stop_requested_at=Now(), waiting_for=None)
+            abandoned = list(theirs)
+            theirs.update(stop_requested_at=Now(), waiting_for=None)
             for task in abandoned:
                 enqueue(task.pk)
+
+
+def _are_forsaken(tasks: TaskQuerySet, terminal: str) -> bool:
+    """Of a terminal of another host, only the database can tell: it has long held nothing that it should run."""
+    long_ago = _seconds_ago(FORSAKEN_SECONDS)
+    begun, never_begun = Q(lease_expires_at__lt=long_ago), Q(epoch=0, created_at__lt=long_ago)
+    return bool(process.other_host(terminal)) and tasks.runnable().filter(begun | never_begun).exists()
 
 
 def forget_dead_hosts() -> None:

@@ -46,6 +46,23 @@ def test_the_sweep_finds_dead_processes_of_this_host_before_their_leases_run_out
     assert run.advance().state == "done"
 
 
+@pytest.mark.parametrize(
+    ("silent_for", "state"),
+    [({"seconds": 30}, "initializing"), ({"minutes": 15}, "done")],
+    ids=["its host sleeps", "its host is gone"],
+)
+@pytest.mark.parametrize("began", [True, False])
+def test_what_a_terminal_of_another_host_leaves_behind_is_ended_at_last(play, woken, began, silent_for, state):
+    run, terminal = play(result()), "another-host:1"
+    ago = timezone.now() - timedelta(**silent_for)
+    held = {"lease_owner": terminal, "lease_expires_at": ago, "epoch": 1} if began else {"created_at": ago}
+    Task.objects.update(terminal=terminal, **held)
+    reaper.sweep()
+    assert set(woken) == ({run.task.pk} if state == "done" else set())
+    task = run.advance()
+    assert (task.state, task.stopped) == (state, state == "done")
+
+
 def test_no_lease_is_held_while_files_are_counted(play, monkeypatch):
     owners = []
     monkeypatch.setattr(jobs, "measure", lambda session: owners.append(Task.objects.get().lease_owner))
