@@ -37,7 +37,7 @@ SMALL_WINDOW = 12_000  # tokens: with fewer, tools that few tasks need are loade
 
 
 def refresh_all(context: TaskContext, look: Look) -> None:
-    """The same, and the groups of tools that the session has loaded by now."""
+    """As `refresh`, and the groups of tools that the session has loaded by now."""
     refresh(context, look)
     if context.settings.policy.on_demand:
         context.loaded_groups = _loaded_groups(context.session)
@@ -51,7 +51,7 @@ def refresh(context: TaskContext, look: Look) -> None:
 
 
 def refresh_rows(context: TaskContext, look: Look) -> None:
-    """The same within a step: folders are looked at once a step."""
+    """As `refresh`, within a step: folders are looked at once a step."""
     context.secrets.refresh(look.version)
     sessions = delegation.above(context.session)
     inherited = [(each.agent_id, each.active_agent_id, str(each.denied_tools)) for each in sessions]

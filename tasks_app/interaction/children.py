@@ -128,7 +128,8 @@ def look_after(call_id: int) -> None:
         queued = [child for child in active if child.waiting_for == WaitingFor.SIBLINGS]
         most = _at_once(orjson.loads(call.arguments or "{}").get("max_parallel"))
         for child in queued[: max(0, most - len(active) + len(queued))]:
-            open_call.resume(child, WaitingFor.SIBLINGS)
+            with suppress(NothingToAnswer):  # it was stopped in this instant
+                open_call.resume(child, WaitingFor.SIBLINGS)
 
 
 def stop(task: Task) -> None:

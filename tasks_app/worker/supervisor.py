@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -101,15 +102,14 @@ class Supervisor:
         running = cancellation.running_tasks()
         if self._sweeps and not process.is_draining() and process.is_asked_to_drain():
             self._drain()
-        if running and self._is_due("renew", settings.LEASE_SECONDS / 3):
-            lease.renew(running)
         if running:
+            self._every(settings.LEASE_SECONDS / 3, "renew", partial(lease.renew, running))
             self._signal_interrupted(running)
         if self._sweeps and (is_called or anything()):
             self._take_what_waits_for_us(also_queued=is_called)
         is_drained = process.is_draining() and not running
-        if self._sweeps and not is_drained and self._is_due("beat", BEAT_SECONDS):
-            metrics.store()
+        if self._sweeps and not is_drained:
+            self._every(BEAT_SECONDS, "beat", metrics.store)
 
     def _signal_interrupted(self, running: list[UUID]) -> None:
         """Signals tasks that have a stop or a message, in case the first signal was lost; and those that we lost."""
@@ -137,12 +137,11 @@ class Supervisor:
             self._leave_queue()
         process.drain()
 
-    def _is_due(self, what: str, every: float) -> bool:
-        now = time.monotonic()
-        if now < self._due.get(what, 0):
-            return False
-        self._due[what] = now + every
-        return True
+    def _every(self, seconds: float, name: str, work: Callable[[], object]) -> None:
+        """What fails is due again with the next round."""
+        if time.monotonic() >= self._due.get(name, 0):
+            work()
+            self._due[name] = time.monotonic() + seconds
 
 
 def sweep() -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from tasks_app.engine import loop
 from tasks_app.models import Task
-from tasks_app.runtime import lease, process
+from tasks_app.runtime import cancellation, lease, process
 from tasks_app.worker import jobs, reaper, supervisor
 from tasks_app.workspaces import workspace_of
 from tests.provider import openai_result
@@ -48,7 +48,7 @@ def test_the_sweep_finds_dead_processes_of_this_host_before_their_leases_run_out
 
 @pytest.mark.parametrize(
     ("silent_for", "state"),
-    [({"seconds": 30}, "initializing"), ({"minutes": 15}, "done")],
+    [({"seconds": 30}, "initializing"), ({"minutes": 15}, "failed")],
     ids=["its host sleeps", "its host is gone"],
 )
 @pytest.mark.parametrize("began", [True, False])
@@ -58,9 +58,9 @@ def test_what_a_terminal_of_another_host_leaves_behind_is_ended_at_last(play, wo
     held = {"lease_owner": terminal, "lease_expires_at": ago, "epoch": 1} if began else {"created_at": ago}
     Task.objects.update(terminal=terminal, **held)
     reaper.sweep()
-    assert set(woken) == ({run.task.pk} if state == "done" else set())
+    assert set(woken) == ({run.task.pk} if state == "failed" else set())
     task = run.advance()
-    assert (task.state, task.stopped) == (state, state == "done")
+    assert (task.state, task.stopped) == (state, state == "failed")
 
 
 def test_no_lease_is_held_while_files_are_counted(play, monkeypatch):
@@ -175,3 +175,22 @@ def test_no_fault_ends_the_thread_that_renews_leases(monkeypatch):
     until(lambda: len(rounds) > 2)
     thread.stop()
     assert not thread.is_alive()
+
+
+def test_a_renewal_that_fails_is_tried_again_in_the_next_round(play, monkeypatch):
+    run = play(result())
+    faults, tried = [InterfaceError("the connection is closed")], []
+
+    def renew(task_ids):
+        tried.extend(task_ids)
+        if faults:
+            raise faults.pop()
+
+    monkeypatch.setattr(lease, "renew", renew)
+    monkeypatch.setattr(cancellation, "running_tasks", lambda: [run.task.pk])
+    renewing = supervisor.Supervisor(sweeps=False)
+    with pytest.raises(InterfaceError):
+        renewing._round(False)
+    renewing._round(False)
+    renewing._round(False)  # which comes too soon
+    assert tried == [run.task.pk] * 2
