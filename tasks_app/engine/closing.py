@@ -31,7 +31,7 @@ def close_open_call(unit: UnitOfWork, why: str) -> list[Draft]:
     status, text = _ending(call, why)
     call.log.status = status
     if delegated := list(children.of_call(call.log)):
-        text = f"{why}\n{_stopped(unit, delegated)}"
+        text = f"{_of_one_that_ran(why)}\n{_stopped(unit, delegated)}"
     unit.stage(rows=[call.log, *_closed_approval(call)])
     return call.result(text, status)
 
@@ -49,8 +49,14 @@ def _ending(call: OpenCall, why: str) -> tuple[CallStatus, str]:
     if call.log.status == CallStatus.STARTED:
         return CallStatus.UNKNOWN, UNKNOWN
     if call.log.status == CallStatus.WAITING:
-        return CallStatus.INTERRUPTED, f"No answer. {why}"
+        return CallStatus.INTERRUPTED, f"No answer. {_of_one_that_ran(why)}"
     return CallStatus.REJECTED, why
+
+
+def _of_one_that_ran(why: str) -> str:
+    """The reason alone: what has asked or delegated did run."""
+    words = why.removeprefix("Not run: ")
+    return words[0].upper() + words[1:]
 
 
 def _closed_approval(call: OpenCall) -> list[Model]:

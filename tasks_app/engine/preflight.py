@@ -10,6 +10,7 @@ from llm_app.composed_query import Select
 from tasks_app import file_history, reminders
 from tasks_app.engine import routing, step_settings, workflow
 from tasks_app.engine.closing import close_open_call
+from tasks_app.interaction import children
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.memory import search
 from tasks_app.models import (
@@ -53,7 +54,7 @@ def check(context: TaskContext) -> None:
     if context.task.state == TaskState.INITIALIZING:
         _begin(context, look)
         look = _look(context)  # to begin may have asked a model, which a person ended
-    if look.message == Mode.INTERJECT or (look.message and not _is_about_to_run(context.history.open_call())):
+    if look.message == Mode.INTERJECT or (look.message and not _waits_for_no_person(context.history.open_call())):
         _take_messages(context)
     _tell_what_a_person_changed(context)
     step_settings.refresh_all(context, look)
@@ -73,10 +74,12 @@ def _look(context: TaskContext) -> Look:
     return look
 
 
-def _is_about_to_run(call: OpenCall | None) -> bool:
-    """Whether an open call waits for nobody any more: what steers the task comes after its result."""
-    if call is None or call.log.status == CallStatus.WAITING:
+def _waits_for_no_person(call: OpenCall | None) -> bool:
+    """Whether an open call is about to run, or has delegated: what steers the task comes after its result."""
+    if call is None:
         return False
+    if call.log.status == CallStatus.WAITING:
+        return children.of_call(call.log).exists()
     approval = getattr(call.log, "approval", None)
     return approval is None or approval.decision == Decision.APPROVED
 

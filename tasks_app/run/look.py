@@ -7,7 +7,7 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from llm_app.plain_cursor import plain_cursor
-from tasks_app.models import Mode, Task
+from tasks_app.models import PERSON, Mode, Task
 
 VERSION = "(SELECT version FROM settings_version)"
 # Of a row of `tasks`. SQLite 3.40 answers IS NOT NULL wrongly in what a statement returns.
@@ -58,9 +58,12 @@ class Look:
         """
         return self.stop_requested or self.message == Mode.INTERJECT or self.epoch != task.epoch
 
-    def ends_wait(self, task: Task) -> bool:
-        """Whether it need not begin to wait for a person: they have stopped it, or written what it can go on with."""
-        return self.interrupts(task) or bool(self.message)
+    def ends_wait(self, task: Task, waiting_for: str) -> bool:
+        """Whether it need not begin to wait: a person has stopped it, or written what it can go on with.
+
+        What only steers ends no wait for those to whom it has delegated: they would be stopped for it.
+        """
+        return self.interrupts(task) or (bool(self.message) and waiting_for in PERSON)
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> "Look":

@@ -90,7 +90,7 @@ class UnitOfWork:
         with transaction.atomic(durable=True):
             self._head = lock(self.session)
             self.secrets.refresh()
-            if fields.get("waiting_for") and self.look().ends_wait(self.task):
+            if (awaited := fields.get("waiting_for")) and self.look().ends_wait(self.task, awaited):
                 fields["waiting_for"] = None
             if ended := fields.get("state") in ENDED:
                 fields |= {"ended_at": timezone.now(), "waiting_for": None}

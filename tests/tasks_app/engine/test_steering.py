@@ -1,16 +1,22 @@
 """A message that steers: it comes before the next step, and nothing that runs is ended for it."""
 
+from functools import partial
+
 import pytest
 
 from tasks_app import services
+from tasks_app.engine import delegation
 from tasks_app.errors import SchemaTooLate
 from tasks_app.models import Approval, ContextEntry, InboxMessage, Task
 from tasks_app.replay.rerun import rerun
 from tests.provider import openai_result
 from tests.tasks_app.engine.conftest import call, result, script
+from tests.tasks_app.engine.test_delegation import children_of, part, work_off
 from tests.waiting import until
 
 RUNS = call("shell", command="while [ ! -e go ]; do sleep 0.02; done; echo finished")
+DELEGATES = call("delegate", tasks=[part(result("First.")), part(result("Second."))])
+HEARD = script(result("Heard."))
 
 
 def test_it_comes_after_the_step_that_runs(play, owner):
@@ -76,6 +82,43 @@ def test_an_approved_call_runs_before_it(play, owner):
     assert run.advance().final_result["text"] == "Seen."
     assert run.results()[0][0] == "succeeded"
     assert run.types[3:5] == ["tool_result", "user_message"]
+
+
+def check_that_it_came_after_both_children(run):
+    assert work_off(run).final_result["text"] == "Heard."
+    assert [(child.state, child.stopped) for child in children_of(run.task)] == [("done", False)] * 2
+    (status, content) = run.results()[0]
+    assert (status, "First." in content, "Second." in content) == ("succeeded", True, True)
+    assert "Not run" not in content
+    assert run.types[2:5] == ["tool_call", "tool_result", "user_message"]
+    assert rerun(run.task).divergence == ""
+
+
+def test_it_comes_after_the_result_of_those_to_whom_the_task_has_delegated(play, owner):
+    run = play(DELEGATES, result("Never said."))
+    assert run.advance().waiting_for == "children"
+    assert services.post_message(run.task.session, owner, HEARD, mode="steer").delivered_as == "steered"
+    check_that_it_came_after_both_children(run)
+
+
+def test_it_stops_no_child_where_it_comes_just_before_the_wait_for_them(play, owner, monkeypatch):
+    run = play(DELEGATES, result("Never said."))
+    steer = partial(services.post_message, run.task.session, owner, HEARD, mode="steer")
+    start = delegation.start
+    monkeypatch.setattr(delegation, "start", lambda *about: steer() and start(*about))
+    assert run.advance().waiting_for == "children"
+    check_that_it_came_after_both_children(run)
+
+
+def test_an_interjection_says_of_a_delegation_that_ran_what_came_of_it_and_not_that_it_did_not_run(play, owner):
+    run = play(DELEGATES, result("Never said."))
+    run.advance()
+    type(run)(children_of(run.task)[0]).advance()
+    services.post_message(run.task.session, owner, HEARD)
+    assert work_off(run).final_result["text"] == "Heard."
+    (status, content) = run.results()[0]
+    assert status == "interrupted"
+    assert content.startswith("The user wrote a message instead.\n<child")
 
 
 def test_several_come_together_and_in_order(play, owner):
