@@ -101,7 +101,7 @@ def _may_change_files(cleared: ClearedCall) -> bool:
 def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> ToolResult:
     """The result as the hooks let it pass: whole, with notes, or withheld. Its declared effects apply in any case.
 
-    Raises Aborted when a person interrupts; the result is then withheld, because it was not checked.
+    When a person interrupts, it is withheld, because it was not checked.
     """
     if not context.settings.hooks:
         return result
@@ -109,16 +109,18 @@ def filter_result(context: TaskContext, cleared: ClearedCall, result: ToolResult
     try:
         opinion = consult(context, "after_execution", cleared.described, outcome)
     except WorkAborted:
-        cleared.open.log.status = CallStatus.INTERRUPTED
-        context.stage(rows=[cleared.open.log])
         words = "It ran. The user interrupted before its result was checked, so the result is withheld."
-        raise Aborted(*cleared.open.result(words, CallStatus.INTERRUPTED)) from None
+        return replace(_withheld(result, words), status="interrupted")
     opinion.keep_in(cleared.open.log, context.secrets.redactor)
     if opinion.refusal:
         words = f"[The tool ran. Its result is withheld by {opinion.words}]"
-        by = {"withheld_by": opinion.refused_by}
-        return replace(result, content=words, status="blocked", images=(), metadata=by, summary="", notes=())
+        return replace(_withheld(result, words), status="blocked", metadata={"withheld_by": opinion.refused_by})
     return replace(result, notes=[*result.notes, *(f"[{note}]" for note in opinion.notes)])
+
+
+def _withheld(result: ToolResult, words: str) -> ToolResult:
+    """Its effects alone, and what is said instead of it."""
+    return replace(result, content=words, images=(), metadata={}, summary="", notes=())
 
 
 def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> None:

@@ -92,7 +92,7 @@ class ToolResult:
     """
 
     content: str
-    status: Literal["succeeded", "failed", "blocked"] = "succeeded"  # blocked: withheld by a hook
+    status: Literal["succeeded", "failed", "blocked", "interrupted"] = "succeeded"  # the last two: withheld
     cut: Literal["end", "middle", "none"] = "end"
     notes: Sequence[str] = ()
     images: Sequence[str] = ()

@@ -80,6 +80,18 @@ class Endless(Hook):
             await asyncio.sleep(60)
 
 
+class EndlessLater(Hook):
+    """Its look at the first result does not come to an end while a person waits."""
+
+    name = "endless later"
+    limit_s = 60
+
+    async def after_execution(self, call, outcome, around):
+        if not RELEASED.is_set():
+            RELEASED.set()
+            await asyncio.sleep(60)
+
+
 class Talkative(Hook):
     name = "talkative"
 

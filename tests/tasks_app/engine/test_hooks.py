@@ -5,9 +5,9 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from tasks_app import services
-from tasks_app.models import Agent, Approval, Session
+from tasks_app.models import Agent, Approval, MemoryNote, Session, Task
 from tests.tasks_app.engine import plugins
-from tests.tasks_app.engine.conftest import call, result
+from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import takes_less_than, until
 from tools_app.hooks import loading
 
@@ -108,6 +108,48 @@ def test_a_person_comes_before_a_hook(play, hooked, owner):
         assert run.task.stopped
     assert run.results()[0][0] == "interrupted"
     assert not (run.task.session.workspace_path / "a.txt").exists()
+
+
+@pytest.fixture
+def interjected(play, hooked, owner):
+    """Plays a call, and interjects while a hook looks at what came of it; returns the run."""
+
+    def go(call):
+        hooked("EndlessLater")
+        run = play(call, result("Never said."))
+        thread = run.in_thread()
+        until(plugins.RELEASED.is_set)
+        services.post_message(run.task.session, owner, script(result("Heard.")))
+        thread.join(60)
+        run.task.refresh_from_db()
+        return run
+
+    return go
+
+
+def test_what_a_call_declares_holds_when_a_person_comes_before_its_result_is_checked(interjected):
+    run = interjected(call("memory", action="remember", text="The sky is green."))
+    assert run.results()[0] == (
+        "interrupted",
+        "It ran. The user interrupted before its result was checked, so the result is withheld.",
+    )
+    assert MemoryNote.objects.get().text == "The sky is green."
+    assert run.task.final_result["text"] == "Heard."
+
+
+def test_a_result_that_a_person_interrupts_while_it_is_checked_is_handed_over_and_they_are_heard_next(interjected):
+    run = interjected(result("All done."))
+    assert (run.task.state, run.task.final_result["text"]) == ("done", "All done.")
+    assert type(run)(Task.objects.active().get()).advance().final_result["text"] == "Heard."
+
+
+def test_a_delegation_that_a_person_interrupts_while_it_is_checked_is_ended_with_its_children(interjected):
+    run = interjected(call("delegate", tasks=[{"instruction": script(result("Never said."))}]))
+    assert run.task.final_result["text"] == "Heard."
+    status, content = run.results()[0]
+    assert (status, "It was stopped with this call." in content) == ("interrupted", True)
+    child = Task.objects.get(parent_call__task=run.task)
+    assert type(run)(child).advance().stopped
 
 
 @pytest.mark.parametrize(("decision", "state"), [("approved", "done"), ("rejected", "executing_tool")])
