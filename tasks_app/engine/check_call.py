@@ -30,7 +30,7 @@ from tasks_app.run import (
     ReplyNeeded,
     TaskContext,
 )
-from tasks_app.run.loop_detector import CYCLE_REPEATS, LoopDetector, fingerprint
+from tasks_app.run.loop_detector import CYCLE_REPEATS, LoopDetector, fingerprint, uncounted
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, coerce
 from tools_app.errors import ToolError, UnknownTool
@@ -179,7 +179,8 @@ def _definition_and_arguments(context: TaskContext, call: OpenCall) -> tuple[Too
         arguments = fitted_arguments(definition, arguments, partial(_unless_aborted, context, call))
     canonical = arguments.model_dump(mode="json", exclude_none=True)
     call.log.arguments = _json(context.secrets.redactor.redacted_json(canonical))
-    call.log.fingerprint = fingerprint(definition.name, canonical)
+    exact = fingerprint(definition.name, canonical)
+    call.log.fingerprint = uncounted(exact) if definition.loop_exempt else exact
     return definition, arguments
 
 

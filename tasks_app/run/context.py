@@ -15,7 +15,7 @@ from llm_app.composed_query import Select
 from llm_app.models import Blob
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import Agent, AgentVersion, ContextEntry, ContextType, Limits, Project, Session, Task, ToolCallLog
-from tasks_app.run.loop_detector import LoopDetector
+from tasks_app.run.loop_detector import UNCOUNTED, LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
 from tasks_app.run.usage import Calibration
 from tasks_app.runtime.cancellation import Interruption
@@ -178,6 +178,7 @@ _calls_since = Select(
             )
         )
         .filter(Q(said=None) | Q(started_at__gt=F("said")))
+        .exclude(fingerprint__startswith=UNCOUNTED)
         .order_by("pk")
         .values_list("fingerprint", "looped")
     )

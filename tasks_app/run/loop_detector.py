@@ -12,9 +12,15 @@ def fingerprint(name: str, arguments: Any) -> str:
     return hashlib.sha256(_canonical([name, arguments]).encode(errors="surrogatepass")).hexdigest()
 
 
+def uncounted(exact: str) -> str:
+    """That of a call which may be made again and again: an approval is bound to it, and it makes no loop."""
+    return f"{UNCOUNTED}{exact[:-1]}"
+
+
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str).encode
 LONGEST_CYCLE = 4  # calls
 CYCLE_REPEATS = 4
+UNCOUNTED = "-"  # begins no hash
 
 
 class LoopDetector:
