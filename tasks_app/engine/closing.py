@@ -13,36 +13,46 @@ from tasks_app.models import CallStatus, Decision, Limits, Task
 from tasks_app.models.operations import LARGE_WINDOW
 from tasks_app.record import Draft, lock, tokens
 from tasks_app.run import UnitOfWork
-from tasks_app.workspaces import workspace_of
+from tools_app.files import Workspace
 
 UNKNOWN = (
     "The server stopped while this call was running. Whether it took effect is unknown: check before you repeat it."
 )
 
 
-def close_open_call(unit: UnitOfWork, why: str) -> list[Draft]:
-    """The result of the open call, if there is one; its log and its approval are staged."""
+def close_open_call(unit: UnitOfWork, workspace: Workspace | None, why: str) -> list[Draft]:
+    """The result of the open call, if there is one; its log and its approval are staged.
+
+    Without the workspace, nobody looks at what the call has changed, and what its children have done is not told.
+    """
     call = unit.history.open_call()
     if call is None:
         return []
-    if call.log.status == CallStatus.STARTED:  # it may have changed files before the server stopped
+    if workspace and call.log.status == CallStatus.STARTED:  # it may have changed files before the server stopped
         seq = unit.history.entries[-1].seq
-        unit.stage(rows=file_history.record_call(unit.task, workspace_of(unit.session), call.call, seq))
+        unit.stage(rows=file_history.record_call(unit.task, workspace, call.call, seq))
     status, text = _ending(call, why)
     call.log.status = status
     if delegated := list(children.of_call(call.log)):
-        text = f"{_of_one_that_ran(why)}\n{_stopped(unit, delegated)}"
+        _stop_children(unit)
+        text = _of_one_that_ran(why)
+        if workspace:
+            text += f"\n{_done_by(delegated, workspace)}"
     unit.stage(rows=[call.log, *_closed_approval(call)])
     return call.result(text, status)
 
 
-def _stopped(unit: UnitOfWork, delegated: Sequence[Task]) -> str:
-    """What the children have done so far. Those that run are stopped now, before the call ends."""
+def _stop_children(unit: UnitOfWork) -> None:
+    """Those that run are stopped now, before the call ends."""
     with transaction.atomic():
         lock(unit.session)
         children.stop(unit.task)
+
+
+def _done_by(delegated: Sequence[Task], workspace: Workspace) -> str:
+    """What the children have done so far."""
     page = Limits.current().result_tokens_in(LARGE_WINDOW) * tokens.BYTES // 2
-    return delegation.told(delegated, workspace_of(unit.session), page)
+    return delegation.told(delegated, workspace, page)
 
 
 def _ending(call: OpenCall, why: str) -> tuple[CallStatus, str]:

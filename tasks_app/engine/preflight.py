@@ -69,8 +69,8 @@ def _look(context: TaskContext) -> Look:
     look = context.look_after_commit()
     if look.stop_requested:
         if process.is_dead(context.task.terminal):
-            raise Stopped(TERMINAL_GONE, *close_open_call(context, TERMINAL_GONE))
-        raise Stopped("Stopped.", *close_open_call(context, "Stopped by the user."))
+            raise Stopped(TERMINAL_GONE, *close_open_call(context, context.workspace, TERMINAL_GONE))
+        raise Stopped("Stopped.", *close_open_call(context, context.workspace, "Stopped by the user."))
     return look
 
 
@@ -86,7 +86,7 @@ def _waits_for_no_person(call: OpenCall | None) -> bool:
 
 def _take_messages(context: TaskContext) -> None:
     """Appends what people wrote, instead of the result of a call that is still open."""
-    if closing := close_open_call(context, "Not run: the user wrote a message instead."):
+    if closing := close_open_call(context, context.workspace, "Not run: the user wrote a message instead."):
         context.commit(*closing, state=TaskState.THINKING)
     if context.take(*reminders.interruption(context.history.entries, has_closed=bool(closing))):
         context.detector.forget()

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from llm_app.types import ToolCall
 from tasks_app.models import CallStatus, FileChange, Session, Task, ToolCallLog, WorkspaceChange
+from tools_app.errors import ToolError
 from tools_app.files import Difference, FileHistory, FileState, LastLook, Snapshot, Workspace, differences
 
 _FORGETS_EACH = 8  # so many changes of a session
@@ -71,7 +72,7 @@ def record_before(task: Task, workspace: Workspace) -> LastLook | None:
     try:
         record(task.session, workspace, task=task)
         return history_of(workspace).load()
-    except OSError:  # a full disk, above all: the work goes on without a history
+    except (OSError, ToolError):  # a full disk, a folder that is a link by now: the work goes on without a history
         logger.exception("the files of session %s have no history", task.session_id)
         return None
 
@@ -91,7 +92,7 @@ def record_call(
             is_newest = before and stored and stored.change == before.change  # nobody has uploaded meanwhile
             last = before if is_newest else last_look(task.session, history)
             found = differences(last.snapshot, history.taken(workspace.opened(), last.snapshot)) if last else []
-    except OSError:
+    except (OSError, ToolError):
         logger.exception("the files of session %s have no history of %s", task.session_id, call.name)
         return []
     about = {"seq": seq, "task": task, "tool": call.name, "call_id": call.id}

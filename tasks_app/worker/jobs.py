@@ -17,12 +17,13 @@ from tasks_app.engine.closing import close_open_call
 from tasks_app.events import broadcast, event_loop, live_stream, stream_buffer
 from tasks_app.models import FailureCode, IdempotencyKey, Task, TaskState
 from tasks_app.record import left_blobs
-from tasks_app.run import Failed, TaskContext, UnitOfWork, affinity
+from tasks_app.run import Failed, Stopped, TaskContext, UnitOfWork, affinity
 from tasks_app.runtime import admission, cancellation, lease, log_ids, process, turns
 from tasks_app.runtime.outage import drop_broken_connections
 from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, hand_on
 from tasks_app.services.sessions import title_from_model
 from tasks_app.workspaces import measure, sandbox, workspace_of
+from tools_app.files import Workspace
 
 logger = logging.getLogger(__name__)
 _still_runnable = Select(lambda pk: Task.objects.runnable().filter(pk=pk).order_by().values_list("pk"))
@@ -93,12 +94,12 @@ def _advance(task: Task) -> None:
     logger.info("claimed in state %s, epoch %d", task.state, task.epoch)
     if task.crashes:
         _withdraw_what_streamed(task)
-    context = TaskContext(task, workspace_of(task.session), sandbox())
-    with cancellation.announced(task.id, context.interruption):
-        _run(context)
-        if task.state == TaskState.DONE:
-            title_from_model(context, context.settings.limits)
-    context.allowance.release()
+    if context := _context_of(task):
+        with cancellation.announced(task.id, context.interruption):
+            _run(context)
+            if task.state == TaskState.DONE:
+                title_from_model(context, context.settings.limits)
+        context.allowance.release()
     lease.release(task)
     logger.info("released in state %s%s", task.state, _outcome(task))
     if _still_runnable.rows(task.pk):
@@ -122,26 +123,56 @@ def _outcome(task: Task) -> str:
     return f", {reason}" if reason else ""
 
 
+def _context_of(task: Task) -> TaskContext | None:
+    """None where the task has failed instead: it has crashed too often, or what it needs is not there."""
+    if task.crashes > MOST_CRASHES:
+        _fail(
+            task,
+            FailureCode.TOOL_CRASHED,
+            "The server crashed several times at this step, so the task was given up.",
+        )
+        return None
+    try:
+        return TaskContext(task, workspace_of(task.session), sandbox())
+    except (lease.StaleLease, Error):
+        raise
+    except Exception:
+        logger.exception("task %s cannot run", task.id)
+        _fail_by_fault(task)
+        return None
+
+
 def _run(context: TaskContext) -> None:
     """Runs the loop; a fault of our own ends the task with a sentence, never with a traceback."""
     try:
-        if context.task.crashes > MOST_CRASHES:
-            return _fail(
-                context,
-                FailureCode.TOOL_CRASHED,
-                "The server crashed several times at this step, so the task was given up.",
-            )
         loop.run(context)
     except (lease.StaleLease, Error):
         raise
     except Exception:
         logger.exception("task %s failed by a fault of the server", context.task.id)
-        _fail(context, FailureCode.INTERNAL, "The server failed; an administrator can find the details in the log.")
+        _fail_by_fault(context.task, context)
 
 
-def _fail(unit: UnitOfWork, code: FailureCode, detail: str) -> None:
+def _fail_by_fault(task: Task, unit: UnitOfWork | None = None) -> None:
+    _fail(task, FailureCode.INTERNAL, "The server failed; an administrator can find the details in the log.", unit)
+
+
+def _fail(task: Task, code: FailureCode, detail: str, unit: UnitOfWork | None = None) -> None:
+    """A task that could not end would run for ever: where the look at its files fails, too, it ends without one."""
+    try:
+        _end(unit or UnitOfWork(task), workspace_of(task.session), code, detail)
+    except (lease.StaleLease, Error):
+        raise
+    except Exception:
+        logger.exception("task %s ends without a look at its files", task.id)
+        _end(UnitOfWork(task), None, code, detail)
+
+
+def _end(unit: UnitOfWork, workspace: Workspace | None, code: FailureCode, detail: str) -> None:
+    """A task that a person wants stopped is stopped, whatever went wrong."""
     unit.discard_staged()
-    failed = Failed(code, detail, *close_open_call(unit, "Not run: the task has failed."))
+    closing = close_open_call(unit, workspace, "Not run: the task has failed.")
+    failed = Stopped("Stopped.", *closing) if unit.look().stop_requested else Failed(code, detail, *closing)
     unit.commit(*failed.entries, **failed.fields)
 
 
