@@ -78,7 +78,9 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
     if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
         seq = context.history.entries[-1].seq
         context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq))
-        raise _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
+        unknown = _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
+        unknown.fields["crashes"] = context.task.crashes  # the next one like it may end its worker, too
+        raise unknown
     step_settings.refresh_rows(context, context.look())  # the model took its time
     try:
         with Check(call.log, "arguments"):

@@ -44,7 +44,7 @@ def advance(context: TaskContext) -> None:
     try:
         step(context)
     except Interrupt as interrupt:
-        context.commit(*interrupt.entries, also=interrupt.also, **interrupt.fields)
+        context.commit(*interrupt.entries, also=interrupt.also, **{"crashes": 0} | interrupt.fields)
 
 
 def step(context: TaskContext) -> None:

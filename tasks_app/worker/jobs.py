@@ -129,7 +129,7 @@ def _context_of(task: Task) -> TaskContext | None:
         _fail(
             task,
             FailureCode.TOOL_CRASHED,
-            "The server crashed several times at this step, so the task was given up.",
+            "The server or its database failed several times at this step, so the task was given up.",
         )
         return None
     try:
