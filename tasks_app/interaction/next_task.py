@@ -24,7 +24,7 @@ def start_next(session: Session, task: Task, *, stopped: bool) -> None:
     """Looks into the inbox of a session whose `task` has just ended.
 
     The first message starts the next task, the others wait on, also those of closed accounts and of who may write here
-    no more. After a stop by a person, what waited then is appended and starts nothing; what came since is the next one.
+    no more. After a stop, even too late a one, what waited then is appended and starts nothing; what came since does.
     """
     if stopped:
         stop = Task.objects.values_list("stop_requested_at", flat=True).get(pk=task.pk)

@@ -102,7 +102,8 @@ class UnitOfWork:
             with stored(commit.statements):
                 self._write_rest(also)
             if ended:
-                next_task.start_next(self.session, self.task, stopped=bool(fields.get("stopped")))
+                stopped = Look.of_row(commit.task.answer).stop_requested  # also where it has ended otherwise by then
+                next_task.start_next(self.session, self.task, stopped=stopped)
             if ended and (parent := self.task.parent_call_id):  # robust: Django fails to name a partial that fails
                 transaction.on_commit(lambda: children.look_after(parent), robust=True)
         return commit
@@ -113,8 +114,8 @@ class UnitOfWork:
         fields = redactor.redacted_json(fields)
         entries = linked(self.session, self.task, drafts, self._head, redactor)
         head_update, *inserts = appending(self.session, self._head, entries)
-        is_step_next = fields.get("state", self.task.state) == TaskState.THINKING
-        task = lease.guarded_update(self.task, fields, returning=COLUMNS if is_step_next else VERSION)
+        is_looked_at = fields.get("state", self.task.state) in (TaskState.THINKING, *ENDED)
+        task = lease.guarded_update(self.task, fields, returning=COLUMNS if is_looked_at else VERSION)
         logs = [row for row in self._rows if isinstance(row, ToolCallLog)]
         for log in logs:  # what it was called with may have become secret while it ran
             log.arguments = redacted_arguments(log.arguments, redactor)

@@ -3,8 +3,10 @@
 import pytest
 
 from tasks_app import services
+from tasks_app.engine import loop
 from tasks_app.events import event_loop, stream_buffer
-from tasks_app.models import InboxMessage, Task
+from tasks_app.models import FailureCode, InboxMessage, Task
+from tasks_app.run import LimitExceeded
 from tests.provider import Reply, openai_call, openai_chunk, openai_result, sse
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import takes_less_than, until
@@ -133,6 +135,24 @@ def test_what_is_written_after_the_stop_button_starts_the_next_task_also_while_t
     assert [entry.content for entry in run.entries if entry.content == "waited"] == ["waited"]
 
 
+@pytest.mark.parametrize(("fails", "end"), [(False, "done"), (True, "failed")])
+def test_what_waited_starts_nothing_where_a_stop_comes_as_the_task_ends(play, owner, monkeypatch, fails, end):
+    run = play(result())
+    finalize = loop.finalize
+
+    def late(context):
+        services.post_message(run.task.session, owner, "waited", mode="queue")
+        services.stop(run.task)
+        if fails:
+            raise LimitExceeded(FailureCode.TIME_LIMIT, "It is over.")
+        finalize(context)
+
+    monkeypatch.setattr(loop, "finalize", late)
+    assert run.advance().state == end
+    assert not Task.objects.active().exists()
+    assert run.entries[-1].content == "waited"
+
+
 def test_stop_of_a_task_that_has_ended_changes_nothing(play):
     run = play(result())
     run.advance()
@@ -148,8 +168,6 @@ def test_stop_before_the_task_has_begun(play):
 
 def test_an_interjection_that_its_task_no_longer_took_starts_the_next_one(play, owner, monkeypatch):
     run = play(result("first"))
-    from tasks_app.engine import loop
-
     finalize = loop.finalize
 
     def late(context):
