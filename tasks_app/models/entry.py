@@ -14,6 +14,8 @@ from django.db.models.fields.json import KT
 from tasks_app.models.session import Session
 from tasks_app.models.task import Task
 
+SEQ_ONCE = "entry_seq_once_per_session"
+
 
 class ContextType(models.TextChoices):
     USER_MESSAGE = "user_message"
@@ -95,7 +97,7 @@ class ContextEntry(models.Model):
         verbose_name = "entry"
         verbose_name_plural = "entries"
         constraints = [
-            models.UniqueConstraint(fields=["session", "seq"], name="entry_seq_once_per_session"),
+            models.UniqueConstraint(fields=["session", "seq"], name=SEQ_ONCE),
             models.UniqueConstraint(
                 fields=["session", "tool_call_id"],
                 condition=Q(context_type=ContextType.TOOL_RESULT),

@@ -13,6 +13,7 @@ from llm_app.redaction import Redactor
 from llm_app.statements import Insert, Statement, Update, execute
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, Session, Task
+from tasks_app.models.entry import SEQ_ONCE
 from tasks_app.record import chain
 from tasks_app.record.draft import Draft
 from tasks_app.record.session_secrets import redactor_of
@@ -65,6 +66,14 @@ def append_entries(
 
 class HeadMoved(Exception):
     """Somebody has appended to the session since its head was read."""
+
+
+def is_lost_race(error: Exception) -> bool:
+    """Whether somebody has appended meanwhile. PostgreSQL, which has all statements before it is asked how the first
+    went, says so of the `seq` that is taken.
+    """
+    of_postgresql = getattr(error.__cause__, "diag", None)
+    return isinstance(error, HeadMoved) or getattr(of_postgresql, "constraint_name", "") == SEQ_ONCE
 
 
 def appending(session: Session, head: Head, entries: Sequence[ContextEntry]) -> list[Statement]:

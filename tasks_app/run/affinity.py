@@ -61,6 +61,7 @@ class SessionAffinity:
         self._session, self._key = session, str(session.pk)
         gone = [words for name, words in session.held.items() if name not in self.held]
         self._lost = f"[Gone: {', '.join(gone)}. It was idle too long, or the server was restarted.]" if gone else ""
+        self._untold, self._row = self._lost, (session.held, session.held_by)  # after the commit that is under way
 
     @property
     def held(self) -> Mapping[str, str]:
@@ -68,19 +69,22 @@ class SessionAffinity:
         return held_resources.held_for(self._key)
 
     def with_losses(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """The drafts; the first result among them also says what was lost."""
-        told = list(drafts)
-        for place, draft in enumerate(told if self._lost else ()):
-            if self._lost and draft.context_type is ContextType.TOOL_RESULT:
-                told[place] = replace(draft, content=f"{draft.content}\n{self._lost}")
-                self._lost = ""
+        """The drafts of a commit; the first result among them also says what was lost."""
+        told, self._untold = list(drafts), self._lost
+        for place, draft in enumerate(told):
+            if self._untold and draft.context_type is ContextType.TOOL_RESULT:
+                told[place] = replace(draft, content=f"{draft.content}\n{self._untold}")
+                self._untold = ""
         return told
 
     def save(self) -> None:
-        """In the transaction of a commit. What was lost stays in the row until it is told."""
-        here = dict(self.held)
-        holder = process.name() if here else ""
-        if self._lost or (self._session.held, self._session.held_by) == (here, holder):
-            return
-        Session.objects.filter(pk=self._session.pk).update(held=here, held_by=holder)
-        self._session.held, self._session.held_by = here, holder
+        """In the transaction of the commit. What was lost stays in the row until it is told."""
+        here, before = dict(self.held), (self._session.held, self._session.held_by)
+        self._row = before if self._untold else (here, process.name() if here else "")
+        if self._row != before:
+            Session.objects.filter(pk=self._session.pk).update(held=self._row[0], held_by=self._row[1])
+
+    def committed(self) -> None:
+        """After it: a commit that failed has stored and told nothing."""
+        self._session.held, self._session.held_by = self._row
+        self._lost = self._untold

@@ -13,7 +13,7 @@ from tasks_app.events import broadcast
 from tasks_app.interaction import children, next_task
 from tasks_app.models import ENDED, ContextEntry, InboxMessage, Session, Task, TaskState, ToolCallLog
 from tasks_app.record import Draft, SessionSecrets, append_entries, lock
-from tasks_app.record.append import Head, HeadMoved, appending, linked
+from tasks_app.record.append import Head, HeadMoved, appending, is_lost_race, linked
 from tasks_app.run.affinity import SessionAffinity
 from tasks_app.run.history import History
 from tasks_app.run.look import COLUMNS, VERSION, Look, look_at
@@ -70,9 +70,12 @@ class UnitOfWork:
                 written = self._write_locked(all_drafts, fields, also)
             else:
                 written = self._write(all_drafts, fields, also)
-        except (HeadMoved, IntegrityError):
+        except (HeadMoved, IntegrityError) as error:
             lease.write(self.task)  # whoever took the task over has appended, too
+            if not is_lost_race(error):
+                raise
             written = self._write_locked(all_drafts, fields, also)
+        self._affinity.committed()
         self._committed(written.entries, written.fields)
         self._seen = Look.of_row(written.task.answer) if self.task.state == TaskState.THINKING else None
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.transaction import TransactionManagementError
 from django.forms.models import model_to_dict
 
@@ -21,6 +21,7 @@ from tasks_app.run import TaskContext
 from tasks_app.runtime import lease, process
 from tasks_app.workspaces import sandbox, workspace_of
 from tests import factories
+from tools_app import held_resources
 
 
 @pytest.fixture
@@ -110,6 +111,45 @@ def test_what_a_commit_that_failed_would_have_stored_can_be_stored_again(context
     assert (said(context), ToolCallLog.objects.count()) == (["Begin."], 0)
     context.commit(notice("One."))
     assert (said(context), ToolCallLog.objects.count()) == (["Begin.", "One."], 1)
+
+
+def test_what_is_stored_beside_is_tried_once(context: TaskContext) -> None:
+    """A row that is there twice is no lost race: nothing that was done for it is done again."""
+    tries: list[bool] = []
+
+    def twice() -> None:
+        tries.append(True)
+        log_of(context).save()
+
+    context.stage(rows=[log_of(context)])
+    with pytest.raises(IntegrityError):
+        context.commit(notice("One."), also=twice)
+    assert len(tries) == 1
+    assert (said(context), ToolCallLog.objects.count()) == (["Begin."], 0)
+
+
+def test_a_row_that_another_worker_has_stored_says_that_the_lease_is_lost(context: TaskContext) -> None:
+    log_of(context).save()
+    Task.objects.filter(pk=context.task.pk).update(epoch=7)
+    context.stage(rows=[log_of(context)])
+    with pytest.raises(lease.StaleLease):
+        context.commit(calls_made=1)
+
+
+@pytest.mark.parametrize("lost", [{}, {"page": "the old page"}])
+def test_what_is_held_is_in_the_row_also_after_a_commit_that_failed(
+    context: TaskContext, monkeypatch: pytest.MonkeyPatch, lost: dict[str, str]
+) -> None:
+    context.session.held = lost
+    context = TaskContext(context.task, context.workspace, context.sandbox)
+    monkeypatch.setattr(held_resources, "held_for", lambda session: {"job": "a job"})
+    told = Draft(context_type=ContextType.TOOL_RESULT, content="Opened.", tool_call_id="c1")
+    with pytest.raises(ZeroDivisionError):
+        context.commit(told, also=lambda: 1 / 0)
+    context.commit(told)
+    row = Session.objects.get(pk=context.session.pk)
+    assert (row.held, row.held_by) == ({"job": "a job"}, process.name())
+    assert ("Gone: the old page." in said(context)[-1]) == bool(lost)
 
 
 def test_without_the_lease_nothing_is_written(context: TaskContext) -> None:
