@@ -42,7 +42,8 @@ def _ask(context: TaskContext, call: OpenCall, approval: Approval) -> str:
 
 
 def _covered(context: TaskContext, call: OpenCall, danger: Danger, reason: str) -> str:
-    """An approval for the task covers later calls of the same tool, raised by the same rule at no higher level.
+    """An approval for the task covers later calls of the same tool, raised by the same rule at no higher level. The rule
+    of a deletion that cannot be undone names it, so that another one is asked about.
 
     Never those of a tool with four eyes: each of its calls is looked at by somebody.
     """

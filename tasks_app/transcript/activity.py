@@ -25,7 +25,7 @@ def is_step(entry: ContextEntry) -> bool:
 @dataclass(frozen=True, kw_only=True)
 class _Step:
     item: Item
-    is_amiss: bool
+    status: str
     phrases: dict[str | None, Phrase] = field(default_factory=dict)
 
     @property
@@ -47,22 +47,30 @@ class Activity:
     def take(self, item: Item) -> None:
         """A new step, or one that has its result now."""
         if item.entry.tool_call:
-            self._steps[item.call["id"]] = _Step(item=item, is_amiss=item.status in _AMISS)
+            self._steps[item.call["id"]] = _Step(item=item, status=item.status)
 
     def retake(self, redacted: Callable[[ContextEntry], ContextEntry]) -> None:
         """Without what has become a secret since."""
         for call_id, step in list(self._steps.items()):
             if (entry := redacted(step.item.entry)) is not step.item.entry:
-                self._steps[call_id] = _Step(item=Item(entry=entry), is_amiss=step.is_amiss)
+                self._steps[call_id] = _Step(item=Item(entry=entry), status=step.status)
 
     @property
     def line(self) -> str:
-        return activity_line([step.phrase for step in self._steps.values()])
+        """What a person has rejected was not done: it is named only where there is nothing else."""
+        steps = list(self._steps.values())
+        done = [step for step in steps if step.status != CallStatus.REJECTED]
+        return activity_line([step.phrase for step in done or steps])
 
     @property
     def amiss(self) -> int:
         """How many calls failed, were refused, or have an outcome that nobody knows."""
-        return sum(step.is_amiss for step in self._steps.values())
+        return sum(step.status in _AMISS for step in self._steps.values())
+
+    @property
+    def rejected(self) -> int:
+        """How many calls people did not let run."""
+        return sum(step.status == CallStatus.REJECTED for step in self._steps.values())
 
     @property
     def why(self) -> str:
