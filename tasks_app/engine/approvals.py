@@ -42,10 +42,10 @@ def _ask(context: TaskContext, call: OpenCall, approval: Approval) -> str:
 
 
 def _covered(context: TaskContext, call: OpenCall, danger: Danger, reason: str) -> str:
-    """An approval for the task covers later calls of the same tool, raised by the same rule at no higher level. The rule
-    of a deletion that cannot be undone names it, so that another one is asked about.
+    """An approval for the task covers later calls of the same tool, raised by the same rule at no higher level.
 
-    Never those of a tool with four eyes: each of its calls is looked at by somebody.
+    The rule of a deletion that cannot be undone names it, so that another one is asked about. With four eyes, each call
+    is looked at by somebody.
     """
     setting = context.settings.policy.settings.get(call.call.name)
     if setting is not None and setting.four_eyes:

@@ -60,7 +60,10 @@ def test_a_tool_shows_its_own_danger_beside_the_administrators(browser: Client) 
     page = browser.get(reverse("admin:tools_app_toolsetting_changelist")).content.decode()
     assert "moderate" in page
     save(browser, add("tools_app_toolsetting"), name="server__tool", approval="never")
-    assert "not available now" in browser.get(reverse("admin:tools_app_toolsetting_changelist")).content.decode()
+    page = browser.get(reverse("admin:tools_app_toolsetting_changelist")).content.decode()
+    assert "not available now" in page
+    assert "There is no tool called server__tool now." in page
+    assert "no tool called shell" not in page
 
 
 def test_a_persons_page_holds_their_blacklist(browser: Client) -> None:

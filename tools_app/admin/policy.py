@@ -2,7 +2,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.http import HttpRequest
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget
@@ -123,6 +124,12 @@ class ToolSettingAdmin(ModelAdmin):
         ("Danger", {"fields": ["own_danger", "danger"]}),
         ("Approval", {"fields": ["approval", "approvers", "four_eyes"]}),
     )
+
+    def save_model(self, request: HttpRequest, setting: ToolSetting, form: Any, change: bool) -> None:
+        super().save_model(request, setting, form, change)
+        if setting.name not in {tool.name for tool in registry.all_tools()}:
+            words = "It holds as soon as there is one. Look at its name if you meant one that is there."
+            messages.warning(request, f"There is no tool called {setting.name} now. {words}")
 
     @display(description="default danger")
     def own_danger(self, setting: ToolSetting) -> str:
