@@ -79,14 +79,15 @@ def _plan_done(request: str, last: str) -> Reply:
 
 def _message_result(request: str, last: str) -> Reply:
     text = (
-        f"That was the tour. The report is in the workspace as `{REPORT}`.\n\n"
+        f"That was the tour. The report is in the workspace as `{REPORT}`; administrators find the record of this task "
+        "in the admin.\n\n"
         "| you saw | what it is |\n| --- | --- |\n"
         "| the plan beside the chat | the `plan` tool |\n"
         "| the question | `message` of type ask: it waits, also over a restart |\n"
         "| the approval | a call judged dangerous, bound to its exact arguments |\n\n"
         "For a real model, paste an API key on the first page; an administrator may add providers of any kind."
     )
-    suggestions = ["Open the report in the workspace", "Look at the record of this task in the admin"]
+    suggestions = ["Who answers me here?"]
     return _call("message", {"type": "result", "text": text, "attachments": [REPORT], "suggestions": suggestions})
 
 
