@@ -116,7 +116,9 @@ class Channel(http.HTTPChannel):
         if self.length is None:
             self._refuse(411, "Send the whole body with its Content-Length, not in chunks.")
         elif self.length > most:
-            self._refuse(413, f"A request has at most {most // 1024**2} MiB here.")
+            self._refuse(
+                413, f"At most {most // 1024**2} MiB can be sent at once. Send smaller files, or fewer of them."
+            )
         else:
             self._take(self.length)
 
