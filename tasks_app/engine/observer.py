@@ -34,7 +34,8 @@ class LLMObserver(Observer):
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
         """Keeps the partial as a discarded entry, and says once that something is in the way."""
         drafts = self._discarded()
-        if then in _GOES_ON and not self._noticed and (drafts or _is_worth_saying(error, then)):
+        is_worth_saying = drafts or isinstance(error, Overloaded) or then is Action.NEXT_ROUTE
+        if then in _GOES_ON and not self._noticed and is_worth_saying:
             self._noticed = True
             drafts.append(notice(_words(error, then, delay), llm_call=self.failed_call))
         if drafts:
@@ -79,10 +80,6 @@ class LLMObserver(Observer):
 
     def _new_stream(self) -> LiveStream:
         return LiveStream(self._unit.session.group, self._unit.task.id, self._unit.secrets.redactor)
-
-
-def _is_worth_saying(error: LLMError, then: Action) -> bool:
-    return isinstance(error, Overloaded) or then is Action.NEXT_ROUTE
 
 
 def _words(error: LLMError, then: Action, delay: float) -> str:

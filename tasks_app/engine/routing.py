@@ -72,7 +72,6 @@ def _found(rule: RoutingRule, message: str) -> bool:
     """An expression that takes too long is given up, and its administrator sees it."""
     import regex  # 2 MB that few installations need: on first use
 
-    fault = ""
     try:
         return bool(regex.search(rule.pattern, message, regex.IGNORECASE, timeout=PATIENCE))
     except TimeoutError:

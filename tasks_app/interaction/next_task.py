@@ -6,7 +6,7 @@ from functools import partial
 from django.db import transaction
 
 from llm_app.composed_query import Select
-from llm_app.statements import Update, execute, save
+from llm_app.statements import execute, save
 from tasks_app.events import broadcast
 from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
 from tasks_app.record import Draft, KeptPicture, append_entries
@@ -59,8 +59,7 @@ def deliver(session: Session, task: Task, messages: list[InboxMessage]) -> list[
     for message, entry in zip(messages, entries, strict=True):
         task.add_author(message.author)
         message.delivered_seq = entry.seq
-        delivered = {"delivered_seq": entry.seq}
-        execute([Update(InboxMessage, delivered, where={"pk": message.pk}, otherwise=InboxMessage.DoesNotExist())])
+        execute([save(message, ("delivered_seq",))])
     transaction.on_commit(partial(broadcast.inbox_changed, session))
     return entries
 

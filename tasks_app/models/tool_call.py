@@ -25,10 +25,7 @@ class CallStatus(models.TextChoices):
 
 
 class ToolCallLog(models.Model):
-    """One call. `arguments` is the JSON text of the coerced arguments; `fingerprint` hashes name and arguments.
-
-    It also says whether the call counts as a repetition.
-    """
+    """One call, with its coerced arguments as JSON text; by its `fingerprint`, it is or is not a repetition."""
 
     task = models.ForeignKey(Task, models.CASCADE, related_name="tool_calls", db_index=False)  # indexed below
     session_id = models.UUIDField()
