@@ -23,8 +23,10 @@ const CLOSED = {
 
 function say(said) {
   const note = one("#connection");
+  const atEnd = isAtEnd();
   note.hidden = !said;
   if (said) note.textContent = said;
+  if (atEnd) toEnd(); // it takes a line from what is read
 }
 
 on("htmx:wsOpen", ({ detail }) => {

@@ -79,12 +79,16 @@ def test_what_happened_while_a_page_was_offline_is_there_when_it_is_back(chat: C
     assert len(chat.seqs) == len(set(chat.seqs))
 
 
-def test_a_page_whose_login_ended_says_so(chat: Chat):
-    chat.start(script(result("First.")))
+def test_a_page_whose_login_ended_says_so_where_one_reads(chat: Chat):
+    chat.start(script(result("First.\n\n" + "A line.\n\n" * 100)))
     expect(chat.result("First.")).to_be_visible()
     chat.page.context.clear_cookies()
     chat.page.evaluate("window.dispatchEvent(new Event('online'))")
-    expect(chat.page.locator("#connection")).to_contain_text("You are signed out")
+    said = chat.page.locator("#connection")
+    expect(said).to_contain_text("You are signed out")
+    expect(said).to_be_in_viewport(ratio=1)
+    chat.page.evaluate("window.scrollTo(0, 0)")
+    expect(said).to_be_in_viewport(ratio=1)
 
 
 def test_a_card_that_looks_the_same_after_a_reconnect_is_not_replaced_under_a_click(chat: Chat):
