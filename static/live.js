@@ -200,10 +200,11 @@ let below;
 on("htmx:beforeSwap", ({ detail }) => (below = detail.target.matches(".earlier") ? page.scrollHeight - window.scrollY : 0));
 on("htmx:afterSwap", () => below && window.scrollTo(0, page.scrollHeight - below));
 
-// What is folded away is fetched when it is opened: until then it is a link.
-document.addEventListener("toggle", ({ target }) => {
+// What is folded away is fetched when it is opened: until then it is a link. A menu is seen as a whole.
+document.addEventListener("toggle", async ({ target }) => {
   const link = target.open && one(":scope > .later > a:only-child", target);
-  if (link) htmx.ajax("GET", link.href, { source: link, target: link.parentElement, swap: "innerHTML", select: ".inside > *, .diffs > *, table.checks" });
+  if (link) await htmx.ajax("GET", link.href, { source: link, target: link.parentElement, swap: "innerHTML", select: ".inside > *, .diffs > *, table.checks" });
+  if (target.matches(".branch[open]")) target.scrollIntoView({ block: "nearest" });
 }, true);
 
 function sinceWhen() {

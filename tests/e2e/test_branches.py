@@ -1,8 +1,10 @@
 """A conversation goes another way: from an entry, with a message changed, and back to what the model saw."""
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Locator, expect
 
 from tests.e2e.conftest import Chat, result, script
+from tests.waiting import until
 
 
 def test_a_message_is_edited_in_a_session_of_its_own(chat: Chat):
@@ -29,3 +31,26 @@ def test_what_the_model_saw_is_one_click_away(chat: Chat):
     expect(chat.page.get_by_role("heading", name="What the model saw")).to_be_visible()
     chat.page.locator("summary", has_text="system").first.click()
     expect(chat.page.get_by_text("role: system").first).to_be_visible()
+
+
+@pytest.mark.parametrize("lines", [1, 100])
+def test_the_menu_opens_beside_its_icon_above_the_composer(chat: Chat, lines: int):
+    chat.start(script(result("A line.\n\n" * 100)))
+    expect(chat.result("A line.")).to_be_visible()
+    chat.say(script(result("Here.\n\n" * lines)))
+    answer = chat.result("Here.")
+    expect(answer).to_be_visible()
+    icon, menu = answer.locator(".branch > summary"), answer.locator(".branch")
+    icon.focus()
+    icon.press("Enter")
+    expect(menu.get_by_role("button", name="Another answer")).to_be_visible()
+    expect(menu).to_be_in_viewport(ratio=1)
+    until(lambda: abs(top(icon) - top(menu)) < 20 and end(menu) < top(chat.page.locator(".composer")))
+
+
+def top(locator: Locator) -> float:
+    return float(locator.evaluate("place => place.getBoundingClientRect().top"))
+
+
+def end(locator: Locator) -> float:
+    return float(locator.evaluate("place => place.getBoundingClientRect().bottom"))
