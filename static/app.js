@@ -66,11 +66,20 @@ on("htmx:confirm", (event) => {
   dialog.showModal();
 });
 
+// A session's page comes without the styles of forms: they are there before the sheet is.
+function sheetStyle() {
+  const { style } = one("#sheet").dataset;
+  if (one(`link[href="${style}"]`)) return null;
+  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: style });
+  one("link[rel=stylesheet]").after(link);
+  return new Promise((done) => (link.onload = link.onerror = done));
+}
+
 on("click", async (event) => { // a link to a page that fits into the sheet
   const link = event.target.closest("a[data-sheet]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  await htmx.ajax("GET", link.href, { target: "#sheet", swap: "innerHTML" });
+  await Promise.all([sheetStyle(), htmx.ajax("GET", link.href, { target: "#sheet", swap: "innerHTML" })]);
   if (one("#sheet").childElementCount && !one("#sheet").open) one("#sheet").showModal();
 });
 on("htmx:afterRequest", ({ detail }) => detail.successful && detail.elt.matches("#sheet [data-closes]") && one("#sheet").close());

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import Chat, call, result, script
 from tests.server import Server
@@ -36,6 +36,27 @@ def test_a_session_is_named_tagged_found_and_archived(chat: Chat):
     expect(row).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(row).to_be_visible()
+
+
+def shared_in_a_sheet(chat: Chat) -> Locator:
+    """The sheet for sharing, in the session's page."""
+    chat.start(script(result("Forty-two.")))
+    expect(chat.result("Forty-two.")).to_be_visible()
+    row = chat.page.locator("#session-list li:has([aria-current=page])")
+    row.hover()
+    row.get_by_role("link", name=re.compile("^Manage ")).click()
+    chat.page.get_by_role("dialog").get_by_role("link", name="Share …").click()
+    return chat.page.get_by_role("dialog", name=re.compile("^Share "))
+
+
+def test_the_sheet_for_sharing_has_its_form_also_in_a_session(chat: Chat):
+    sheet = shared_in_a_sheet(chat)
+    sheet.get_by_label("Username").fill("bob")
+    sheet.get_by_role("button", name="Share", exact=True).click()
+    name, button = sheet.locator("li > span"), sheet.get_by_role("button", name="Remove bob")
+    expect(name).to_contain_text("bob")
+    middles = [place.evaluate("({ offsetTop: y, offsetHeight: h }) => y + h / 2") for place in (name, button)]
+    assert abs(middles[0] - middles[1]) < 3  # in one line
 
 
 def test_on_a_phone_the_list_is_a_drawer(open_page: Callable[..., Page], server: Server):
