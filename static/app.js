@@ -35,26 +35,57 @@ for (const select of all("[data-theme-choice]")) {
 
 // --- toasts and questions -------------------------------------------------------------------------------------------
 
-function toast(said) {
-  if (all("#toasts .toast > span").some((shown) => shown.textContent === said)) return;
+// What a form of a dialog asked for is answered in it: all else is behind the dialog.
+function answerOf(asker) {
+  const place = asker?.closest("dialog[open] form") || one("#sheet[open]");
+  if (!place) return one("#toasts");
+  place.insertAdjacentHTML("beforeend", one(":scope > [role=alert]", place) ? "" : '<div role="alert"></div>');
+  return place.lastElementChild;
+}
+
+function toast(said, asker) {
+  const place = answerOf(asker);
+  if (all(".toast > span", place).some((shown) => shown.textContent === said)) return;
   const note = one("#toast").content.cloneNode(true);
   one("span", note).textContent = said;
-  one("#toasts").append(note);
+  place.append(note);
+  settle();
 }
+
+// Toasts stand below the header, whatever its height, and go when they were read: not while one is at them, or away.
+function settle() {
+  const header = one("main > .top");
+  if (header) one("#toasts").style.top = `${header.offsetHeight + 10}px`;
+  for (const note of all("#toasts > .toast:not([data-go])")) {
+    note.dataset.go = "";
+    go(note, note.matches(".bad") ? 30000 : one("form", note) ? 15000 : 6000);
+  }
+}
+
+function go(note, after) {
+  setTimeout(() => (document.hidden || note.matches(":hover, :focus-within") ? go(note, after) : note.remove()), after);
+}
+
+const forgive = () => all(".toast.bad").forEach((note) => note.remove()); // what went wrong before
 
 // What happened in other sessions while nobody looked.
 const sessionsChanged = () => document.body.dispatchEvent(new Event("sessions-changed"));
 on("visibilitychange", () => document.hidden || one(".neighbours :focus") || sessionsChanged());
 on("click", (event) => event.target.closest("[data-dismiss]")?.parentElement.remove());
-on("htmx:sendError", () => toast(text("The server cannot be reached. Check your connection and try again.")));
+on("htmx:sendError", ({ detail }) => toast(text("The server cannot be reached. Check your connection and try again."), detail.elt));
 on("htmx:responseError", ({ detail }) => {
-  if (detail.xhr.status >= 500 && detail.xhr.status !== 503) toast(text("The server made a mistake. Try again; an administrator finds it in the log."));
+  if (detail.xhr.status >= 500 && detail.xhr.status !== 503) toast(text("The server made a mistake. Try again; an administrator finds it in the log."), detail.elt);
 });
-on("htmx:beforeSwap", ({ detail }) => { // what the server refuses before a page is asked
-  if (!detail.xhr.getResponseHeader("Content-Type")?.startsWith("application/problem+json")) return;
-  detail.shouldSwap = false;
-  toast(JSON.parse(detail.xhr.responseText).detail);
+on("htmx:beforeSwap", ({ detail }) => {
+  if (detail.xhr.getResponseHeader("Content-Type")?.startsWith("application/problem+json")) { // refused before a page is asked
+    detail.shouldSwap = false;
+    toast(JSON.parse(detail.xhr.responseText).detail, detail.requestConfig.elt);
+  } else if (detail.isError && isOpen()) {
+    detail.target = answerOf(detail.requestConfig.elt);
+    if (!detail.target.id) detail.swapOverride = "innerHTML";
+  }
 });
+on("htmx:afterRequest", ({ detail }) => detail.successful && detail.requestConfig.verb !== "get" && forgive());
 on("htmx:confirm", (event) => {
   if (!event.detail.question) return;
   event.preventDefault();
@@ -66,8 +97,8 @@ on("htmx:confirm", (event) => {
   dialog.showModal();
 });
 
-// A session's page comes without the styles of forms: they are there before the sheet is.
-function sheetStyle() {
+// A session's page comes without the styles of forms: they are there before a dialog is.
+function dialogStyle() {
   const { style } = one("#sheet").dataset;
   if (one(`link[href="${style}"]`)) return null;
   const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: style });
@@ -79,7 +110,7 @@ on("click", async (event) => { // a link to a page that fits into the sheet
   const link = event.target.closest("a[data-sheet]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  await Promise.all([sheetStyle(), htmx.ajax("GET", link.href, { target: "#sheet", swap: "innerHTML" })]);
+  await Promise.all([dialogStyle(), htmx.ajax("GET", link.href, { target: "#sheet", swap: "innerHTML" })]);
   if (one("#sheet").childElementCount && !one("#sheet").open) one("#sheet").showModal();
 });
 on("htmx:afterRequest", ({ detail }) => detail.successful && detail.elt.matches("#sheet [data-closes]") && one("#sheet").close());
@@ -98,7 +129,7 @@ const isOpen = () => one("dialog[open]");
 on("keydown", async (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
     event.preventDefault();
-    const palette = await import(document.body.dataset.palette);
+    const [palette] = await Promise.all([import(document.body.dataset.palette), dialogStyle()]);
     if (!isOpen()) palette.open();
   } else if (event.key === "?" && !event.target.closest("input, textarea, select") && !isOpen()) one("#keys")?.click();
 });
@@ -121,7 +152,7 @@ const opened = new Set();
 document.addEventListener("toggle", ({ target }) => opened[target.open ? "add" : "delete"](target.id), true);
 
 function dress(root) {
-  for (const note of all("#toasts > .toast:not(.bad)")) setTimeout(() => note.remove(), one("form", note) ? 15000 : 6000);
+  settle();
   for (const details of all("details[id]", root)) if (opened.has(details.id)) details.open = true;
   for (const time of all("time", root)) {
     const moment = new Date(time.dateTime);

@@ -31,6 +31,7 @@ function say(said) {
 
 on("htmx:wsOpen", ({ detail }) => {
   socket = detail.socketWrapper;
+  if (!one("#connection").hidden) forgive();
   say("");
   live.replaceChildren(); // what streams now comes again from its beginning
 });

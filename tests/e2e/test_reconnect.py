@@ -1,5 +1,6 @@
 """The connection is lost and comes back: nothing missing, nothing twice."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Chat, call, result, script
@@ -77,6 +78,22 @@ def test_what_happened_while_a_page_was_offline_is_there_when_it_is_back(chat: C
     chat.page.context.set_offline(False)
     expect(chat.result("Meanwhile.")).to_be_visible()
     assert len(chat.seqs) == len(set(chat.seqs))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_that_the_server_was_away_leaves_the_stop_in_reach_and_goes_when_it_is_back(open_page, server, width: int):
+    page = open_page(server, may_complain=True, viewport={"width": width, "height": 700})
+    chat = Chat(page, server).start(
+        script(call("message", {"type": "ask", "text": "Shall I go on?", "options": ["Go on"]}))
+    )
+    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    page.context.set_offline(True)
+    chat.say("Go on.")
+    said = page.locator("#toasts", has_text="The server cannot be reached")
+    expect(said).to_be_visible()
+    page.get_by_role("button", name="Stop").click(trial=True)
+    page.context.set_offline(False)
+    expect(said).to_have_count(0)
 
 
 def test_a_page_whose_login_ended_says_so_where_one_reads(chat: Chat):

@@ -59,6 +59,39 @@ def test_the_sheet_for_sharing_has_its_form_also_in_a_session(chat: Chat):
     assert abs(middles[0] - middles[1]) < 3  # in one line
 
 
+def test_what_a_sheet_is_refused_stands_in_its_form_and_goes_with_what_succeeds(
+    open_page: Callable[..., Page], server: Server
+):
+    chat = Chat(open_page(server, may_complain=True), server)
+    sheet = shared_in_a_sheet(chat)
+    for _ in range(2):
+        sheet.get_by_label("Username").fill("nobody at all")
+        sheet.get_by_role("button", name="Share", exact=True).click()
+        expect(sheet.locator("form", has=chat.page.get_by_label("Username"))).to_contain_text(
+            "There is no other person"
+        )
+    expect(chat.page.locator(".toast")).to_have_count(1)
+    sheet.get_by_label("Username").fill("bob")
+    sheet.get_by_role("button", name="Share", exact=True).click()
+    expect(sheet.get_by_role("button", name="Remove bob")).to_be_visible()
+    expect(chat.page.locator(".toast")).to_have_count(0)
+
+
+def test_an_error_goes_when_it_was_read(open_page: Callable[..., Page], server: Server):
+    page = open_page(server, viewport={"width": 1280, "height": 800})
+    page.clock.install()
+    page.goto("/inbox/")
+    page.evaluate("toast('That went wrong.')")
+    page.clock.run_for(25_000)
+    expect(page.locator(".toast")).to_be_visible()
+    page.locator(".toast").hover()
+    page.clock.run_for(60_000)
+    expect(page.locator(".toast")).to_be_visible()
+    page.mouse.move(0, 700)
+    page.clock.run_for(31_000)
+    expect(page.locator(".toast")).to_have_count(0)
+
+
 def test_on_a_phone_the_list_is_a_drawer(open_page: Callable[..., Page], server: Server):
     page = open_page(server, viewport={"width": 360, "height": 740})
     page.goto("/sessions/")
