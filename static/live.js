@@ -105,8 +105,8 @@ function withdraw(stream) {
 
 function removeRecorded() {
   for (const bubble of all("[data-of]", live)) {
-    const isRecorded = one(`#entries [data-stream="${bubble.dataset.of}"]`);
-    if (isRecorded || "withdrawn" in bubble.dataset) bubble.remove();
+    const { of, withdrawn } = bubble.dataset;
+    if (withdrawn === "" || one(`#entries [data-stream="${of}"]`)) bubble.remove();
   }
 }
 
@@ -114,10 +114,13 @@ function removeRecorded() {
 
 function named(given) {
   title = `${given} · agentsite`;
-  const field = one("#title");
-  if (field && field !== document.activeElement) field.value = given;
+  retitle();
+  for (const field of all("#title:not(:focus)")) field.value = given;
   sessionsChanged();
 }
+
+const asks = () => !!one("#state[data-waiting]");
+const retitle = () => (document.title = (asks() ? "● " : "") + title);
 
 on("htmx:wsBeforeMessage", (event) => {
   wasAtEnd = isAtEnd();
@@ -134,9 +137,8 @@ on("htmx:wsBeforeMessage", (event) => {
 
 on("htmx:wsAfterMessage", () => {
   removeRecorded();
-  const asks = !!one("#state[data-waiting]");
-  if (asks !== document.title.startsWith("●")) sessionsChanged(); // with it comes how many wait
-  document.title = (asks ? "● " : "") + title;
+  if (asks() !== document.title.startsWith("●")) sessionsChanged(); // with it comes how many wait
+  retitle();
   follow();
 });
 

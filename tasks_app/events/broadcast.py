@@ -109,7 +109,7 @@ def files_changed(session: Session) -> None:
 
 
 def title_changed(session: Session, title: str) -> None:
-    """By a model; a person's page knows what they have written."""
+    """By a model, or by a person, on whichever page or by REST."""
     _send(session, {"type": "title", "title": title})
 
 

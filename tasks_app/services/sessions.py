@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -80,6 +81,8 @@ def change_session(session: Session, **fields: Any) -> None:
     if "title" in fields:
         fields["title"] = redactor_of(session).redacted(fields["title"])[:200]
     Session.objects.filter(pk=session.pk).update(**fields, updated_at=timezone.now())
+    if "title" in fields:
+        transaction.on_commit(partial(broadcast.title_changed, session, fields["title"]))
 
 
 def title_from_model(context: TaskContext, limits: Limits) -> None:

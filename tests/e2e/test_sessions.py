@@ -92,6 +92,20 @@ def test_an_error_goes_when_it_was_read(open_page: Callable[..., Page], server: 
     expect(page.locator(".toast")).to_have_count(0)
 
 
+def test_a_new_title_reaches_each_open_page(chat: Chat):
+    chat.start(script(result("Forty-two.")))
+    expect(chat.result("Forty-two.")).to_be_visible()
+    page, other = chat.page, chat.page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("[data-connected], #entries").first).to_be_visible()
+    page.get_by_label("Title").fill("The answer")
+    page.get_by_label("Title").press("Tab")
+    for tab in (page, other):
+        expect(tab).to_have_title("The answer · agentsite")
+        expect(tab.get_by_label("Title")).to_have_value("The answer")
+        expect(tab.locator("#session-list [aria-current=page]")).to_contain_text("The answer")
+
+
 def test_on_a_phone_the_list_is_a_drawer(open_page: Callable[..., Page], server: Server):
     page = open_page(server, viewport={"width": 360, "height": 740})
     page.goto("/sessions/")
