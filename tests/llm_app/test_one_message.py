@@ -229,11 +229,13 @@ def test_a_connection_that_is_lost_while_it_is_waited_for_is_closed(connection):
 
 def test_what_a_person_interrupts_is_cancelled_on_the_server(connection):
     pid = connection.info.backend_pid
-    interruption = Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)  # who runs tests may ignore SIGINT
+    interruption = Timer(0.2, signal.raise_signal, [signal.SIGUSR1])
     interruption.start()
     with pytest.raises(KeyboardInterrupt):
         execute(connection, [("SELECT pg_sleep(%s)", [60])])
     interruption.join()
+    signal.signal(signal.SIGUSR1, before)
     assert connection.closed
     with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as other:
         until(lambda: not other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone())
