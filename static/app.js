@@ -97,7 +97,7 @@ on("htmx:confirm", (event) => {
   dialog.showModal();
 });
 
-// A session's page comes without the styles of forms: they are there before a dialog is.
+// Pages come without the styles of dialogs: they are there before a dialog is.
 function dialogStyle() {
   const { style } = one("#sheet").dataset;
   if (one(`link[href="${style}"]`)) return null;

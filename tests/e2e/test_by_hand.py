@@ -186,7 +186,7 @@ def test_words_without_an_end_and_long_formulas_fit_a_phone(open_page, server):
 
 def test_the_first_load_is_small(open_page, server):
     sizes = _load(open_page(server, new=True), "/")
-    assert sum(sizes.values()) < 98_000, sizes
+    assert sum(sizes.values()) < 96_000, sizes
     assert len(sizes) <= 8, sizes
 
 
