@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 WITH_APPS = ("jinja2", "requests", "pygments")  # test helpers and pages of Django and Django REST framework
-WITH_CELERY = ("greenlet",)  # Playwright's; here a task has a thread
+WITH_CELERY = ("greenlet", "cffi")  # Playwright's, and cryptography's: here a task has a thread
 WITH_TWISTED = ("OpenSSL", "h2")  # TLS and HTTP/2 are the business of the proxy in front
 
 

@@ -107,7 +107,18 @@ class Connection(ProtocolWrapper):
 
 
 class WebSocket(daphne.server.WebSocketFactory.protocol):
-    """Daphne's. For each message that Autobahn sends, it colours a line of its log, which nobody reads."""
+    """Daphne's. For each message that Autobahn sends, it colours a line of its log, which nobody reads; and it holds
+    the limit of what comes against what is sent, which may be megabytes.
+    """
+
+    maxMessagePayloadSize: int
+
+    def sendMessage(self, *message: Any, **options: Any) -> None:
+        limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0
+        try:
+            super().sendMessage(*message, **options)
+        finally:
+            self.maxMessagePayloadSize = limit
 
     def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:
         if sync or chopsize or self.send_queue:

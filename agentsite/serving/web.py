@@ -1,14 +1,15 @@
 """The server process, from its first check to its end; in the embedded mode with a worker inside."""
 
 # Daphne installs the reactor's event loop when it is imported: before anything else of Twisted.
+import os  # isort: skip
 from agentsite.optional_imports import WITH_TWISTED, without  # isort: skip
 
+os.environ.setdefault("AUTOBAHN_USE_NVX", "0")  # a parser of C comes with it; what pages send is hardly anything
 with without(*WITH_TWISTED):
     import daphne.server  # isort: skip
 
 import gc
 import logging
-import os
 import socket
 import threading
 from collections.abc import Callable
@@ -43,6 +44,7 @@ logger = logging.getLogger(__name__)
 Say = Callable[[str], object]
 BACKLOG = 1024  # connections that wait to be taken: a burst is not turned away
 BUFFER = 64 * 1024  # bytes of a body that are handed over at once
+MESSAGE = 4096  # bytes that a page may send over its websocket, where nothing is expected
 LATEST = 20.0  # seconds until tasks run, even if it is not known yet which model answers
 PATIENCE = 4.0  # seconds until the server starts, whatever a provider says of its key meanwhile
 _DEMO = "No key was found in the environment, so a demo answers. Enter a key on the first page for a real model."
@@ -97,6 +99,8 @@ def _web(host: str, port: int) -> Server:
         application=application,
         endpoints=[f"{endpoint}:backlog={BACKLOG}"],
         request_buffer_size=BUFFER,
+        websocket_max_message_size=MESSAGE,
+        websocket_max_frame_size=MESSAGE,
         signal_handlers=True,
         http_timeout=None,  # event streams stay open
         server_name="agentsite",

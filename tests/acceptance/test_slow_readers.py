@@ -113,18 +113,23 @@ def test_event_streams_that_nobody_reads_fill_no_memory_and_have_every_entry_onc
 
 def test_pages_that_nobody_reads_fill_no_memory_and_have_every_message_once_they_are_read(server, session):
     before, last = talked(server, session)
-    headers = {**Person(server).headers, "Upgrade": "websocket", "Connection": "Upgrade"}
-    headers |= {
-        "Origin": "http://127.0.0.1",
-        "Sec-WebSocket-Version": "13",
-        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
-    }
     with ExitStack() as open_:
         path = f"/ws/sessions/{session}/?after=0"
-        clients = [open_.enter_context(asked(server, path, **headers)) for _ in range(CLIENTS)]
+        clients = [open_.enter_context(asked(server, path, **handshake(server))) for _ in range(CLIENTS)]
         assert settled(server) - before < CLIENTS * ROOM_OF_ONE
         for client in clients:
             assert set(read_seqs(client, rb'data-seq="(\d+)"', last)) >= {1, last}
+
+
+def handshake(server: Server) -> dict[str, str]:
+    """A page's headers: it asks for a websocket."""
+    asks = {"Upgrade": "websocket", "Connection": "Upgrade", "Origin": "http://127.0.0.1"}
+    return {
+        **Person(server).headers,
+        **asks,
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    }
 
 
 def talked(server: Server, session: str) -> tuple[float, int]:
