@@ -6,8 +6,9 @@ const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const on = (name, handler, root = document) => root.addEventListener(name, handler);
 const composer = one("#composer");
 const words = one("#content");
-const { lang, dataset: { zone: timeZone } } = document.documentElement; // those of the settings, or the browser's
-const locale = navigator.language.startsWith(lang) ? [] : lang;
+const html = document.documentElement;
+const timeZone = html.dataset.zone; // that of the settings, or the browser's; the locale too
+const locale = navigator.language.startsWith(html.lang) ? [] : html.lang;
 const texts = JSON.parse(one("#texts")?.textContent || "{}"); // there is one where the page is not in English
 const text = (english) => texts[english] || english;
 const diagrams = new URL("diagrams.js", document.currentScript.src);
@@ -15,21 +16,18 @@ const diagrams = new URL("diagrams.js", document.currentScript.src);
 // --- theme ----------------------------------------------------------------------------------------------------------
 
 function setTheme(name) {
-  document.documentElement.dataset.theme = name;
+  html.dataset.theme = name;
   localStorage.setItem("theme", name);
 }
 
-function toggleTheme() {
-  const isDark = getComputedStyle(document.documentElement).getPropertyValue("--is-dark").trim() === "1";
-  setTheme(isDark ? "light" : "dark");
-}
+const isDark = () => getComputedStyle(html).getPropertyValue("--is-dark").trim() === "1";
 
 for (const button of all("[data-theme-toggle]")) {
   button.hidden = false;
-  on("click", toggleTheme, button);
+  on("click", () => setTheme(isDark() ? "light" : "dark"), button);
 }
 for (const select of all("[data-theme-choice]")) {
-  select.value = document.documentElement.dataset.theme;
+  select.value = html.dataset.theme;
   on("change", () => setTheme(select.value), select);
 }
 
@@ -77,15 +75,24 @@ on("htmx:responseError", ({ detail }) => {
   if (detail.xhr.status >= 500 && detail.xhr.status !== 503) toast(text("The server made a mistake. Try again; an administrator finds it in the log."), detail.elt);
 });
 on("htmx:beforeSwap", ({ detail }) => {
-  if (detail.xhr.getResponseHeader("Content-Type")?.startsWith("application/problem+json")) { // refused before a page is asked
+  const { xhr, requestConfig: { elt } } = detail;
+  if (xhr.getResponseHeader("Content-Type")?.startsWith("application/problem+json")) { // refused before a page is asked
     detail.shouldSwap = false;
-    toast(JSON.parse(detail.xhr.responseText).detail, detail.requestConfig.elt);
+    toast(JSON.parse(xhr.responseText).detail, elt);
   } else if (detail.isError && isOpen()) {
-    detail.target = answerOf(detail.requestConfig.elt);
+    detail.target = answerOf(elt);
     if (!detail.target.id) detail.swapOverride = "innerHTML";
   }
 });
-on("htmx:afterRequest", ({ detail }) => detail.successful && detail.requestConfig.verb !== "get" && forgive());
+on("htmx:beforeRequest", ({ detail: { xhr, elt } }) => on("load", () => {
+  if (elt.isConnected || xhr.status < 400 || xhr.status > 499) return; // htmx finds no place from a form that went meanwhile
+  htmx.swap("#toasts", xhr.responseText, { swapStyle: "beforeend" });
+}, xhr));
+on("htmx:afterRequest", ({ detail: { elt, requestConfig, successful } }) => {
+  if (!successful) return;
+  if (requestConfig.verb !== "get") forgive();
+  if (elt.matches("#sheet [data-closes]")) one("#sheet").close();
+});
 on("htmx:confirm", (event) => {
   if (!event.detail.question) return;
   event.preventDefault();
@@ -113,7 +120,6 @@ on("click", async (event) => { // a link to a page that fits into the sheet
   await Promise.all([dialogStyle(), htmx.ajax("GET", link.href, { target: "#sheet", swap: "innerHTML" })]);
   if (one("#sheet").childElementCount && !one("#sheet").open) one("#sheet").showModal();
 });
-on("htmx:afterRequest", ({ detail }) => detail.successful && detail.elt.matches("#sheet [data-closes]") && one("#sheet").close());
 
 on("submit", ({ target }) => { // what waits for another server says so
   if (!target.matches("[data-slow]")) return;
@@ -165,7 +171,7 @@ function dress(root) {
   if (one(".diagram:not(.shown)", root)) import(diagrams).then(({ show }) => show(root));
 }
 
-function textButton(label, className) {
+function textButton(label, className = "") {
   return Object.assign(document.createElement("button"), { type: "button", className, textContent: label });
 }
 
@@ -185,12 +191,14 @@ on("click", async ({ target }) => {
 
 const picker = composer && one("input[type=file]", composer);
 
-function addFiles(files) {
-  const merged = new DataTransfer();
-  for (const file of [...picker.files, ...files]) merged.items.add(file);
-  picker.files = merged.files;
+function setFiles(files) {
+  const chosen = new DataTransfer();
+  for (const file of files) chosen.items.add(file);
+  picker.files = chosen.files;
   listFiles();
 }
+
+const addFiles = (files) => setFiles([...picker.files, ...files]);
 
 // What was dropped or pasted, but for folders: a browser cannot read them, and nothing would be sent at all.
 function filesIn(transfer) {
@@ -200,19 +208,12 @@ function filesIn(transfer) {
   return files;
 }
 
-function dropFile(gone) {
-  const kept = new DataTransfer();
-  for (const file of picker.files) if (file !== gone) kept.items.add(file);
-  picker.files = kept.files;
-  listFiles();
-}
-
 function listFiles() {
   one("#chosen").replaceChildren(...[...picker.files].map((file) => {
     const chip = document.createElement("li");
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: `${file.name} ×` });
+    const button = textButton(`${file.name} ×`);
     button.setAttribute("aria-label", text("Do not attach {name}").replace("{name}", () => file.name));
-    on("click", () => dropFile(file), button);
+    on("click", () => setFiles([...picker.files].filter((other) => other !== file)), button);
     chip.append(button);
     return chip;
   }));
@@ -223,8 +224,7 @@ let sent;
 function send(event) {
   if (!words.value.trim() && !picker.files.length) return;
   const chosen = event.altKey ? "#queue-button" : event.ctrlKey || event.metaKey ? "#interject-button" : "#send-button";
-  const button = one(chosen) || one("#send-button");
-  button.click(); // htmx sends the name of a button that was clicked, not of one that was submitted with
+  (one(chosen) || one("#send-button")).click(); // htmx sends the name of a button that was clicked, not of one that was submitted with
 }
 
 // What is written and not sent survives a reload, in this browser, until one signs out.
@@ -253,14 +253,6 @@ function grow() {
   words.style.height = `${words.scrollHeight}px`;
 }
 
-// Esc ends the task, where it means nothing else: with nothing open, and no other field in use.
-function stopTask(event) {
-  if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || one("dialog[open], :popover-open")) return;
-  const field = document.activeElement;
-  if (field === words || field === document.body) one("#stop-button")?.click();
-  else words.focus();
-}
-
 on("submit", ({ target }) => {
   if (!target.matches("[data-sign-out]")) return;
   for (const key of Object.keys(localStorage)) if (key.startsWith("draft:") || key === "told") localStorage.removeItem(key);
@@ -276,7 +268,12 @@ if (composer) {
     event.preventDefault();
     send(event);
   }, words);
-  on("keydown", stopTask);
+  on("keydown", (event) => { // Esc ends the task, where it means nothing else: with nothing open, and no other field in use
+    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || one("dialog[open], :popover-open")) return;
+    const field = document.activeElement;
+    if (field === words || field === document.body) one("#stop-button")?.click();
+    else words.focus();
+  });
   on("click", ({ target }) => {
     const button = target.closest("[data-fill]");
     if (!button) return;

@@ -13,7 +13,6 @@ export function show(root) {
   }
 }
 
-const isDark = () => getComputedStyle(document.documentElement).getPropertyValue("--is-dark").trim() === "1";
 const source = (figure) => figure.querySelector("code").textContent;
 
 function draw(figure) {

@@ -3,7 +3,6 @@
 "use strict";
 
 const live = one("#live");
-const page = document.documentElement;
 let title = document.title;
 let socket;
 let wasAtEnd = true;
@@ -12,7 +11,7 @@ let wasAtEnd = true;
 
 const lastSeq = () => Math.max(0, ...all("#entries [data-seq]").map((item) => Number(item.dataset.seq)));
 
-htmx.createWebSocket = (url) => new WebSocket(`${url}?after=${lastSeq()}&language=${page.lang}`);
+htmx.createWebSocket = (url) => new WebSocket(`${url}?after=${lastSeq()}&language=${html.lang}`);
 htmx.config.wsReconnectDelay = (retries) => Math.min(10_000, 300 * 2 ** retries) * (0.5 + Math.random() / 2);
 
 const CLOSED = {
@@ -184,8 +183,8 @@ on("htmx:oobBeforeSwap", ({ detail }) => {
 
 // --- staying at the end ---------------------------------------------------------------------------------------------
 
-const isAtEnd = () => page.scrollHeight - window.innerHeight - window.scrollY < 120;
-const toEnd = () => window.scrollTo(0, page.scrollHeight);
+const isAtEnd = () => html.scrollHeight - window.innerHeight - window.scrollY < 120;
+const toEnd = () => window.scrollTo(0, html.scrollHeight);
 
 function follow() {
   if (wasAtEnd) toEnd();
@@ -200,8 +199,8 @@ if (!location.hash.startsWith("#e") || location.hash === "#end") toEnd();
 
 // Earlier entries come in above: what is read stays where it is.
 let below;
-on("htmx:beforeSwap", ({ detail }) => (below = detail.target.matches(".earlier") ? page.scrollHeight - window.scrollY : 0));
-on("htmx:afterSwap", () => below && window.scrollTo(0, page.scrollHeight - below));
+on("htmx:beforeSwap", ({ detail }) => (below = detail.target.matches(".earlier") ? html.scrollHeight - window.scrollY : 0));
+on("htmx:afterSwap", () => below && window.scrollTo(0, html.scrollHeight - below));
 
 // What is folded away is fetched when it is opened: until then it is a link. A menu is seen as a whole.
 document.addEventListener("toggle", async ({ target }) => {

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import WAIT, Chat, call, result, script
+from tests.e2e.conftest import WAIT, Chat, call, result, script, sign_in
 
 
 def stalling(chat: Chat) -> Chat:
@@ -58,6 +58,34 @@ def test_an_answer_given_elsewhere_settles_the_question_here(chat: Chat, open_pa
     expect(chat.page.locator(".answer")).to_contain_text("Blue")
     expect(chat.page.get_by_role("button", name="Red")).to_have_count(0)
     expect(chat.result("Thank you.")).to_be_visible()
+
+
+def test_who_decides_too_late_reads_that_somebody_else_has(chat: Chat, open_page, server):
+    """The card that was clicked is replaced before its answer comes: htmx finds nothing from there."""
+    chat.start(script(call("shell", {"command": "rm -rf everything"}), result("Asked.")))
+    expect(chat.page.get_by_role("button", name="Approve once")).to_be_visible()
+    late, held = open_page(server, may_complain=True), []
+    late.goto(chat.page.url)
+    late.route("**/approval/", lambda route: held.append(route))  # Playwright takes no built-in
+    with late.expect_request("**/approval/"):
+        late.get_by_role("button", name="Approve once").click()
+    chat.page.get_by_role("button", name="Reject").click()
+    expect(late.get_by_role("button", name="Approve once")).to_have_count(0)
+    held[0].continue_()
+    expect(late.locator("#toasts .bad")).to_contain_text("it was already given")
+
+
+def test_who_may_only_read_follows_without_errors(chat: Chat, open_page, server):
+    """What the page of a reader does not have is not sent to it."""
+    chat.start(script(call("shell", {"command": WAIT}), result("Seen by both.")))
+    expect(chat.tool("shell")).to_contain_text("Running")
+    server.call("POST", f"sessions/{chat.session_id}/members/", {"user": "bob"})
+    reader = open_page(server, signed_in=False)
+    sign_in(reader, "bob")
+    reader.goto(chat.page.url)
+    expect(reader.locator("#state")).to_contain_text("Working")
+    chat.let_go()
+    expect(reader.locator(".entry.result", has_text="Seen by both.")).to_be_visible()
 
 
 def test_a_rejection_with_a_note_reaches_the_agent(chat: Chat):
