@@ -111,7 +111,7 @@ class WebSocket(daphne.server.WebSocketFactory.protocol):
     the limit of what comes against what is sent, which may be megabytes.
     """
 
-    maxMessagePayloadSize: int
+    maxMessagePayloadSize: int  # noqa: N815  Autobahn's
 
     def sendMessage(self, *message: Any, **options: Any) -> None:
         limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0

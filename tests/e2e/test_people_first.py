@@ -66,7 +66,7 @@ def test_who_decides_too_late_reads_that_somebody_else_has(chat: Chat, open_page
     expect(chat.page.get_by_role("button", name="Approve once")).to_be_visible()
     late, held = open_page(server, may_complain=True), []
     late.goto(chat.page.url)
-    late.route("**/approval/", lambda route: held.append(route))  # Playwright takes no built-in
+    late.route("**/approval/", lambda route: held.append(route))  # noqa: PLW0108  Playwright takes no built-in
     with late.expect_request("**/approval/"):
         late.get_by_role("button", name="Approve once").click()
     chat.page.get_by_role("button", name="Reject").click()
