@@ -35,6 +35,24 @@ class _Variables(FileAwareMapping):
 class _Env(environ.Env):
     ENVIRON = _Variables()
 
+    def whole(self, name: str, default: int, *, least: int = 0) -> int:
+        """Raises ImproperlyConfigured for what is no whole number from `least` on."""
+        try:
+            number: int = self.int(name, default=default)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise ImproperlyConfigured(f"{name} is {self.str(name)!r}. Write a whole number from {least} on.")
+        return number
+
+    def one_of(self, name: str, default: str, *others: str) -> str:
+        """In whatever letters it was written. Raises ImproperlyConfigured for any other."""
+        text = self.str(name, default=default).strip()
+        for word in (default, *others):
+            if text.lower() == word.lower():
+                return word
+        raise ImproperlyConfigured(f"{name} is {text!r}. Write one of {', '.join((default, *others))}.")
+
 
 env = _Env()
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]  # written there only
@@ -42,6 +60,30 @@ VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project
 REDIS_URL: str = env.str("REDIS_URL", default="")
 EMBEDDED: bool = not REDIS_URL
 VAR_DIR = Path(env.str("AGENTSITE_VAR", default=str(BASE_DIR / "var"))).resolve()
+
+
+def database() -> dict[str, Any]:
+    """Where it is, as Django has it. Raises ImproperlyConfigured for what is no address of one."""
+    try:
+        found: dict[str, Any] = env.db_url_config(database_url())
+    except ValueError:
+        found = {}
+    if not found.get("ENGINE"):
+        raise ImproperlyConfigured(
+            "DATABASE_URL is no address of a database. Write postgres://USER:PASSWORD@HOST:PORT/NAME, "
+            "or leave it out for SQLite."
+        )
+    return found
+
+
+def mail() -> dict[str, Any]:
+    """Django's settings of it: without `EMAIL_URL`, none is sent. Raises ImproperlyConfigured."""
+    try:
+        return dict(env.email_url("EMAIL_URL", default="consolemail://"))
+    except (ValueError, KeyError) as error:
+        raise ImproperlyConfigured(
+            "EMAIL_URL is no address of a mail server. Write smtp+tls://USER:PASSWORD@HOST:PORT."
+        ) from error
 
 
 def database_url() -> str:

@@ -4,7 +4,7 @@ from logging import LogRecord
 
 from agentsite.environment import env
 
-LOG_LEVEL = env.str("LOG_LEVEL", default="WARNING")
+LOG_LEVEL = env.one_of("LOG_LEVEL", "WARNING", "DEBUG", "INFO", "ERROR", "CRITICAL")
 
 
 def _drop_traceback(record: LogRecord) -> bool:
@@ -37,7 +37,7 @@ LOGGING = {
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
-            "formatter": env.str("LOG_FORMAT", default="line"),
+            "formatter": env.one_of("LOG_FORMAT", "line", "json"),
             "filters": ["ids"],
         },
     },

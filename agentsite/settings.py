@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from agentsite import postgresql
+from agentsite import environment, postgresql
 from agentsite.admin_site import UNFOLD  # noqa: F401
-from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, database_url, env, key, store, trusted_proxies
+from agentsite.environment import BASE_DIR, EMBEDDED, REDIS_URL, VAR_DIR, env, key
 from agentsite.log_settings import LOGGING  # noqa: F401
 
 DEBUG = EMBEDDED and env.bool("DEBUG", default=False)  # `make dev`; `serve` refuses it beyond loopback
@@ -12,8 +12,8 @@ SECRET_KEY = key("SECRET_KEY")
 FIELD_ENCRYPTION_KEY = key("FIELD_ENCRYPTION_KEY")
 ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), "127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
-TRUSTED_PROXIES = trusted_proxies(env.list("TRUSTED_PROXIES", default=[]))
-SECURE_HSTS_SECONDS = env.int("AGENTSITE_HSTS_SECONDS", default=2_592_000)  # 30 days; sent over https alone
+TRUSTED_PROXIES = environment.trusted_proxies(env.list("TRUSTED_PROXIES", default=[]))
+SECURE_HSTS_SECONDS = env.whole("AGENTSITE_HSTS_SECONDS", 2_592_000)  # 30 days; sent over https alone
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = any(origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS)
 
 INSTALLED_APPS = [
@@ -76,7 +76,7 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- data -------------------------------------------------------------------------------------------------------
-DATABASES: dict[str, dict[str, Any]] = {"default": env.db_url_config(database_url())}
+DATABASES: dict[str, dict[str, Any]] = {"default": environment.database()}
 if "sqlite" in DATABASES["default"]["ENGINE"]:
     # WAL and IMMEDIATE, and a queue of the process's writers: they wait for each other instead of failing.
     DATABASES["default"] |= {
@@ -103,7 +103,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 WORKSPACES_DIR = VAR_DIR / "workspaces"
 HOMES_DIR = VAR_DIR / "homes"  # of the programs that agents run, one a session
 VERSIONS_DIR = VAR_DIR / "versions"  # the histories of workspaces: what their files held before
-STORAGES = store()  # of what belongs to no session, such as the files of projects
+STORAGES = environment.store()  # of what belongs to no session, such as the files of projects
 LIBRARY_DIR = VAR_DIR / "library"  # these, unless they are in a bucket
 TRACES_DIR = VAR_DIR / "traces"  # what file sinks write
 SKILLS_DIR = VAR_DIR / "skills"  # folders with a SKILL.md, beside those that ship
@@ -137,7 +137,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_PUBLISH_RETRY = False  # the reaper finds what a broken broker lost
 CELERY_TASK_ACKS_LATE = False  # a message only says "look": the row is the truth
 CELERY_WORKER_PREFETCH_MULTIPLIER, CELERY_WORKER_DISABLE_PREFETCH = 1, not EMBEDDED  # others may have a thread free
-CELERY_WORKER_CONCURRENCY = env.int("AGENTSITE_THREADS", default=128)  # a stalled call holds a thread
+CELERY_WORKER_CONCURRENCY = env.whole("AGENTSITE_THREADS", 128, least=1)  # a stalled call holds a thread
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # keeps nothing: what it starts may come late after a restart
 CELERY_BEAT_SCHEDULE = {"clean up": {"task": "tasks_app.clean_up", "schedule": 600.0, "options": {"expires": 600}}}
@@ -164,10 +164,10 @@ KNOX_TOKEN_MODEL = "accounts.ApiToken"  # noqa: S105  a name
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_TTL": None, "TOKEN_MODEL": KNOX_TOKEN_MODEL}
 
 # --- mail: none without EMAIL_URL -------------------------------------------------------------------------------
-vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
+vars().update(environment.mail())
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="agentsite@localhost")
-_OWN = f"http://127.0.0.1:{env.int('PORT', default=8000)}"
+_OWN = f"http://127.0.0.1:{env.whole('PORT', 8000)}"
 PUBLIC_URL = env.str("AGENTSITE_URL", default=next(iter(CSRF_TRUSTED_ORIGINS), _OWN))  # where mails lead to
 
 # --- the web ----------------------------------------------------------------------------------------------------
@@ -233,16 +233,16 @@ WORKSHOP = env.str("AGENTSITE_WORKSHOP", default="") or "1"  # 0, 1, or the fold
 _READER = env.str("AGENTSITE_READER_URL", default="")  # reads pages that need JavaScript; empty: the browser does
 READER_SERVICE = {"base_url": _READER, "key": env.str("AGENTSITE_READER_KEY", default="")} if _READER else {}
 HOOKS: list[str] = env.list("AGENTSITE_HOOKS", default=[])  # "package.module.Class", beside those of entry points
-LEASE_SECONDS = env.int("AGENTSITE_LEASE_SECONDS", default=15)
-MAX_RUNNING = env.int("AGENTSITE_MAX_RUNNING", default=200)  # tasks; beyond it they are queued, ten times as many
-MAX_RUNNING_PER_USER = env.int("AGENTSITE_MAX_RUNNING_PER_USER", default=20)
-LEAST_FREE_DISK = env.int("AGENTSITE_FREE_DISK", default=200_000_000)  # bytes; below it nothing new is taken
+LEASE_SECONDS = env.whole("AGENTSITE_LEASE_SECONDS", 15, least=1)
+MAX_RUNNING = env.whole("AGENTSITE_MAX_RUNNING", 200, least=1)  # tasks; beyond it they are queued, ten times as many
+MAX_RUNNING_PER_USER = env.whole("AGENTSITE_MAX_RUNNING_PER_USER", 20, least=1)
+LEAST_FREE_DISK = env.whole("AGENTSITE_FREE_DISK", 200_000_000)  # bytes; below it nothing new is taken
 # Of whoever presents the same token or the same session, and of an address; 0: no limit.
 REQUESTS_PER_MINUTE = {
-    "token": env.int("AGENTSITE_REQUESTS_PER_TOKEN", default=30_000),
-    "address": env.int("AGENTSITE_REQUESTS_PER_ADDRESS", default=60_000),
+    "token": env.whole("AGENTSITE_REQUESTS_PER_TOKEN", 30_000),
+    "address": env.whole("AGENTSITE_REQUESTS_PER_ADDRESS", 60_000),
 }
 STREAMS = {
-    "token": env.int("AGENTSITE_STREAMS_PER_TOKEN", default=2_000),
-    "address": env.int("AGENTSITE_STREAMS_PER_ADDRESS", default=4_000),
+    "token": env.whole("AGENTSITE_STREAMS_PER_TOKEN", 2_000),
+    "address": env.whole("AGENTSITE_STREAMS_PER_ADDRESS", 4_000),
 }

@@ -157,7 +157,7 @@ def main() -> None:
         "AGENTSITE_VAR": str(VAR_DIR),
         **{name: env.str(name, default="") or kept_key(name) for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEY")},
     }
-    team = programs(env.int("WEBS", default=2), env.int("WORKERS", default=2), env.int("PORT", default=8000))
+    team = programs(env.whole("WEBS", 2), env.whole("WORKERS", 2), env.whole("PORT", 8000))
     asyncio.run(Supervisor(os.environ | shared).run(*team))
 
 

@@ -9,8 +9,10 @@ class LlmAppConfig(AppConfig):
     verbose_name = "Models"
 
     def ready(self) -> None:
+        from llm_app import encryption
         from llm_app.budgets import counters
         from llm_app.models import Budget
 
+        encryption.cipher()  # before anything is sealed with a key that is none, and cannot be read again
         logs.log_uncaught_errors()
         post_save.connect(counters.recount, sender=Budget)

@@ -11,10 +11,10 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.decorators import action, display
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 
 from agentsite.accounts import two_factor
-from agentsite.accounts.admin_guards import GuardsRecord, GuardsRights, GuardsStaff
+from agentsite.accounts.admin_guards import GuardsRecord, GuardsRights, GuardsStaff, MemberForm
 from agentsite.accounts.models import ApiToken, User
 from tasks_app.admin.base import LargeTable
 from tools_app.admin.policy import RolePolicyInline, UserPolicyInline
@@ -24,7 +24,7 @@ admin.site.unregister([Group, Authenticator, UserSession])  # the keys of the tw
 
 @admin.register(User)
 class MemberAdmin(GuardsStaff, GuardsRecord, UserAdmin, LargeTable):  # type: ignore[type-arg]
-    form = UserChangeForm
+    form = MemberForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "has_two_factor", "last_login"]

@@ -6,8 +6,11 @@ Superusers alone give rights: who may change people could else make themselves o
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from unfold.forms import UserChangeForm
 
+from agentsite.accounts.models import User
 from tasks_app.models import InboxMessage, Session, Task
 
 
@@ -33,19 +36,39 @@ class GuardsStaff(GuardsRights):
         return may_delete and _may_touch(request, obj)
 
 
+_HAS_SAID = "has sessions, or has written in those of others: instead, take away “active”, which ends what they can do"
+_IS_LAST = "would leave nobody who administers this server"
+
+
 class GuardsRecord:
-    """For the admin of people: what somebody has said stays, and so do they."""
+    """For the admin of people: what somebody has said stays, and so do they; and so does the last administrator."""
 
     def get_deleted_objects(self, objs: Iterable[Any], request: HttpRequest) -> tuple[Any, ...]:
         people = list(objs)
-        kept = [person for person in people if _has_said_something(person)]
+        kept = [f"{person} {_HAS_SAID}" for person in people if _has_said_something(person)]
+        if are_last_administrators(people):
+            kept.append(f"That {_IS_LAST}")
         if not kept:
             listed: tuple[Any, ...] = super().get_deleted_objects(people, request)  # type: ignore[misc]
             return listed
-        why = (
-            "has sessions, or has written in those of others: instead, take away “active”, which ends what they can do"
-        )
-        return [str(person) for person in people], {}, set(), [f"{person} {why}" for person in kept]
+        return [str(person) for person in people], {}, set(), kept
+
+
+class MemberForm(UserChangeForm):
+    """Refuses to take the rights from the last administrator: nobody could give them back."""
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        loses = values.get("is_active") is False or values.get("is_superuser") is False
+        if loses and are_last_administrators([self.instance]):
+            raise ValidationError(f"This {_IS_LAST}. Make somebody else a superuser first.")
+        return values
+
+
+def are_last_administrators(people: Iterable[Any]) -> bool:
+    """Whether no administrator is left without these."""
+    administrators, keys = User.administrators(), {person.pk for person in people}
+    return administrators.filter(pk__in=keys).exists() and not administrators.exclude(pk__in=keys).exists()
 
 
 def _has_said_something(person: Any) -> bool:

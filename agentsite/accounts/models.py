@@ -55,6 +55,11 @@ class User(AbstractUser):  # type: ignore[django-manager-missing]  # knox has no
         default=list, blank=True, help_text="When a mail is sent about this person's tasks: waiting, done, failed."
     )
 
+    @classmethod
+    def administrators(cls) -> "models.QuerySet[User]":
+        """Who may do everything, and sign in."""
+        return cls.objects.filter(is_active=True, is_superuser=True)
+
     def now(self) -> datetime:
         """In their time zone, or in UTC."""
         return timezone.now().astimezone(zoneinfo.ZoneInfo(self.time_zone or "UTC"))

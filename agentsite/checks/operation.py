@@ -11,7 +11,7 @@ from django.db.models import F
 from agentsite.checks.messages import broken, note, ok
 from llm_app import protocols
 from llm_app.connection_test import try_models
-from llm_app.models import BreakerState, CircuitBreaker, ModelKind, Protocol, Provider, Route
+from llm_app.models import BreakerState, CircuitBreaker, LogicalModel, ModelKind, Protocol, Provider, Route
 from tasks_app import diagnosis
 from tools_app.contract import plugins as tool_plugins
 from tools_app.hooks.loading import Broken, plugins
@@ -24,6 +24,10 @@ _RESET = "Reset its breaker in the admin to return it to automatic operation."
 
 def default_model_has_a_route() -> CheckMessage:
     """Whether there is a provider for tasks in which nobody chose a model. No provider is called."""
+    models = LogicalModel.objects.values_list("is_default", flat=True)
+    if models and not any(models):
+        sentence = "No model is the default, so sessions that name none have no model."
+        return broken(37, "model", sentence, "In the admin, choose one with the action “Make this the default model”.")
     route = Route.objects.usable_for("").defer("provider__api_key").first()
     if route is None:
         sentence = "The default model has no enabled route."
@@ -131,7 +135,7 @@ def hooks_are_loaded() -> Iterator[CheckMessage]:
     """A hook that cannot be loaded refuses every call. Nothing is reported where no hook is installed."""
     hooks = plugins(tuple(settings.HOOKS))
     if faulty := [hook.name for hook in hooks if isinstance(hook, Broken)]:
-        sentence = f"{', '.join(faulty)} cannot be loaded, so every call of a tool is refused_skills."
+        sentence = f"{', '.join(faulty)} cannot be loaded, so every call of a tool is refused."
         hint = "The log says why. Repair or uninstall it, or remove it from AGENTSITE_HOOKS."
         yield broken(100, "hooks", sentence, hint)
     elif hooks:

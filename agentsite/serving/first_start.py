@@ -66,9 +66,13 @@ def _is_behind() -> bool:
 
 
 def ensure_admin() -> Admin:
-    """The administrator of `AGENTSITE_ADMIN_USERNAME`; made with a random password unless one is given."""
+    """The administrator of `AGENTSITE_ADMIN_USERNAME`, or else the first one there is; where there is none, that one is
+    made, with a random password unless one is given. Raises ImproperlyConfigured if somebody has the name without the
+    rights.
+    """
     name = env.str("AGENTSITE_ADMIN_USERNAME", default="admin")
-    existing = User.objects.filter(username=name).first()
+    administrators = User.administrators()
+    existing = administrators.filter(username=name).first() or administrators.order_by("pk").first()
     admin = Admin(user=existing) if existing else _new_admin(name)
     if token := env.str("AGENTSITE_ADMIN_TOKEN", default=""):
         ApiToken.objects.set_value(admin.user, token, "AGENTSITE_ADMIN_TOKEN")
@@ -76,6 +80,10 @@ def ensure_admin() -> Admin:
 
 
 def _new_admin(name: str) -> Admin:
+    if User.objects.filter(username=name).exists():
+        raise ImproperlyConfigured(
+            f"There is no active administrator, and {name} is none. Set AGENTSITE_ADMIN_USERNAME to a new name."
+        )
     given = env.str("AGENTSITE_ADMIN_PASSWORD", default="")
     password = given or secrets.token_urlsafe(12)
     user = get_user_model().objects.create_superuser(name, password=password)

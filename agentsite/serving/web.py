@@ -22,7 +22,7 @@ from celery.signals import worker_ready
 from celery.worker import WorkController
 from daphne.endpoints import build_endpoint_description_strings
 from django.conf import settings
-from django.db import connections
+from django.db import OperationalError, connections
 from twisted.internet import reactor
 from twisted.logger import STDLibLogObserver, globalLogPublisher
 
@@ -61,7 +61,7 @@ def serve(host: str, port: int, say: Say) -> None:
     lock = _lock(base) if EMBEDDED else None
     _check_port(host, port)
     os.umask(0o077)  # what the server writes is nobody else's business
-    first_start.migrate()
+    _prepare_database()
     with first_start.one_at_a_time():
         admin = first_start.ensure_admin()
         offer_helper_texts()
@@ -78,6 +78,13 @@ def serve(host: str, port: int, say: Say) -> None:
     gc.freeze()  # what a start has made stays: no collection looks through it
     server.run()
     _end(lock)
+
+
+def _prepare_database() -> None:
+    try:
+        first_start.migrate()
+    except OperationalError as error:
+        raise CannotServe(f"The database cannot be used: {error}".rstrip()) from error
 
 
 def _configure() -> list[str]:
@@ -137,10 +144,9 @@ def _check_port(host: str, port: int) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError as error:
-            raise CannotServe(
-                f"Cannot listen on {host}:{port}: {error.strerror}. Choose another with PORT=…"
-            ) from error
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise CannotServe(f"Cannot listen on {host}:{port}: {reason}. Choose another with PORT=…") from error
 
 
 class ConnectionTest(threading.Thread):

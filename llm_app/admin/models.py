@@ -1,7 +1,7 @@
 """The admin of logical models and of their routes to providers."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -169,6 +169,13 @@ class LogicalModelAdmin(ModelAdmin):
         super().save_related(request, form, formsets, change)
         form.instance.retire_demo()
         number_routes(form.instance)
+
+    def get_deleted_objects(self, objs: Iterable[Any], request: HttpRequest) -> tuple[Any, ...]:
+        models = list(objs)
+        listed, counts, missing, kept = super().get_deleted_objects(models, request)
+        if any(model.is_default for model in models):
+            kept = [*kept, "The default model: make another one the default first"]
+        return listed, counts, missing, kept
 
     @display(description="answered by")
     def answered_by(self, model: LogicalModel) -> str:

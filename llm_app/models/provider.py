@@ -2,10 +2,12 @@
 
 from enum import StrEnum
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
@@ -62,6 +64,13 @@ class Provider(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """What looks like an address may have unbalanced brackets, or a port that is none."""
+        try:
+            urlsplit(self.base_url).port  # noqa: B018  it raises
+        except ValueError as error:
+            raise ValidationError({"base_url": f"This is no address: {error}."}) from error
 
 
 class ModelKind(models.TextChoices):

@@ -63,7 +63,10 @@ def _exact(value: float) -> Decimal:
 
 def listed_price(provider: Provider, model: str) -> Price:
     """USD per million tokens; empty where they are not known: what a gateway takes says the name of no model."""
-    host = urlsplit(provider.base_url).hostname or ""
+    try:
+        host = urlsplit(provider.base_url).hostname or ""
+    except ValueError:  # an address that is none, which its calls say
+        return {}
     if price := _our_prices().get(host, {}).get(model):
         return price
     behind = provider.litellm_provider if provider.protocol == Protocol.LITELLM and not host else _HOSTS.get(host, "")

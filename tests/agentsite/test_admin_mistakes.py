@@ -31,6 +31,20 @@ def test_the_default_model_stays_one_of_text(browser: Client) -> None:
     assert LogicalModel.objects.get().kind == "text"
 
 
+def test_the_default_model_is_not_deleted(browser: Client) -> None:
+    model = factories.LogicalModelFactory(is_default=True)
+    address = reverse("admin:llm_app_logicalmodel_delete", args=[model.pk])
+    assert "make another one the default first" in browser.get(address).content.decode()
+    browser.post(address, {"post": "yes"})
+    assert LogicalModel.objects.exists()
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://llm:abc/v1", "http://llm:99999"])
+def test_a_provider_has_an_address(address: str, browser: Client) -> None:
+    provider = factories.ProviderFactory(base_url="http://llm")
+    assert "This is no address" in save(browser, provider, breaker="{}", base_url=address)
+
+
 @pytest.mark.parametrize("field", ["timeout_s", "total_timeout_s"])
 @pytest.mark.parametrize("value", ["0", "-1", "1e308", "NaN"])
 def test_a_provider_is_waited_for_a_time_that_ends(field: str, value: str, browser: Client) -> None:

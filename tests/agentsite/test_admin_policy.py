@@ -98,3 +98,13 @@ def test_a_session_may_lose_a_tool(browser: Client) -> None:
     save(browser, address, title="x", denied_tools_0=["shell"], denied_tools_1="", **members)
     session.refresh_from_db()
     assert session.denied_tools == ["shell"]
+
+
+def test_the_hosts_that_commands_may_reach_are_written_one_per_line(browser: Client) -> None:
+    address, given = add("tools_app_toolsetting"), {"name": "shell", "enabled": "on", "approval": "by_danger"}
+    assert "is no host" in errors(save(browser, address, **given, hosts="https://pypi.org/simple"))
+    save(browser, address, **given, hosts="pypi.org\n*.pythonhosted.org\n")
+    setting = ToolSetting.objects.get()
+    assert setting.hosts == ["pypi.org", "*.pythonhosted.org"]
+    page = browser.get(reverse("admin:tools_app_toolsetting_change", args=[setting.pk])).content.decode()
+    assert "pypi.org\n*.pythonhosted.org" in page

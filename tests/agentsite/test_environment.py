@@ -1,11 +1,15 @@
-"""Settings from files, as Docker's secrets are."""
+"""Settings from the environment and from files, as Docker's secrets are; a mistake is told in a sentence."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from agentsite.environment import env
+from tests.server import KEYS, ROOT
 
 
 def test_a_file_has_the_value_of_a_setting_without_the_line_end(
@@ -26,3 +30,38 @@ def test_a_file_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("TEST_MISSING_FILE", "/nowhere/key")
     with pytest.raises(ImproperlyConfigured, match="TEST_MISSING_FILE names a file that cannot be read.*/nowhere/key"):
         env.str("TEST_MISSING")
+
+
+@pytest.mark.parametrize("text", ["abc", "1G", "0", "-4", "2.5"])
+def test_a_number_is_a_whole_one_and_not_too_small(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_NUMBER", text)
+    with pytest.raises(ImproperlyConfigured, match=f"TEST_NUMBER is '{text}'. Write a whole number from 1 on."):
+        env.whole("TEST_NUMBER", 8, least=1)
+
+
+def test_a_word_may_be_written_in_any_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_WORD", "info")
+    assert env.one_of("TEST_WORD", "WARNING", "INFO") == "INFO"
+    monkeypatch.setenv("TEST_WORD", "loud")
+    with pytest.raises(ImproperlyConfigured, match="TEST_WORD is 'loud'. Write one of WARNING, INFO."):
+        env.one_of("TEST_WORD", "WARNING", "INFO")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("DATABASE_URL", "foo", "DATABASE_URL is no address of a database."),
+        ("DATABASE_URL", "postgres://u:p@h:abc/x", "DATABASE_URL is no address of a database."),
+        ("DATABASE_URL", "sqlite:////nowhere/at/all.sqlite3", "The database cannot be used: unable to open"),
+        ("EMAIL_URL", "smtp://u:p@h:abc", "EMAIL_URL is no address of a mail server."),
+        ("PORT", "99999", "Cannot listen on 127.0.0.1:99999"),
+        ("FIELD_ENCRYPTION_KEY", "abc", "FIELD_ENCRYPTION_KEY must be one or more Fernet keys"),
+    ],
+)
+def test_a_server_does_not_start_and_says_what_is_wrong(name: str, value: str, sentence: str, tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "AGENTSITE_VAR": str(tmp_path), **KEYS, name: value}
+    command = [sys.executable, "manage.py", "serve"]
+    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 1
+    assert sentence in ended.stderr
+    assert "Traceback" not in ended.stderr

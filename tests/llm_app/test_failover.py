@@ -157,3 +157,11 @@ def test_a_model_whose_routes_see_no_images_has_no_route_for_them_and_is_not_cal
     with pytest.raises(errors.ModelNotAllowed):
         complete(two, user_id=alice.pk)
     assert sent(servers) == [0, 0, 0]
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://llm:abc/v1"])
+def test_a_stored_address_that_is_none_is_passed_over(address, two, servers):
+    Provider.objects.filter(routes__priority=1).update(base_url=address)
+    servers[1].replies = [FINE]
+    assert complete(two) == "fine"
+    assert sent(servers) == [0, 1, 0]

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from tools_app.contract import registry
 from tools_app.errors import UnknownTool
 from tools_app.models import AllowedAddress, Approval, RolePolicy, ToolSetting, UserPolicy
 from tools_app.network import NetworkPolicy
+
+HOST = re.compile(r"\*|(\*\.)?[A-Za-z0-9._-]{1,255}")  # as in the configuration file
 
 
 class ApprovalsField(forms.CharField):
@@ -101,8 +104,28 @@ class AllowedAddressAdmin(ModelAdmin):
     search_fields = ["address"]
 
 
+class HostsField(forms.CharField):
+    """["pypi.org"], written as lines."""
+
+    widget = UnfoldAdminTextareaWidget
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: str) -> list[str]:
+        hosts: list[str] = super().clean(value).split()
+        if wrong := [host for host in hosts if not HOST.fullmatch(host)]:
+            raise forms.ValidationError(f"“{wrong[0]}” is no host. Write names such as pypi.org or *.pythonhosted.org.")
+        return hosts
+
+
 class ToolSettingForm(forms.ModelForm):  # type: ignore[type-arg]
     name = forms.CharField(label="Tool", max_length=100, widget=ToolNameWidget())
+    hosts = HostsField(
+        required=False,
+        help_text="For shell: the hosts that commands may reach, one per line, such as pypi.org or *.pythonhosted.org. "
+        "“*” is every host. Empty: no network.",
+    )
 
     def clean_name(self) -> str:
         return tool_names.checked_names([self.cleaned_data["name"]])[0]
@@ -123,6 +146,7 @@ class ToolSettingAdmin(ModelAdmin):
         (None, {"fields": ["name", "enabled", "roles"]}),
         ("Danger", {"fields": ["own_danger", "danger"]}),
         ("Approval", {"fields": ["approval", "approvers", "four_eyes"]}),
+        ("Network", {"fields": ["hosts"]}),
     )
 
     def save_model(self, request: HttpRequest, setting: ToolSetting, form: Any, change: bool) -> None:

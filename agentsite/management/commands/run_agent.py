@@ -2,6 +2,7 @@
 
 import json
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,6 +12,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from llm_app.models import LogicalModel
 
 USAGE = 2
+
+
+def _at_least_one(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise ArgumentTypeError(f"{number} is less than 1")
+    return number
 
 
 class Command(BaseCommand):
@@ -24,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--workdir", type=Path, help="A folder to work in, instead of a new workspace.")
         parser.add_argument("--jsonl", action="store_true", help="JSON lines instead of text.")
         parser.add_argument("--trace", type=Path, help="A file for the events of the run, as JSON lines.")
-        parser.add_argument("--max-iterations", type=int, help="Overrides the limit for all tasks.")
+        parser.add_argument("--max-iterations", type=_at_least_one, help="Overrides the limit for all tasks.")
         parser.add_argument("--output-schema", type=Path, help="A JSON Schema that the result's data must match.")
 
     def handle(self, *args: Any, instruction: str, jsonl: bool, **options: Any) -> None:
