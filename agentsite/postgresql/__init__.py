@@ -1,9 +1,13 @@
 """A database backend: Django's for PostgreSQL, which says at once to whoever waits for an answer that it is away."""
 
+import os
+import socket
 from collections.abc import Mapping
 from typing import Any
 
+NAME = f"agentsite@{socket.gethostname()}:{os.getpid()}"[:63]  # of this process, in pg_stat_activity
 OPTIONS: Mapping[str, Any] = {
+    "application_name": NAME,
     # A process that was suspended inside a transaction holds locks that all others wait for: not for longer.
     # And no query runs long enough to be worth a second of compiling it, which PostgreSQL does by its estimate.
     "options": "-c idle_in_transaction_session_timeout=10s -c jit=off",

@@ -225,6 +225,8 @@ class AgentAdmin(ModelAdmin):
         if picture := form.cleaned_data.get("upload"):
             picture.put(form.instance)
         AgentVersion.objects.current(form.instance, author=request.user, note="")
+        if unknown := set(form.instance.helpers).difference(Agent.objects.values_list("name", flat=True)):
+            messages.warning(request, f"No agent is called {', '.join(sorted(unknown))}: it helps once there is one.")
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         for row in formset.save(commit=False):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models, transaction
 from django.db.models import Q
@@ -19,6 +20,10 @@ _CENTURY = timedelta(days=36_500)  # "for ever": with more, times lead beyond th
 MOST_RESULT, LEAST_RESULT = 8_000, 1_000  # tokens of a tool's result; in a small window it is an eighth
 
 
+_AT_LEAST_ONE = (
+    *("max_iterations", "tool_loop_threshold", "tool_loop_window", "tool_loop_refusals", "result_tokens"),
+    *("tool_call_limit", "stale_plan_after", "same_tool_after", "budget_reminder_percent"),
+)
 _current_limits = Select(lambda: Limits.objects.filter(pk=1)[:1])
 
 
@@ -117,6 +122,11 @@ class Limits(models.Model):
 
     def __str__(self) -> str:
         return "Limits"
+
+    def clean(self) -> None:
+        """With none of these, no task would do anything."""
+        if empty := [name for name in _AT_LEAST_ONE if getattr(self, name) == 0]:
+            raise ValidationError(dict.fromkeys(empty, "This must be at least 1."))
 
     @classmethod
     def current(cls) -> "Limits":

@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from llm_app.models import LogicalModel, Secret
-from tasks_app.models import TraceSink
+from tasks_app.models import Limits, TraceSink
 from tests import factories
 from tools_app.models import McpServer, Skill
 
@@ -43,6 +43,12 @@ def test_the_default_model_is_not_deleted(browser: Client) -> None:
 def test_a_provider_has_an_address(address: str, browser: Client) -> None:
     provider = factories.ProviderFactory(base_url="http://llm")
     assert "This is no address" in save(browser, provider, breaker="{}", base_url=address)
+
+
+@pytest.mark.parametrize("field", ["max_iterations", "tool_loop_window", "tool_call_limit"])
+def test_a_limit_leaves_room_for_something(field: str, browser: Client) -> None:
+    limits = Limits.objects.create(pk=1)
+    assert "at least 1" in save(browser, limits, **{field: "0"})
 
 
 @pytest.mark.parametrize("field", ["timeout_s", "total_timeout_s"])

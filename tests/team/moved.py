@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import django
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -46,6 +47,7 @@ def begin(to: str) -> None:
 
 def go_on(origin: str, to: str) -> None:
     _refuse_another_version(Path(origin, "manifest.json"))
+    _refuse_beside_a_web(origin)
     call_command("restore", origin)
     _approve("first.txt")
     call_command("backup", to)
@@ -59,6 +61,13 @@ def _refuse_another_version(manifest: Path) -> None:
     with pytest.raises(CommandError, match="the tables here are of another one"):
         call_command("restore", str(manifest.parent))
     manifest.write_text(said)
+
+
+def _refuse_beside_a_web(origin: str) -> None:
+    """Webs of a team hold a connection; the name is that of another process."""
+    with psycopg.connect(os.environ["DATABASE_URL"], application_name="agentsite@elsewhere:1"):
+        with pytest.raises(CommandError, match="agentsite@elsewhere:1. Stop all webs and workers."):
+            call_command("restore", origin)
 
 
 def end(origin: str) -> None:

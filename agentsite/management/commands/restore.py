@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 from django.utils import timezone
+
+from agentsite import postgresql
 
 if TYPE_CHECKING:
     from django.apps.registry import Apps
@@ -107,6 +110,19 @@ def _check_idle(apps: "Apps") -> None:
     alive = processes.filter(seen_at__gt=timezone.now() - timedelta(seconds=ALIVE_SECONDS)).values_list("name").first()
     if alive:
         raise BackupError(f"A worker runs, or ran seconds ago: {alive[0]}. Stop all workers and try again in 20 s.")
+    if other := _connected():
+        raise BackupError(f"Another process of agentsite uses this database: {other}. Stop all webs and workers.")
+
+
+def _connected() -> str:
+    """A process that has a connection to the database, as each web of a team does; empty without one."""
+    if connection.vendor != "postgresql":
+        return ""
+    ours = "datname = current_database() AND application_name LIKE 'agentsite@%%' AND application_name <> %s"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT application_name FROM pg_stat_activity WHERE {ours} LIMIT 1", [postgresql.NAME])  # noqa: S608
+        found = cursor.fetchone()
+    return str(found[0]) if found else ""
 
 
 def _check_empty(apps: "Apps") -> None:
