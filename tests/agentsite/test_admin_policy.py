@@ -108,3 +108,12 @@ def test_the_hosts_that_commands_may_reach_are_written_one_per_line(browser: Cli
     assert setting.hosts == ["pypi.org", "*.pythonhosted.org"]
     page = browser.get(reverse("admin:tools_app_toolsetting_change", args=[setting.pk])).content.decode()
     assert "pypi.org\n*.pythonhosted.org" in page
+
+
+def test_the_list_has_all_tools_also_those_that_nobody_has_changed(browser: Client) -> None:
+    ToolSetting.objects.create(name="shell", approval="always")
+    page = browser.get(reverse("admin:tools_app_toolsetting_changelist")).content.decode()
+    address = f"{add('tools_app_toolsetting')}?name="
+    assert f"{address}file" in page
+    assert f"{address}shell" not in page
+    assert 'value="file"' in browser.get(f"{address}file").content.decode()

@@ -52,7 +52,7 @@ class McpServerAdmin(ModelAdmin):
     list_filter = ["enabled", "transport"]
     search_fields = ["name", "description"]
     readonly_fields = ["listed_at", "fault"]
-    filter_horizontal = ["roles"]
+    autocomplete_fields = ["roles"]
     inlines = [McpToolInline]
     actions = ["confirm_tools", "list_tools"]
 
@@ -154,7 +154,7 @@ class SkillAdmin(ModelAdmin):
     list_filter = ["enabled"]
     search_fields = ["name", "description"]
     fields = ["upload", "name", "description", "body", "enabled", "roles"]
-    filter_horizontal = ["roles"]
+    autocomplete_fields = ["roles"]
     inlines = [SkillFileInline]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:

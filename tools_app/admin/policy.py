@@ -1,10 +1,11 @@
 import re
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget
@@ -138,16 +139,26 @@ class ToolSettingAdmin(ModelAdmin):
     form = ToolSettingForm
     list_display = ["name", "enabled", "own_danger", "danger", "approval", "approvers", "four_eyes"]
     list_filter = ["enabled", "approval", "danger", "four_eyes"]
-    filter_horizontal = ["roles"]
+    autocomplete_fields = ["roles"]
     list_select_related = ["approvers"]
     search_fields = ["name"]
     readonly_fields = ["own_danger"]
+    list_after_template = "admin/tools_app/other_tools.html"
     fieldsets = (
         (None, {"fields": ["name", "enabled", "roles"]}),
         ("Danger", {"fields": ["own_danger", "danger"]}),
         ("Approval", {"fields": ["approval", "approvers", "four_eyes"]}),
         ("Network", {"fields": ["hosts"]}),
     )
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """With the tools that have no row, for those who may add one."""
+        changed = set(ToolSetting.objects.values_list("name", flat=True))
+        may_add = self.has_add_permission(request)
+        others = sorted((tool for tool in registry.all_tools() if tool.name not in changed), key=attrgetter("name"))
+        shown = {**(extra_context or {}), "others": others if may_add else []}
+        response: HttpResponse = super().changelist_view(request, shown)
+        return response
 
     def save_model(self, request: HttpRequest, setting: ToolSetting, form: Any, change: bool) -> None:
         super().save_model(request, setting, form, change)
