@@ -25,6 +25,7 @@ from tasks_app.models import (
 from tasks_app.record import redactor_of
 from tasks_app.runtime import admission
 
+MOST_STUCK = 10  # tasks that are named at once
 _STUCK_AFTER = timedelta(minutes=1)  # runnable, and no worker has it
 _SILENT_AFTER = timedelta(minutes=30)  # a worker has it, and nothing comes of it
 _UNHEARD_AFTER = timedelta(seconds=10)  # a stop that has not taken effect
@@ -70,7 +71,7 @@ def _reasons(task: Task) -> list[Reason]:
     return sorted(found, key=lambda reason: reason.kind != Kind.FAULT)
 
 
-def stuck_tasks(most: int = 10) -> list[Task]:
+def stuck_tasks() -> list[Task]:
     """Active tasks in which too little happens, the oldest first. Who waits for a person or for room is none."""
     now = timezone.now()
     entries = ContextEntry.objects.filter(session=OuterRef("session"), created_at__gt=now - _SILENT_AFTER)
@@ -83,7 +84,7 @@ def stuck_tasks(most: int = 10) -> list[Task]:
     busy = below.filter(Q(ended_at=None) | Q(ended_at__gt=now - _STUCK_AFTER))
     unwoken = Task.objects.filter(~Exists(busy), waiting_for=WaitingFor.CHILDREN).select_related("session")
     oldest = (unclaimed | silent | unheard | unwoken).order_by("created_at").distinct()
-    return list(islice((task for task in oldest if not admission.position_of(task)), most))
+    return list(islice((task for task in oldest if not admission.position_of(task)), MOST_STUCK))
 
 
 def _of_a_person(task: Task) -> Reason:

@@ -4,8 +4,6 @@
 class ToolError(Exception):
     """The tool could not do this."""
 
-    permanent = True
-
     def __init__(self, detail: str = "") -> None:
         super().__init__(detail or " ".join((self.__doc__ or "").split()))
 

@@ -58,7 +58,7 @@ def serve(host: str, port: int, say: Say) -> None:
     """Runs until SIGINT or SIGTERM, and ends the process. Raises CannotServe with a sentence that says what to do."""
     base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     _check_debug(host)
-    lock = _lock(base) if EMBEDDED else None
+    lock = _lock(base) if EMBEDDED else None  # noqa: F841  held until the process ends
     _check_port(host, port)
     os.umask(0o077)  # what the server writes is nobody else's business
     _prepare_database()
@@ -77,7 +77,7 @@ def serve(host: str, port: int, say: Say) -> None:
     server = _web(host, port)
     gc.freeze()  # what a start has made stays: no collection looks through it
     server.run()
-    _end(lock)
+    _end()
 
 
 def _prepare_database() -> None:
@@ -115,7 +115,7 @@ def _web(host: str, port: int) -> Server:
     )
 
 
-def _end(lock: ServerLock | None) -> None:
+def _end() -> None:
     """Crash-only: what runs is cut off here and goes on at the next start; only its programs are ended first."""
     process.end()
     logging.shutdown()

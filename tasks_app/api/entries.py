@@ -101,7 +101,7 @@ class EventQuery(serializers.Serializer[Any]):
 
 
 class Events(APIView):
-    """Events: `entry` (its id is its seq), `delta`, `reset`, `state`, `inbox` and `plan`; data is JSON.
+    """Events: `entry` (its id is its seq), `delta`, `reset`, `state`, `inbox`, `title` and `plan`; data is JSON.
 
     `plan` follows the entry that changed the plan: `{task, steps, added, removed, changed: [{title, from, to}]}`.
     Only entries have an id, so that Last-Event-ID resumes with nothing missing. The stream stays open after done. With

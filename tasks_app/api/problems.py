@@ -62,13 +62,6 @@ class Problem:
         return {**body, "detail": self.detail} | ({"errors": self.errors} if self.errors else {})
 
 
-class Conflict(APIException):
-    """The state does not fit."""
-
-    status_code = 409
-    default_detail = "This cannot be done now."
-
-
 class TooLarge(APIException):
     """A body over its limit."""
 

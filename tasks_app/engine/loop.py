@@ -28,7 +28,7 @@ LONGEST_LINE = 120  # characters
 
 
 def run(context: TaskContext) -> None:
-    """Advances a claimed task until it waits, ends, or its time slice is over, or its worker shall end."""
+    """Advances a claimed task until it waits, ends, its time slice is over, or its worker drains."""
     end = time.monotonic() + TIME_SLICE
     while is_runnable(context.task) and time.monotonic() < end and not process.is_draining():
         advance(context)

@@ -13,10 +13,7 @@ _GOES_ON = (Action.RETRY, Action.NEXT_ROUTE)
 
 
 class LLMObserver(Observer):
-    """`delta` is called on the event loop, the rest on the task's thread.
-
-    Unless `streams_text`, a message and the words beside a call are shown only once they are recorded.
-    """
+    """Unless `streams_text`, a message and the words beside a call are shown only once they are recorded."""
 
     def __init__(self, unit: UnitOfWork, *, streams_text: bool) -> None:
         self._unit, self._streams_text, self._noticed = unit, streams_text, False

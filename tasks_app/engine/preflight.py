@@ -33,7 +33,7 @@ from tasks_app.runtime import process
 from tools_app.errors import ToolError
 from tools_app.files import paths
 
-MOST_INSTRUCTIONS = 8  # files AGENTS.md that are told in one task
+MOST_INSTRUCTIONS = 8  # AGENTS.md files that are shown in one task
 MOST_WORDS = 50  # of a command, that may be paths
 _shown_before = Select(
     lambda session, task: (
@@ -53,7 +53,7 @@ def check(context: TaskContext) -> None:
     look = _look(context)
     if context.task.state == TaskState.INITIALIZING:
         _begin(context, look)
-        look = _look(context)  # to begin may have asked a model, which a person ended
+        look = _look(context)  # beginning may have called a model, and a person may have interrupted that
     if look.message == Mode.INTERJECT or (look.message and not _waits_for_no_person(context.history.open_call())):
         _take_messages(context)
     _tell_what_a_person_changed(context)

@@ -91,7 +91,7 @@ def entry_appended(session: Session, seq: int) -> None:
 
 
 def state_changed(task: Task) -> None:
-    """On the page of whoever delegated it, it is shown too; and above all, if it waits for a person."""
+    """Also for the pages of the sessions above: they show delegated tasks, above all one that waits for a person."""
     _hint(task.session, {"type": "state", **state_of(task)})
     if task.parent_call_id is not None:
         for above in {task.parent_call.session_id, task.session.root_id}:

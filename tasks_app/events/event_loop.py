@@ -1,4 +1,4 @@
-"""The process's one asyncio loop: LLM calls, tool handlers and the channel layer live on it.
+"""The process's one asyncio loop: tool handlers, new connections to providers, litellm and the channel layer run on it.
 
 The engine is synchronous and hands it coroutines. In `serve` it is the web server's loop, elsewhere a thread.
 """

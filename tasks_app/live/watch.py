@@ -43,7 +43,7 @@ class Standing:
 
 
 class Watch:
-    """Looks every moment, in a thread: a few queries, whoever many follow. What lets in is checked when it changed."""
+    """Looks every moment, in a thread: a few queries, however many follow. What lets in is checked when it changed."""
 
     def __init__(self) -> None:
         self.staff: set[int] = set()  # the administrators among those who follow

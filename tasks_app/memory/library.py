@@ -122,7 +122,7 @@ def _look_again() -> None:
 
 
 def _model_of(owner: int) -> str:
-    """The provider's, of whose vectors all passages of the owner's libraries should be; empty without one."""
+    """The provider's name of the model of which the owner's passages should have vectors; empty without one."""
     name = abilities.of_user(owner).embeds
     route = Route.objects.usable_for(name, owner).first() if name else None
     return route.provider_model if route else ""

@@ -69,8 +69,8 @@ class HeadMoved(Exception):
 
 
 def is_lost_race(error: Exception) -> bool:
-    """Whether somebody has appended meanwhile. PostgreSQL, which has all statements before it is asked how the first
-    went, says so of the `seq` that is taken.
+    """Whether somebody has appended meanwhile. PostgreSQL gets all statements at once, so it reports the duplicate
+    `seq` instead of the moved head.
     """
     of_postgresql = getattr(error.__cause__, "diag", None)
     return isinstance(error, HeadMoved) or getattr(of_postgresql, "constraint_name", "") == SEQ_ONCE

@@ -60,11 +60,6 @@ def redactor_of(session: Session) -> Redactor:
     return SessionSecrets(session).redactor
 
 
-def redactor_for(user: Any) -> Redactor:
-    """Redacts whatever a user may see: for lists over many sessions."""
-    return active_secrets.of_people({user.pk, *_people(_may_write(Session.objects.visible_to(user)))}).redactor
-
-
 def _may_write(sessions: QuerySet[Session]) -> QuerySet[Session, Any]:
     """Users and roles, one of both in each row."""
     rows_of = Q(session__in=sessions) | Q(session__descendants__in=sessions)

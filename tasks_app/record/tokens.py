@@ -34,9 +34,9 @@ def view_tokens(view: str) -> int:
 
 
 def within_budget(result: ToolResult, content: str, workspace: Workspace, call: ToolCall, budget: int) -> str:
-    """`content`, the redacted one of `result`, or as much of it as it says and `budget` tokens hold.
+    """The redacted `content` of `result`, cut to `budget` tokens in the way that the result asks for.
 
-    A page that the tool has made is not cut again, unless it is far from one.
+    A page that the tool has made itself is cut again only above twice the budget.
     """
     if estimate(content) <= budget * (2 if result.cut == "none" else 1):
         return content or "(no output)"

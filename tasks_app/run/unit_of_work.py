@@ -22,7 +22,7 @@ from tasks_app.runtime import lease
 
 Fields = dict[str, Any]  # of the task
 Also = Callable[[], object] | None
-# What a call becomes. The rest is what the indexes of its log are made of, each of which would be written again.
+# The columns that change while a call runs. The others are indexed: to save them would write each index again.
 _OUTCOME = ("arguments", "fingerprint", "danger", "status", "looped", "duration_ms", "checks")
 
 
@@ -89,7 +89,7 @@ class UnitOfWork:
         return commit
 
     def _write_locked(self, drafts: Sequence[Draft], fields: Fields, also: Also) -> "_Commit":
-        """What people have done in the meantime decides with it, so all is read under the session's lock."""
+        """What people did in the meantime counts, so everything is read again under the session's lock."""
         with transaction.atomic(durable=True):
             self._head = lock(self.session)
             self.secrets.refresh()
@@ -112,7 +112,7 @@ class UnitOfWork:
         return commit
 
     def _composed(self, drafts: Sequence[Draft], fields: Fields) -> "_Commit":
-        """Nothing of it has a secret."""
+        """Everything in it is redacted."""
         redactor = self.secrets.redactor
         fields = redactor.redacted_json(fields)
         entries = linked(self.session, self.task, drafts, self._head, redactor)
@@ -178,7 +178,7 @@ class UnitOfWork:
             broadcast.entry_appended(self.session, entries[-1].seq)
 
     def discard_staged(self) -> None:
-        """Forgets what was staged: the iteration that found it out has failed."""
+        """Forgets what an iteration staged before it failed."""
         self._drafts: list[Draft] = []
         self._rows: list[models.Model] = []
         self._fields: dict[str, Any] = {}
@@ -192,7 +192,7 @@ class UnitOfWork:
         return self._seen or self.look()
 
     def look_again(self) -> None:
-        """At the beginning of the next step: what a commit wrote beside the record and the task, it has not seen."""
+        """Makes the next step look anew: the look that a commit returns has not seen what it wrote to other tables."""
         self._seen = None
 
     def is_interrupted(self) -> bool:

@@ -79,8 +79,8 @@ def wait_for_reply(effect: WaitForReply, changes: Changes) -> None:
 
 @handles(Delegate)
 def delegate(effect: Delegate, changes: Changes) -> None:
-    """Raises ChildrenNeeded: the result of the call will be what they say. Nothing of it has a secret. Raises Refused
-    where one of the agents is gone.
+    """Raises ChildrenNeeded: the result of the call will be what they say. Everything in it is redacted. Raises
+    Refused where one of the agents is gone.
     """
     _require_agents({task.agent for task in effect.tasks if task.agent}, changes)
     changes.call.log.status = CallStatus.WAITING

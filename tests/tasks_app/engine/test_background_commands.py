@@ -48,9 +48,11 @@ def test_the_next_result_after_a_restart_says_that_it_is_gone(play, owner):
     session = run.task.session
     assert session.tasks.model.objects.get(pk=run.task.pk).session.held == {"job 1": "the background command 1"}
     end_all(str(session.pk))
-    run.task = services.post_message(session, owner, script(call("file", action="list", path="."), result())).task
+    look = call("file", action="list", path=".")
+    run.task = services.post_message(session, owner, script(look, look, result())).task
     run.advance()
-    assert "[Gone: the background command 1." in run.results()[-2][1]
+    assert "[Gone: the background command 1." in run.results()[-3][1]
+    assert sum("[Gone:" in text for _, text in run.results()) == 1
 
 
 @pytest.mark.parametrize("by", ["us", "another process"])

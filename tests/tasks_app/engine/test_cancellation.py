@@ -68,12 +68,13 @@ def with_turns(count: int, work: Callable[[], object]) -> None:
             done.result()
 
 
-def test_who_waits_for_a_model_leaves_its_turn_to_others(db):
+def test_who_waits_for_a_model_leaves_its_turn_to_others(db, monkeypatch):
+    monkeypatch.setattr(turns, "STALLED", 60)  # nor is it taken from them
     count = 3 * turns.AT_ONCE
     everybody = threading.Barrier(count)
 
     async def answer() -> None:
-        await asyncio.get_running_loop().run_in_executor(threads, everybody.wait, 30)
+        await asyncio.get_running_loop().run_in_executor(threads, everybody.wait, 5)
 
     with ThreadPoolExecutor(count) as threads:
         with_turns(count, lambda: Interruption(lambda: False).unless_aborted(answer()))

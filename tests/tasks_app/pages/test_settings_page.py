@@ -59,9 +59,12 @@ def test_a_token_is_shown_once_and_works(alices):
 
 
 def test_a_deleted_token_is_no_longer_valid(alices, alice):
-    token, _ = ApiToken.objects.create(alice, name="old")
+    token, value = ApiToken.objects.create(alice, name="old")
+    program = APIClient()
+    program.credentials(HTTP_AUTHORIZATION=f"Bearer {value}")
+    assert program.get("/api/v1/sessions/").status_code == 200
     alices.post("/settings/tokens/delete/", {"token": token.digest})
-    assert not ApiToken.objects.exists()
+    assert program.get("/api/v1/sessions/").status_code == 401
 
 
 def test_tokens_of_others_are_neither_shown_nor_deleted(alices, bob):
