@@ -345,6 +345,101 @@ async def test_as_root_it_searches_as_the_owner_of_the_workspace(call: Call, wor
     assert content == "mine.txt\n1:needle\n(not searched: roots.txt (not readable))"
 
 
+ODD = "straße WORD".encode("cp1252") + b"\n"
+ODD_FILES = {
+    "cp1252.txt": ODD * 5,
+    "latin1.txt": b"WORD \x81 \xe4\n",
+    "utf16le.txt": codecs.BOM_UTF16_LE + "WORD zwei\n".encode("utf-16-le"),
+    "utf16be.txt": codecs.BOM_UTF16_BE + "WORD zwei\n".encode("utf-16-be"),
+    "utf16.txt": "WORD without a mark\n".encode("utf-16-le"),
+    "utf32le.txt": codecs.BOM_UTF32_LE + "WORD\n".encode("utf-32-le"),
+    "utf32be.txt": codecs.BOM_UTF32_BE + "WORD\n".encode("utf-32-be"),
+    "damaged.txt": "WORD größe größe größe\n".encode() + b"\xff\n",
+    "10.00.00\u202fAM.txt": b"WORD\n",
+    "no\u00a0break.txt": b"WORD\n",
+    "soft\u00adhyphen.txt": b"WORD\n",
+    "family \U0001f468\u200d\U0001f469\u200d\U0001f467.txt": b"WORD\n",
+    "tab\t.txt": b"WORD\n",
+    "line\n.txt": b"WORD\n",
+    "bytes\udcff.txt": b"WORD\n",
+}
+# The search as it is started, but that nothing can be imported once it has given up its rights.
+CLOSED = """
+import sys
+sys.path.append(sys.argv[1])
+from tools_app.matching import worker
+def become(uid, gid):
+    def refuse(event, arguments):
+        if event == "import":
+            raise ImportError(f"{arguments[0]} is in a closed folder")
+    sys.addaudithook(refuse)
+worker.become = become
+worker.main()
+"""
+
+
+def fill_with_odd_files(workspace: Workspace) -> None:
+    root = os.fsencode(workspace.make_root())
+    for name, data in ODD_FILES.items():
+        with open(root + b"/" + os.fsencode(name), "wb") as file:
+            file.write(data)
+
+
+@pytest.mark.parametrize("pattern", ["WORD", r"\N{LATIN CAPITAL LETTER W}ORD", "WORD|[[a]"])
+def test_the_search_imports_nothing_after_it_gave_up_its_rights(workspace: Workspace, pattern: str) -> None:
+    fill_with_odd_files(workspace)
+    query = Query(root=str(workspace.root), action="grep", pattern=pattern, owner=(65_531, 65_531))
+    command = [CLOSED if word == match._START else word for word in match.COMMAND]
+    done = subprocess.run(command, input=json.dumps(asdict(query)).encode(), capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    answer = json.loads(done.stdout)
+    assert (answer["unsearched"], answer["error"]) == ([], "")
+    files = [line for line in answer["lines"] if line.endswith(".txt")]
+    assert len(files) == len(ODD_FILES)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+async def test_as_root_it_reads_every_encoding_and_name_and_documents(call: Call, workspace: Workspace) -> None:
+    workspace.owner = (65_531, 65_531)
+    fill_with_odd_files(workspace)
+    workspace.write_bytes("a.pdf", documents.pdf("a WORD in a document"))
+    workspace.write_bytes("b.eml", documents.mail())
+    content = (await call("match", action="grep", pattern="WORD|Bees fly")).content
+    assert len(re.findall(r"^[1-9]+:.*(?:WORD|Bees fly)", content, re.MULTILINE)) == len(ODD_FILES) + 4 + 2
+    assert "not searched" not in content
+    names = await found(call, pattern="*.txt")
+    assert len(names) == len(ODD_FILES)
+
+
+async def test_a_file_that_cannot_be_searched_does_not_end_the_search(workspace: Workspace) -> None:
+    workspace.write_bytes("a.txt", b"WORD\n")
+    workspace.write_bytes("b.txt", b"WORD\n")
+    query = Query(root=str(workspace.root), action="grep", pattern="WORD")
+    broken = "from tools_app.matching.tree import FoundFile\nread = FoundFile.text\n"
+    broken += "def text(file):\n    if file.name == 'a.txt': raise {}\n    return read(file)\nFoundFile.text = text\n"
+    for error, reason in [("LookupError('no such codec')", "LookupError: no such codec"), ("MemoryError", "too large")]:
+        start = match._START.replace("from tools_app", f"exec({broken.format(error)!r}); from tools_app")
+        command = [start if word == match._START else word for word in match.COMMAND]
+        done = subprocess.run(  # noqa: ASYNC221
+            command, input=json.dumps(asdict(query)).encode(), capture_output=True, check=True
+        )
+        answer = json.loads(done.stdout)
+        assert answer["lines"] == ["b.txt", "1:WORD"]
+        assert reason in answer["unsearched"][0]
+
+
+async def test_a_folder_that_does_not_tell_about_its_files_does_not_end_the_search(
+    call: Call, workspace: Workspace
+) -> None:
+    workspace.owner = (65_531, 65_531) if os.geteuid() == 0 else None
+    workspace.write_bytes("closed/b.txt", b"WORD\n")
+    workspace.write_bytes("a.txt", b"WORD\n")
+    (workspace.root / "closed").chmod(0o444)
+    assert (await found(call, pattern="*.txt"))[0] == "a.txt"
+    content = (await call("match", action="grep", pattern="WORD")).content
+    assert content == "a.txt\n1:WORD\n(not searched: closed/b.txt (not readable))"
+
+
 async def test_the_search_knows_nothing_of_the_server_s_environment(
     call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

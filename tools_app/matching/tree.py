@@ -60,10 +60,10 @@ class FoundFile:
     folder: int
 
     def modified(self) -> float:
-        """Seconds since the epoch; 0 if the file has disappeared."""
+        """Return seconds since the epoch; 0 if the file has disappeared, or its folder does not tell."""
         try:
             return os.lstat(self.name, dir_fd=self.folder).st_mtime
-        except FileNotFoundError:
+        except OSError:
             return 0
 
     def text(self) -> str:

@@ -1,5 +1,7 @@
 """The process that searches: a Query on stdin, an Answer on stdout."""
 
+import codecs
+import encodings
 import json
 import os
 import re
@@ -7,7 +9,10 @@ import resource
 import signal
 import sys
 import time
+import unicodedata  # noqa: F401  `re` imports it with the first \N{…}
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 
 from tools_app.errors import ToolError
@@ -26,6 +31,7 @@ _BEFORE = 100  # of a long line, before the match
 
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    warnings.simplefilter("ignore")  # of patterns; nobody reads them
     query = Query(**json.load(sys.stdin))
     signal.setitimer(signal.ITIMER_REAL, 2 * query.seconds + 2)
     _enter(query)
@@ -36,10 +42,21 @@ def _enter(query: Query) -> None:
     with safe_open.folder(query.root, query.place) as folder:  # its parents may be closed to the owner
         os.fchdir(folder)
     if query.owner:
-        _become(*query.owner)
+        load_codecs()
+        become(*query.owner)
 
 
-def _become(uid: int, gid: int) -> None:
+def load_codecs() -> None:
+    """Import every codec of the standard library.
+
+    Python imports a codec with its first use. Its folder may be closed to the owner: root's home, with pyenv or uv.
+    """
+    for file in os.listdir(*encodings.__path__):
+        with suppress(LookupError):  # one of Windows alone, or that this Python was built without
+            codecs.lookup(file.removesuffix(".py"))
+
+
+def become(uid: int, gid: int) -> None:
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(gid)
@@ -136,6 +153,10 @@ def _grep(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
             unsearched.add(found.path, str(error))
         except IsDocument:
             documents.append(found.path)
+        except MemoryError:
+            unsearched.add(found.path, "too large for the memory of a search")
+        except Exception as error:  # noqa: BLE001  one odd file must not end the search: its reason is reported
+            unsearched.add(found.path, f"{type(error).__name__}: {error}")
     return Answer(lines=matches.lines, shown=matches.shown, total=matches.total, documents=documents)
 
 
