@@ -12,6 +12,7 @@ from agentsite.checks.messages import broken, note, ok
 from llm_app import protocols
 from llm_app.connection_test import try_models
 from llm_app.models import BreakerState, CircuitBreaker, LogicalModel, ModelKind, Protocol, Provider, Route
+from llm_app.pricing import unpriced
 from tasks_app import diagnosis
 from tools_app.contract import plugins as tool_plugins
 from tools_app.hooks.loading import Broken, plugins
@@ -36,6 +37,13 @@ def default_model_has_a_route() -> CheckMessage:
         sentence = f"{route} did not work at its last test. {route.verdict}"
         return broken(36, "model", sentence, "Correct it in the admin, or enter another key on the first page.")
     return ok(30, "model", f"The first route of the default model is {route}.")
+
+
+def limits_in_usd_count() -> CheckMessage:
+    """Whether every model has a price, where a budget has a limit in US dollars."""
+    if sentence := unpriced.warning_of_budgets():
+        return note(38, "prices", sentence, "In the admin, open the route under Routes.")
+    return ok(38, "prices", "No limit in US dollars depends on an unknown price.")
 
 
 def tasks_go_on() -> Iterator[CheckMessage]:

@@ -69,6 +69,7 @@ def check_database(databases: Any = None, **kwargs: Any) -> list[CheckMessage]:
 def _stored() -> Iterator[CheckMessage]:
     """What administrators have set up, without a call to another server."""
     yield operation.default_model_has_a_route()
+    yield operation.limits_in_usd_count()
     yield from operation.breakers_are_closed()
     yield from operation.mcp_servers_are_listed()
     yield from operation.skills_are_valid()

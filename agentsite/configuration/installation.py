@@ -14,6 +14,7 @@ from agentsite.configuration.tools import apply_mcp_servers, apply_network, appl
 from agentsite.configuration.tracing import apply_tracing
 from agentsite.environment import env
 from agentsite.models import AppliedValue
+from llm_app.pricing import unpriced
 from tools_app.contract import registry
 from tools_app.models import AllowedAddress
 
@@ -49,14 +50,6 @@ def apply(loaded: Loaded) -> list[str]:
     return changes
 
 
-def preview(loaded: Loaded) -> list[str]:
-    """What `apply` would change: it is applied and rolled back."""
-    with transaction.atomic():
-        changes = list(_changes(loaded.configuration))
-        transaction.set_rollback(True)
-    return changes
-
-
 def apply_if_new(loaded: Loaded) -> list[str]:
     """Applies the file only if its content differs from what was applied last."""
     with transaction.atomic():
@@ -87,12 +80,14 @@ def _signature(loaded: Loaded) -> tuple[str, str]:
 
 
 def notes(configuration: Configuration) -> Iterator[str]:
-    """What an operator should know about the file although it is not a mistake."""
+    """What an operator should know about the file although it is not a mistake. It was applied before."""
     yield from _unknown_tools(configuration)
     yield from _still_allowed(configuration)
     for user in configuration.users:
         if user.api_token and len(user.api_token.get_secret_value()) < _SHORT_TOKEN:
             yield f"user {user.username}: the api_token is short; take {_SHORT_TOKEN} random characters or more"
+    if sentence := unpriced.warning_of_budgets():
+        yield f"prices: {sentence}"
 
 
 def _unknown_tools(configuration: Configuration) -> Iterator[str]:

@@ -16,6 +16,7 @@ from django.db.migrations.executor import MigrationExecutor
 from agentsite.accounts.models import ApiToken, User
 from agentsite.environment import BASE_DIR, env
 from llm_app.models import LogicalModel, Protocol, Provider, Route
+from llm_app.pricing import unpriced
 from llm_app.setup import connect
 from llm_app.setup.known import KNOWN, Known
 
@@ -123,7 +124,8 @@ def connect_model() -> str:
     connection = connect.connect(known, provider, chosen)
     if connection.outcome.ok or provider.api_key == route.provider.api_key:
         connect.adopt(connection, replaced=route)
-    return connection.verdict
+    missing_price = unpriced.warning([connection.route]) if connection.outcome.ok else ""
+    return f"{connection.verdict} {missing_price}".rstrip()
 
 
 def _is_ours(known: Known, route: Route) -> bool:

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -11,8 +11,9 @@ from unfold.decorators import display
 
 from llm_app.budgets import Period, Standing, counters, limits
 from llm_app.models import Budget
+from llm_app.pricing import unpriced
 
-_FIGURES = [f"{unit}_per_{period}" for unit in ("usd", "tokens") for period in ("task", "day", "month")]
+_USD, _TOKENS = ([f"{unit}_per_{period}" for period in ("task", "day", "month")] for unit in ("usd", "tokens"))
 
 
 class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -37,15 +38,26 @@ class BudgetForm(forms.ModelForm):  # type: ignore[type-arg]
 @admin.register(Budget)
 class BudgetAdmin(ModelAdmin):
     form = BudgetForm
-    list_display = ["__str__", *_FIGURES]
+    list_display = ["__str__", *_USD, *_TOKENS]
     list_select_related = ["user", "role"]
     search_fields = ["user__username", "role__name"]
     autocomplete_fields = ["user", "role"]
-    fields = ["user", "role", *_FIGURES, "at_the_moment"]
     readonly_fields = ["at_the_moment"]
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        return list(self.fields) if obj else [name for name in self.fields if name != "at_the_moment"]
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        fieldsets: list[Any] = [
+            (None, {"fields": ["user", "role"]}),
+            ("US dollars", {"fields": _USD, "description": unpriced.warning_of_all()}),
+            ("Tokens", {"fields": _TOKENS}),
+        ]
+        return [*fieldsets, ("Now", {"fields": ["at_the_moment"]})] if obj else fieldsets
+
+    def save_model(self, request: HttpRequest, obj: Budget, form: BudgetForm, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if any(getattr(obj, name) is not None for name in _USD):
+            sentence = unpriced.warning_of_all()
+            if sentence:
+                messages.warning(request, sentence)
 
     @display(description="current spending")
     def at_the_moment(self, budget: Budget) -> str | SafeString:
@@ -60,4 +72,6 @@ def _line(standing: Standing) -> str:
     amounts = (standing.spent, standing.reserved, standing.left, limit.most)
     spent, reserved, left, most = (limits.amount_text(amount, limit.unit) for amount in amounts)
     when = "Today" if limit.period is Period.DAY else "This month"
-    return f"{when}: {spent} spent of {most}, {reserved} reserved by running calls, {left} left."
+    line = f"{when}: {spent} spent of {most}, {reserved} reserved by running calls, {left} left."
+    calls = counters.unpriced_calls(limit)
+    return f"{line} Not counted, because their model has no price: {calls} calls." if calls else line

@@ -1,7 +1,7 @@
 """The admin of logical models and of their routes to providers."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -12,30 +12,19 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import action, display
 
+from llm_app.admin.price_form import PriceForm, effective_price
 from llm_app.models import LogicalModel, ModelKind, Protocol, Route
-from llm_app.pricing import prices
+from llm_app.pricing import unpriced
 
 _LAST = 32_767
-_KINDS = ("input", "cached_input", "cache_write", "output")
 
 
-class RouteForm(forms.ModelForm):  # type: ignore[type-arg]
+class RouteForm(PriceForm):
     class Meta:
         help_texts = {
-            "price": 'USD per million tokens, such as {"input": 3, "cached_input": 0.3, "output": 15}. If empty, the '
-            "built-in prices are used; where those have none, only token limits apply.",
             "extra_body": "Additional fields of each request. The provider's built-in tools stay disabled.",
             "quirks": 'How this provider differs from its protocol, such as {"strict_tools": true}.',
         }
-
-    def clean_price(self) -> dict[str, Any]:
-        price = _object(self.cleaned_data["price"])
-        if not price:
-            return price
-        figures = {name: value for name, value in price.items() if name != "above"}
-        if not _is_price(figures) or not {"input", "output"} <= figures.keys() or not _is_tier(price.get("above", {})):
-            raise forms.ValidationError(f"USD per million tokens: input and output, and optionally {_others()}.")
-        return price
 
     def clean_extra_body(self) -> dict[str, Any]:
         return _object(self.cleaned_data["extra_body"])
@@ -61,24 +50,6 @@ def _object(value: Any) -> dict[str, Any]:
     if "\\u0000" in text:
         raise forms.ValidationError("A NUL character cannot be stored.")
     return dict(value or {})
-
-
-def _is_price(figures: Mapping[str, Any]) -> bool:
-    numbers = all(type(value) in (int, float) and 0 <= value <= prices.DEAREST for value in figures.values())
-    return numbers and figures.keys() <= set(_KINDS)
-
-
-def _is_tier(above: Any) -> bool:
-    """`above` has the prices of requests of more than its `tokens`."""
-    if not above:
-        return bool(above == {})
-    if not isinstance(above, dict) or type(above.get("tokens")) is not int:
-        return False
-    return _is_price({name: value for name, value in above.items() if name != "tokens"})
-
-
-def _others() -> str:
-    return ", ".join(kind for kind in _KINDS if kind not in ("input", "output")) + " and above"
 
 
 class RouteInline(TabularInline):
@@ -120,6 +91,20 @@ class RouteAdmin(ModelAdmin):
     form = RouteForm
     list_display = ["model", "priority", "provider", "provider_model", "works", "takes_images", "costs"]
     readonly_fields = ["works", "verdict", "tested_at"]
+    fieldsets = (
+        (None, {"fields": ["model", "provider", "provider_model", "priority", "takes_images"]}),
+        (
+            "Price",
+            {
+                "description": "US dollars per million tokens. If empty, the built-in price list applies. A model "
+                "without any price is never stopped by a limit in dollars.",
+                "fields": ["input_price", "output_price", "cached_price", "cache_write_price", "above"],
+            },
+        ),
+        ("Request", {"fields": ["context_window", "max_tokens", "temperature", "thinking_budget"]}),
+        ("Protocol", {"fields": ["extra_body", "extra_headers", "quirks"]}),
+        ("Last test", {"fields": ["works", "verdict", "tested_at"]}),
+    )
     list_display_links = ["provider_model"]
     list_filter = ["model", "provider"]
     list_select_related = ["model", "provider"]
@@ -129,14 +114,17 @@ class RouteAdmin(ModelAdmin):
     def save_model(self, request: HttpRequest, obj: Route, form: RouteForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
         obj.model.retire_demo()
+        warn_of_missing_prices(request, [obj])
 
     @display(description="USD per million tokens")
     def costs(self, route: Route) -> str:
-        price = prices.price_of(route)
-        if "input" not in price or "output" not in price:
-            return "unknown"
-        whose = "" if route.price else ", from the price table"
-        return f"{price['input']:g} in, {price['output']:g} out{whose}"
+        return effective_price(route)
+
+
+def warn_of_missing_prices(request: HttpRequest, routes: Iterable[Route]) -> None:
+    """Tell the administrator which of these routes have no price."""
+    if sentence := unpriced.warning(routes):
+        messages.warning(request, sentence)
 
 
 class LogicalModelForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -169,6 +157,8 @@ class LogicalModelAdmin(ModelAdmin):
         super().save_related(request, form, formsets, change)
         form.instance.retire_demo()
         number_routes(form.instance)
+        real = form.instance.routes.exclude(provider__protocol=Protocol.SCRIPTED).select_related("provider")
+        warn_of_missing_prices(request, real)
 
     def get_deleted_objects(self, objs: Iterable[Any], request: HttpRequest) -> tuple[Any, ...]:
         models = list(objs)

@@ -10,11 +10,12 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 
-from llm_app.budgets.amounts import Amount
+from llm_app.budgets.amounts import Amount, Unit
 from llm_app.budgets.limits import Counter, Limit, limits_of
 from llm_app.budgets.standing import Standing
 from llm_app.models import Budget, LLMLog, Reservation, Spending
 from llm_app.models.budget import lease_end
+from llm_app.models.log import UNPRICED
 
 _NOTHING = Amount(usd=Decimal(0))
 
@@ -90,8 +91,18 @@ def _spent(rows: "QuerySet[Spending]") -> dict[str, Amount]:
     return {row.key: Amount(tokens=row.tokens, usd=row.usd) for row in rows}
 
 
+def unpriced_calls(limit: Limit) -> int:
+    """Return how many calls a limit in US dollars does not count, because their model had no price."""
+    return _logs(limit.counter).filter(UNPRICED).count() if limit.unit is Unit.USD else 0
+
+
 def _logged(counter: Counter) -> Amount:
     """What the logs say: a counter counts from the beginning of its period, whenever its budget was set."""
+    tokens = Sum(F("input_tokens") + F("output_tokens"), default=0)
+    return Amount(**_logs(counter).aggregate(tokens=tokens, usd=Sum("cost_usd", default=Decimal(0))))
+
+
+def _logs(counter: Counter) -> "QuerySet[LLMLog]":
     logs = LLMLog.objects.all()
     if counter.begin is None:
         logs = logs.filter(task_id=counter.task_id) if counter.task_id else logs.none()
@@ -102,8 +113,7 @@ def _logged(counter: Counter) -> Amount:
     if counter.role_id is not None:
         members = get_user_model().members_of(counter.role_id)
         logs = logs.filter(user_id__in=members.values("pk"))
-    tokens = Sum(F("input_tokens") + F("output_tokens"), default=0)
-    return Amount(**logs.aggregate(tokens=tokens, usd=Sum("cost_usd", default=Decimal(0))))
+    return logs
 
 
 def _reserved(keys: Iterable[str]) -> dict[str, Amount]:

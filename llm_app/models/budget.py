@@ -32,6 +32,10 @@ class BudgetQuerySet(models.QuerySet["Budget"]):
             theirs |= Q(user=user_id) | Q(role__in=get_user_model().roles_of(user_id))
         return self.filter(theirs).select_related("user", "role").order_by("pk")
 
+    def in_usd(self) -> "BudgetQuerySet":
+        """Return the budgets with a limit in US dollars."""
+        return self.exclude(usd_per_task=None, usd_per_day=None, usd_per_month=None)
+
 
 class Budget(models.Model):
     """What a user, the members of a role together, or (without either) all together may spend.

@@ -15,6 +15,12 @@ class CallStatus(models.TextChoices):
     ABORTED = "aborted"
 
 
+# Calls that used tokens of a model without a price. The demo's calls cost nothing.
+UNPRICED = (
+    Q(cost_usd=None) & (Q(input_tokens__gt=0) | Q(output_tokens__gt=0)) & ~Q(adapter="scripted", provider_model="demo")
+)
+
+
 class LLMLog(models.Model):
     """One attempt at one provider.
 

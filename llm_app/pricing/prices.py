@@ -37,12 +37,17 @@ def price_of(route: Route) -> Mapping[str, Any]:
     return route.price or listed_price(route.provider, route.provider_model)
 
 
+def is_known(price: Price) -> bool:
+    """Return whether calls can be charged at this price; a price of 0 is one."""
+    return "input" in price and "output" in price
+
+
 def cost(usage: Usage, price: Mapping[str, Any]) -> Decimal | None:
     """USD for a usage at a price; None where there is none.
 
     Tokens that were read from a cache or written into it cost as much as others where no price of their own is given.
     """
-    if "input" not in price or "output" not in price:
+    if not is_known(price):
         return None
     if usage.input_tokens > price.get("above", {}).get("tokens", usage.input_tokens):
         price = {**price, **price["above"]}

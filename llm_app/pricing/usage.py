@@ -7,14 +7,20 @@ from django.db.models import Aggregate, Count, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
 from llm_app.models import LLMLog
+from llm_app.models.log import UNPRICED
 
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens")
-_SUMS: dict[str, Aggregate] = {name: Sum(name, default=0) for name in TOKENS}
-_SUMS |= {"cost_usd": Sum("cost_usd"), "tasks": Count("task_id", distinct=True)}
+# The condition of the first one names columns, which the later ones hide behind sums of the same names.
+_SUMS: dict[str, Aggregate] = {
+    "unpriced_calls": Count("pk", filter=UNPRICED),
+    **{name: Sum(name, default=0) for name in TOKENS},
+    "cost_usd": Sum("cost_usd"),
+    "tasks": Count("task_id", distinct=True),
+}
 
 
 def total_usage(user_id: int) -> dict[str, Any]:
-    """Tokens, `cost_usd` (None where no price was known) and in how many tasks."""
+    """Return tokens, `cost_usd` (None where no price was known), the number of unpriced calls, and of tasks."""
     return LLMLog.objects.filter(user_id=user_id).aggregate(**_SUMS)
 
 

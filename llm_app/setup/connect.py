@@ -141,6 +141,7 @@ def adopt(connection: Connection, replaced: Route | None = None) -> Route:
         replaced.delete()
     route = same or connection.route
     route.provider, route.model, route.priority = provider, model, 1
+    route.price = connection.route.price or route.price
     route.works, route.verdict = connection.outcome.ok, connection.outcome.sentence
     route.tested_at = timezone.now()
     others = model.routes.exclude(pk=route.pk)

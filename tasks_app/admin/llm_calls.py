@@ -158,12 +158,13 @@ class LLMCallAdmin(ShowsRequest, ReadOnlyAdmin):
     @display(description="time", ordering="duration_ms")
     def work(self, log: LLMLog) -> str:
         """Each column is 13 kB of the list: what a call took is one."""
-        cost = f", {self.cost(log)} USD" if log.cost_usd else ""
-        return f"{self.duration(log)}{cost}"
+        return ", ".join(filter(None, [self.duration(log), self.cost(log)]))
 
-    @display(description="USD", ordering="cost_usd")
+    @display(description="cost", ordering="cost_usd")
     def cost(self, log: LLMLog) -> str:
-        return "" if log.cost_usd is None else f"{log.cost_usd:.4f}"
+        if log.cost_usd is None:
+            return "no price" if log.input_tokens or log.output_tokens else ""
+        return f"{log.cost_usd:.4f} USD"
 
     @display(description="time to first token", ordering="first_delta_ms")
     def first_words(self, log: LLMLog) -> str:

@@ -173,8 +173,7 @@ class TaskAdmin(ReadOnlyAdmin):
     @display(description="work", ordering="iteration")
     def work(self, task: Task) -> str:
         """Each column is 13 kB of the list: what a task took is one."""
-        cost = f", {self.cost(task)} USD" if task.cost_usd else ""
-        return f"{task.iteration} steps, {self.tokens(task)}{cost}"
+        return ", ".join(filter(None, [f"{task.iteration} steps", self.tokens(task), self.cost(task)]))
 
     @display(description="LLM calls")
     def llm_calls(self, task: Task) -> SafeString:
@@ -184,9 +183,11 @@ class TaskAdmin(ReadOnlyAdmin):
     def tokens(self, task: Task) -> str:
         return f"{task.input_tokens:,} in, {task.output_tokens:,} out"
 
-    @display(description="USD", ordering="cost_usd")
+    @display(description="cost", ordering="cost_usd")
     def cost(self, task: Task) -> str:
-        return "" if task.cost_usd is None else f"{task.cost_usd:.4f}"
+        if task.cost_usd is None:
+            return "no price" if task.input_tokens else ""
+        return f"{task.cost_usd:.4f} USD"
 
     def has_stop_permission(self, request: HttpRequest) -> bool:
         """Who may change tasks may stop them, and no more."""

@@ -25,13 +25,14 @@ from tasks_app.models import AgentVersion, Session
 from tasks_app.replay.sent import sent_request
 
 DAYS = 30
-NOTHING = dict.fromkeys(usage.TOKENS, 0) | {"cost_usd": None, "tasks": 0}
+NOTHING = dict.fromkeys(usage.TOKENS, 0) | {"cost_usd": None, "unpriced_calls": 0, "tasks": 0}
 
 
 class UsedSerializer(UsageSerializer):
-    """`cost_usd` is null where no price is known."""
+    """`cost_usd` is null where no price is known; it leaves `unpriced_calls` out."""
 
     cost_usd = serializers.FloatField(allow_null=True)
+    unpriced_calls = serializers.IntegerField()
     tasks = serializers.IntegerField()
 
 
@@ -42,7 +43,8 @@ class UsedOnDaySerializer(UsedSerializer):
 class BudgetSerializer(serializers.Serializer[Standing]):
     """One limit. `limit` is `spent`, `reserved` by calls under way, and `left` together; all in `unit`.
 
-    `name` is that of the user or the role. A limit per task is shown as it is before a task begins.
+    `name` is that of the user or the role. A limit per task is shown as it is before a task begins. `unpriced_calls`
+    are calls of models without a price: a limit in USD does not count them.
     """
 
     scope = serializers.ChoiceField([each.value for each in Scope], source="limit.scope")
@@ -54,6 +56,10 @@ class BudgetSerializer(serializers.Serializer[Standing]):
     reserved = serializers.FloatField()
     left = serializers.FloatField()
     renews_at = serializers.DateTimeField(source="limit.renews_at", allow_null=True)
+    unpriced_calls = serializers.SerializerMethodField()
+
+    def get_unpriced_calls(self, standing: Standing) -> int:
+        return counters.unpriced_calls(standing.limit)
 
 
 class UsageReportSerializer(serializers.Serializer[Any]):

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Sum
+from django.db.models import Count, Sum
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
 from llm_app.models import Blob, LLMLog, LogicalModel
-from llm_app.models.log import CallStatus
+from llm_app.models.log import UNPRICED, CallStatus
 from llm_app.types import Purpose
 from tasks_app.access import Request, may_see_llm_calls, signed_in, visible_session
 from tasks_app.errors import Refusal
@@ -109,8 +109,10 @@ def gauge_of(session: Session) -> Gauge | None:
 
 def _used(session: Session) -> dict[str, object]:
     """By all calls of the session; the cost of those whose price is known."""
+    unpriced_calls = Count("pk", filter=UNPRICED)  # before the sums, which hide the columns of their names
     sums = {name: Sum(name, default=0) for name in ("input_tokens", "cached_tokens", "output_tokens")}
-    return LLMLog.objects.filter(session_id=session.pk).aggregate(**sums, cost_usd=Sum("cost_usd"))
+    logs = LLMLog.objects.filter(session_id=session.pk)
+    return logs.aggregate(unpriced_calls=unpriced_calls, **sums, cost_usd=Sum("cost_usd"))
 
 
 def _readable(session: Session, row: ContextCut) -> Cut:

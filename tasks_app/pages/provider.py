@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST
 
 from llm_app.composed_query import Select
 from llm_app.models import Protocol, Provider, Route
+from llm_app.pricing import prices
 from llm_app.redaction import seen_values
 from llm_app.setup import connect, known
 from llm_app.setup.model_list import is_listable
@@ -44,6 +45,8 @@ class KeyForm(forms.Form):
         required=False, max_length=200, widget=forms.TextInput(attrs={"placeholder": "http://127.0.0.1:9000/v1"})
     )
     model = forms.CharField(required=False, max_length=200)
+    input_price = forms.FloatField(required=False, min_value=0, max_value=prices.DEAREST)
+    output_price = forms.FloatField(required=False, min_value=0, max_value=prices.DEAREST)
     known: known.Known
     provider: Provider
 
@@ -64,9 +67,17 @@ class KeyForm(forms.Form):
             raise ValidationError({"address": _("Enter the address of the server, such as http://127.0.0.1:9000/v1")})
         if found is not known.COMPATIBLE and not key:
             raise ValidationError({"key": _("Enter a key.")})
+        if (self.cleaned_data.get("input_price") is None) != (self.cleaned_data.get("output_price") is None):
+            raise ValidationError({"output_price": _("Enter both prices, or none.")})
         self.known, self.provider = found, found.provider(key, address)
         self._check_address()
         return self.cleaned_data
+
+    @property
+    def price(self) -> dict[str, float]:
+        """USD per million tokens; empty if none was entered."""
+        kinds = {"input": self.cleaned_data["input_price"], "output": self.cleaned_data["output_price"]}
+        return {} if kinds["input"] is None else kinds
 
     def _check_address(self) -> None:
         try:
@@ -92,6 +103,7 @@ def panel(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
     about["key_form"] = (form or KeyForm()) if _needs_key(route) else None
     if route is not None and not about["is_demo"]:
         about |= {"route": route, "is_listable": is_listable(route.provider)}
+        about["has_price"] = prices.is_known(prices.price_of(route))
     return about
 
 
@@ -118,6 +130,7 @@ def enter_key(request: Request) -> HttpResponse:
     if not connection.outcome.ok:
         form.add_error(None, translated(connection.verdict))
         return _again(request, form)
+    connection.route.price = form.price
     adopted = connect.adopt(connection, replaced=_replaced(route))
     _log(request, adopted.provider, ADDITION, "Set up on the first page, with its key.")
     return done(request, "home", _answers(adopted.provider_model, connection))

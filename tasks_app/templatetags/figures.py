@@ -1,5 +1,6 @@
 """Sizes, times, amounts and budgets, as people write them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -62,6 +63,28 @@ def usd(value: Any) -> str:
     if value is None:
         return ""
     return gettext("${}").format(number_format(value, 2 if value >= 1 or value == 0 else 4))
+
+
+@register.filter
+def cost(used: Mapping[str, Any]) -> str:
+    """Return what a row of usage cost, and how many of its calls had no price."""
+    amount, unpriced = used["cost_usd"], used["unpriced_calls"]
+    if amount is None:
+        return gettext("no price") if used["input_tokens"] or used["output_tokens"] else "–"
+    if not unpriced:
+        return usd(amount)
+    calls = ngettext("%(n)d call without a price", "%(n)d calls without a price", unpriced) % {"n": unpriced}
+    return f"{usd(amount)} + {calls}"
+
+
+@register.filter
+def spent(standing: Standing) -> str:
+    """Return what is spent of a limit, and how many calls it does not count for lack of a price."""
+    unpriced = counters.unpriced_calls(standing.limit)
+    if not unpriced:
+        return amount(standing.spent, standing.limit)
+    calls = ngettext("%(n)d call without a price", "%(n)d calls without a price", unpriced) % {"n": unpriced}
+    return f"{amount(standing.spent, standing.limit)} + {calls}" if standing.spent else calls
 
 
 @register.filter

@@ -1,5 +1,6 @@
 """What administrators do with money: budgets of users, of roles and of all, and the prices of routes."""
 
+import html
 from typing import Any
 
 import pytest
@@ -48,13 +49,13 @@ def test_its_page_says_how_it_stands(browser: Client, alice: Any) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("price", '{"input": 3, "cached_input": 0.3, "output": 15}', ""),
-        ("price", '{"input": 3, "output": 15, "above": {"tokens": 200000, "input": 6}}', ""),
-        ("price", "{}", ""),
-        ("price", '{"input": 3}', "USD per million tokens"),
-        ("price", '{"input": "3", "output": 15}', "USD per million tokens"),
-        ("price", '{"input": 3, "outptu": 15}', "USD per million tokens"),
-        ("price", "[3, 15]", "A JSON object"),
+        ("input_price", "0", "A price needs both figures"),
+        ("above", '{"tokens": 200000, "input": 6}', "A price needs both figures"),
+        ("input_price", "1e999", "Enter a number"),
+        ("input_price", "-1", "greater than or equal to 0"),
+        ("above", '{"tokens": 200000, "inptu": 6}', "Not a price for long requests"),
+        ("above", '{"input": 6}', "Not a price for long requests"),
+        ("above", "[3, 15]", "Not a price for long requests"),
         ("extra_body", '"top_k"', "A JSON object"),
         ("extra_headers", '{"X-Team": 3}', "one line of text"),
         ("quirks", "true", "A JSON object"),
@@ -72,6 +73,71 @@ def test_the_fields_of_a_route_are_checked_where_they_are_written(
     assert bool(said) == bool(answer)
 
 
+def saved_route(browser: Client, route: Route, **values: str) -> str:
+    """Save a route's form as a person would, and return the page that follows."""
+    address = f"/admin/llm_app/route/{route.pk}/change/"
+    form = browser.get(address).context["adminform"].form
+    filled = {name: form[name].value() for name in form.fields} | values
+    answer = browser.post(
+        address, {name: "" if value in (None, False) else value for name, value in filled.items()}, follow=True
+    )
+    return html.unescape(answer.content.decode())
+
+
+def test_a_price_is_entered_in_numbers(browser: Client) -> None:
+    route = factories.RouteFactory(price={"input": 1, "output": 2})
+    above = '{"tokens": 200000, "input": 6}'
+    saved_route(browser, route, input_price="3", output_price="15", cached_price="0.3", above=above)
+    route.refresh_from_db()
+    assert route.price == {
+        "input": 3.0,
+        "cached_input": 0.3,
+        "output": 15.0,
+        "above": {"tokens": 200_000, "input": 6},
+    }
+    saved_route(browser, route, input_price="", output_price="", cached_price="", above="")
+    route.refresh_from_db()
+    assert route.price == {}
+
+
+def test_the_form_of_a_route_proposes_the_listed_price(browser: Client) -> None:
+    known = factories.ProviderFactory(protocol="anthropic_native", base_url="https://api.anthropic.com")
+    route = factories.RouteFactory(provider=known, provider_model="claude-opus-4-5")
+    page = browser.get(f"/admin/llm_app/route/{route.pk}/change/").content.decode()
+    assert 'placeholder="25 (price list)"' in page
+
+
+UNPRICED = "No price is known for local-model at main: limits in US dollars never stop these calls"
+
+
+def test_a_route_without_a_price_is_pointed_out_when_it_is_saved(browser: Client) -> None:
+    route = factories.RouteFactory(provider__name="main", provider_model="local-model")
+    assert UNPRICED in saved_route(browser, route)
+    assert UNPRICED not in saved_route(browser, route, input_price="0", output_price="0")
+
+
+def test_a_limit_in_dollars_names_the_models_that_it_does_not_stop(browser: Client, alice: Any) -> None:
+    route = factories.RouteFactory(provider__name="main", provider_model="local-model")
+    assert UNPRICED in html.unescape(browser.get(NEW).content.decode())
+    answer = browser.post(NEW, EMPTY | {"user": alice.pk, "usd_per_day": "2"}, follow=True)
+    assert UNPRICED in html.unescape(answer.content.decode())
+    Route.objects.filter(pk=route.pk).update(price={"input": 1, "output": 1})
+    assert "No price is known" not in browser.get(NEW).content.decode()
+
+
+def test_a_limit_in_tokens_needs_no_price(browser: Client, alice: Any) -> None:
+    factories.RouteFactory(provider__name="main", provider_model="local-model")
+    answer = browser.post(NEW, EMPTY | {"user": alice.pk, "tokens_per_day": "2"}, follow=True)
+    assert "No price is known" not in answer.content.decode()
+
+
+def test_a_budget_says_which_calls_it_does_not_count(browser: Client, alice: Any) -> None:
+    budget = Budget.objects.create(user=alice, usd_per_day=2)
+    factories.log(user_id=alice.pk, input_tokens=5)
+    page = browser.get(f"/admin/llm_app/budget/{budget.pk}/change/").content.decode()
+    assert "Not counted, because their model has no price: 1 calls." in page
+
+
 def test_the_list_of_routes_says_what_they_cost_and_by_what(browser: Client) -> None:
     factories.RouteFactory(price={"input": 1.5, "output": 6})
     known = factories.ProviderFactory(protocol="anthropic_native", base_url="https://api.anthropic.com")
@@ -80,5 +146,5 @@ def test_the_list_of_routes_says_what_they_cost_and_by_what(browser: Client) -> 
     page = browser.get("/admin/llm_app/route/").content.decode()
     assert "1.5 in, 6 out<" in page
     assert "out, from the price table" in page
-    assert "unknown" in page
+    assert "no price" in page
     assert Route.objects.count() == 3

@@ -65,7 +65,7 @@ def test_a_breaker_can_always_open(value: str, browser: Client) -> None:
     assert "cooldown_s (seconds, above 0, at most" in save(browser, provider, breaker=value)
 
 
-@pytest.mark.parametrize("field", ["price", "extra_body", "quirks"])
+@pytest.mark.parametrize("field", ["extra_body", "quirks"])
 @pytest.mark.parametrize("number", ["Infinity", "1e999", "NaN"])
 def test_the_numbers_of_a_route_are_those_of_json(number: str, field: str, browser: Client) -> None:
     value = f'{{"input": {number}, "output": 1}}'
@@ -118,8 +118,6 @@ def test_a_skill_written_by_hand_is_named_as_an_uploaded_one(name: str, browser:
     assert save(browser, skill, name="weekly-report") == ""
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("context_window", "0"), ("max_tokens", "0"), ("price", '{"input": 1e9, "output": 1}')]
-)
+@pytest.mark.parametrize(("field", "value"), [("context_window", "0"), ("max_tokens", "0"), ("input_price", "1e9")])
 def test_a_route_has_room_and_a_price_that_can_be_added_up(field: str, value: str, browser: Client) -> None:
     assert field in save(browser, factories.RouteFactory(), **{field: value})

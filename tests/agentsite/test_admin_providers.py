@@ -255,7 +255,7 @@ def test_routes_are_put_into_their_order_by_dragging(main: Provider, browser: Cl
 def test_a_real_route_retires_the_demo(main: Provider, browser: Client) -> None:
     model = factories.scripted_model("demo")
     fields = {"model": model.pk, "provider": main.pk, "provider_model": "fast-1", "priority": 1}
-    objects = dict.fromkeys(("extra_body", "extra_headers", "price", "quirks"), "{}")
+    objects = dict.fromkeys(("extra_body", "extra_headers", "quirks"), "{}")
     response = browser.post("/admin/llm_app/route/add/", {**fields, **objects})
     assert response.status_code == 302
     assert [route.provider_model for route in model.routes.all()] == ["fast-1"]

@@ -63,3 +63,33 @@ def test_it_says_that_a_token_is_short_and_does_not_show_it(write: Write) -> Non
     said = configure(write("users: [{username: ada, api_token: abc123}]\n"))
     assert "note: user ada: the api_token is short" in said
     assert "abc123" not in said
+
+
+PRICE = ", price: {input: 0, output: 0}"
+ROUTED = """
+providers: [{name: main, protocol: openai_native, base_url: "http://127.0.0.1:9/v1"}]
+models: [{name: default, providers: [{provider: main, model: local-model%s}]}]
+"""
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        "roles: [{name: r, budget: {usd_per_month: 5}}]",
+        "users: [{username: ada, budget: {usd_per_task: 5}}]",
+        "limits: {budget: {usd_per_day: 5}}",
+    ],
+)
+def test_it_says_which_model_no_limit_in_dollars_stops(budget: str, write: Write) -> None:
+    path = write(ROUTED % "" + budget)
+    warning = "note: prices: No price is known for local-model at main: limits in US dollars never stop these calls"
+    assert warning in configure(path, "--check")
+    assert warning in configure(path)
+    assert warning in configure(path)  # also when nothing changes
+
+
+@pytest.mark.parametrize(
+    ("price", "budget"), [("", "usd_per_day: null"), ("", "tokens_per_day: 5"), (PRICE, "usd_per_day: 5")]
+)
+def test_a_price_or_a_limit_in_tokens_is_no_remark(price: str, budget: str, write: Write) -> None:
+    assert "No price" not in configure(write(ROUTED % price + f"limits: {{budget: {{{budget}}}}}"))

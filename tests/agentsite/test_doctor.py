@@ -22,7 +22,7 @@ from agentsite.environment import VAR_DIR
 from agentsite.serving.server_lock import ServerLock
 from llm_app import protocols
 from llm_app.breaker import changes
-from llm_app.models import BreakerState, LLMLog, LogicalModel, Provider
+from llm_app.models import BreakerState, Budget, LLMLog, LogicalModel, Provider
 from tasks_app.models import EngineProcess
 from tests import factories
 from tests.provider import FakeProvider, Reply, openai_call
@@ -55,6 +55,16 @@ def doctor() -> dict[str, Any]:
     report = json.loads(out.getvalue())
     assert report["ok"] == (status == 0)
     return {"ok": report["ok"]} | {check["name"]: check for check in report["checks"]}
+
+
+def test_a_limit_in_dollars_that_stops_nothing_is_a_note(model: Any) -> None:
+    assert doctor()["prices"]["status"] == "ok"
+    Budget.objects.create(usd_per_day=5)
+    found = doctor()["prices"]
+    assert found["status"] == "note"
+    assert "limits in US dollars never stop these calls" in found["sentence"]
+    model.routes.update(price={"input": 1, "output": 2})
+    assert doctor()["prices"]["status"] == "ok"
 
 
 def test_an_installation_that_works_is_well(model: Any) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from agentsite.checks import infrastructure
 
@@ -23,8 +24,10 @@ class Command(BaseCommand):
             loaded = configuration.load(file)
         except configuration.ConfigurationError as error:
             raise CommandError(str(error)) from error
-        remarks = list(configuration.notes(loaded.configuration))
-        changes = configuration.preview(loaded) if check else configuration.apply(loaded)
+        with transaction.atomic():
+            changes = configuration.apply(loaded)
+            remarks = list(configuration.notes(loaded.configuration))
+            transaction.set_rollback(check)
         self._report(f"{file} {'would change' if check else 'changed'}", changes)
         for remark in remarks:
             self.stdout.write(f"note: {remark}")

@@ -10,7 +10,7 @@ from llm_app.models import Budget
 from tests import factories
 from tools_app.models import McpServer, McpTool, RolePolicy, ToolSetting, UserPolicy
 
-BUDGET = ("scope", "name", "period", "unit", "limit", "spent", "reserved", "left", "renews_at")
+BUDGET = ("scope", "name", "period", "unit", "limit", "spent", "reserved", "left", "renews_at", "unpriced_calls")
 
 
 def results(program, path):
@@ -78,6 +78,7 @@ def test_usage_sums_the_users_own_tasks_by_day(alices, alice, session, carol):
         "output_tokens": 0,
         "thinking_tokens": 0,
         "cost_usd": 0.5,
+        "unpriced_calls": 0,
         "tasks": 5,
     }
     days = [(day["date"], day["input_tokens"], day["tasks"]) for day in report["days"]]
@@ -113,6 +114,15 @@ def test_usage_says_what_is_left_of_each_budget(alices, alice, session):
     ]
 
 
+def test_calls_without_a_price_have_no_cost_and_are_counted(alices, alice):
+    Budget.objects.create(user=alice, usd_per_day=2)
+    factories.log(user_id=alice.pk, input_tokens=5)
+    report = alices.call("GET", "usage/").json()
+    assert (report["total"]["cost_usd"], report["total"]["unpriced_calls"]) == (None, 1)
+    assert report["days"][-1]["cost_usd"] is None
+    assert [budget["unpriced_calls"] for budget in report["budgets"]] == [1]
+
+
 def test_without_tasks_nothing_is_used(alices):
     report = alices.call("GET", "usage/").json()
     assert (report["total"]["input_tokens"], report["total"]["cost_usd"], report["total"]["tasks"]) == (0, None, 0)
@@ -120,7 +130,7 @@ def test_without_tasks_nothing_is_used(alices):
 
 
 def budget(*values):
-    return dict(zip(BUDGET, values, strict=True))
+    return dict(zip(BUDGET, (*values, 0), strict=True))
 
 
 def used(session, user, when, tokens):

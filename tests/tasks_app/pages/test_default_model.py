@@ -62,6 +62,21 @@ def test_a_key_that_works_answers_from_then_on(demo: Route, enter: Any) -> None:
     assert LLMLog.objects.get().purpose == "test"
 
 
+def test_a_model_without_a_price_is_named_until_it_has_one(demo: Route, enter: Any, root: Any) -> None:
+    enter()
+    assert "No price is known for gpt-6.1-sol" in root.page("/")
+    assert f"/admin/llm_app/route/{route().pk}/change/" in root.page("/")
+    Route.objects.update(price={"input": 0, "output": 0})
+    assert "No price is known" not in root.page("/")
+
+
+def test_a_price_can_be_entered_with_the_key(demo: Route, enter: Any, root: Any) -> None:
+    assert "Enter both prices, or none." in enter(input_price="1.5").content.decode()
+    enter(input_price="1.5", output_price="6")
+    assert route().price == {"input": 1.5, "output": 6.0}
+    assert "No price is known" not in root.page("/")
+
+
 def test_a_key_is_stored_encrypted_and_shown_nowhere(demo: Route, enter: Any, root: Any) -> None:
     pages = enter().content.decode() + root.page("/")
     with connection.cursor() as cursor:

@@ -25,9 +25,27 @@ def test_it_sums_up_my_calls_by_day(alices, alice, bob):
     assert 'max="10001" value="1502"' in page
 
 
-def test_a_dash_stands_where_no_price_is_known(alices, alice):
-    factories.log(user_id=alice.pk, input_tokens=5)
-    assert "<td>–</td>" in alices.page("/usage/")
+def test_calls_without_a_price_say_so(alices, alice):
+    Budget.objects.create(user=alice, usd_per_day=2)
+    factories.log(user_id=alice.pk, model="local", input_tokens=5)
+    page = alices.page("/usage/")
+    assert "<td>no price</td>" in page
+    assert "<td>1 call without a price</td>" in page  # of the budget, in place of $0.00
+    assert "$0.00</td><td>$0.00" not in page
+
+
+def test_a_sum_names_the_calls_that_it_leaves_out(alices, alice):
+    factories.log(user_id=alice.pk, input_tokens=5, cost_usd="0.5")
+    for _ in range(2):
+        factories.log(user_id=alice.pk, input_tokens=5)
+    assert "<td>$0.5000 + 2 calls without a price</td>" in alices.page("/usage/")
+
+
+def test_a_session_says_that_its_cost_is_unknown(alices, session):
+    factories.TaskFactory(session=session, input_tokens=2000)
+    page = alices.page(session.get_absolute_url())
+    assert "<dt>Cost</dt>" in page
+    assert "no price</dd>" in page
 
 
 def test_it_is_kind_to_who_has_used_nothing(alices):

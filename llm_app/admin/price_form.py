@@ -1,0 +1,81 @@
+"""The price of a route as fields of a form."""
+
+from typing import Any
+
+from django import forms
+from unfold.widgets import UnfoldAdminDecimalFieldWidget, UnfoldAdminTextareaWidget
+
+from llm_app.models import Route
+from llm_app.pricing import prices
+
+_KINDS = {"input": "input_price", "cached_input": "cached_price", "cache_write": "cache_write_price"}
+_KINDS |= {"output": "output_price"}
+_AS_INPUT = "If empty, the input price."
+_ABOVE = 'For requests of more tokens, such as {"tokens": 200000, "input": 6, "output": 22.5}.'
+
+
+def _figure(label: str, help_text: str) -> forms.FloatField:
+    return forms.FloatField(
+        label=label,
+        help_text=help_text,
+        required=False,
+        min_value=0,
+        max_value=prices.DEAREST,
+        widget=UnfoldAdminDecimalFieldWidget,
+    )
+
+
+class PriceForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A route's form with its price in numbers, in US dollars per million tokens."""
+
+    input_price = _figure("Input", "What the model reads. 0 for a model that costs nothing, such as a local one.")
+    output_price = _figure("Output", "What the model writes.")
+    cached_price = _figure("Cached input", _AS_INPUT)
+    cache_write_price = _figure("Writing into the cache", _AS_INPUT)
+    above = forms.JSONField(label="Long requests", help_text=_ABOVE, required=False, widget=UnfoldAdminTextareaWidget)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        own = self.instance.price
+        listed = prices.listed_price(self.instance.provider, self.instance.provider_model) if self.instance.pk else {}
+        for kind, name in _KINDS.items():
+            if name not in self.fields:  # the page of a person who may only look
+                return
+            self.initial[name] = own.get(kind)
+            if kind in listed:
+                self.fields[name].widget.attrs["placeholder"] = f"{listed[kind]:g} (price list)"
+        self.initial["above"] = own.get("above")
+
+    def clean_above(self) -> dict[str, Any]:
+        above = self.cleaned_data["above"] or {}
+        if above and not _is_tier(above):
+            raise forms.ValidationError(f"Not a price for long requests. {_ABOVE}")
+        return dict(above)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        price = {kind: cleaned[name] for kind, name in _KINDS.items() if cleaned.get(name) is not None}
+        if cleaned.get("above"):
+            price["above"] = cleaned["above"]
+        if price and not prices.is_known(price):
+            missing = "input_price" if "input" not in price else "output_price"
+            self.add_error(missing, "A price needs both figures: input and output. Enter 0 if one costs nothing.")
+        self.instance.price = price
+        return cleaned
+
+
+def _is_tier(above: Any) -> bool:
+    if not isinstance(above, dict) or type(above.get("tokens")) is not int:
+        return False
+    figures = [value for name, value in above.items() if name != "tokens"]
+    return above.keys() <= {"tokens", *_KINDS} and all(
+        type(value) in (int, float) and 0 <= value <= prices.DEAREST for value in figures
+    )
+
+
+def effective_price(route: Route) -> str:
+    """Return the price that calls of the route are charged at, in words."""
+    price = prices.price_of(route)
+    if not prices.is_known(price):
+        return "no price"
+    return f"{price['input']:g} in, {price['output']:g} out{'' if route.price else ', from the price table'}"

@@ -1,0 +1,37 @@
+"""Routes without a price: limits in US dollars never stop their calls."""
+
+from collections.abc import Iterable, Sequence
+
+from llm_app.models import Budget, Protocol, Route
+from llm_app.pricing import prices
+
+_MOST_NAMED = 5
+
+
+def warning(routes: Iterable[Route]) -> str:
+    """Return a sentence on those of the routes that have no price; empty if there are none."""
+    lacking = [route for route in routes if not prices.is_known(prices.price_of(route))]
+    names = list(dict.fromkeys(f"{route.provider_model} at {route.provider}" for route in lacking))
+    if not names:
+        return ""
+    return (
+        f"No price is known for {_listed(names)}: limits in US dollars never stop these calls, and their cost is not "
+        "shown. Enter a price on the route, or set a limit in tokens."
+    )
+
+
+def warning_of_all() -> str:
+    """Return the same of all enabled routes; the demo costs nothing."""
+    routes = Route.objects.filter(provider__enabled=True).select_related("model", "provider").defer("provider__api_key")
+    return warning(routes.exclude(provider__protocol=Protocol.SCRIPTED, provider_model="demo"))
+
+
+def warning_of_budgets() -> str:
+    """Return the same, if any budget has a limit in US dollars."""
+    return warning_of_all() if Budget.objects.in_usd().exists() else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > _MOST_NAMED:
+        return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
