@@ -15,11 +15,11 @@ from tasks_app.engine import step_settings
 from tasks_app.engine.approvals import approved
 from tasks_app.engine.closing import UNKNOWN
 from tasks_app.engine.hooks import Opinion, consult
+from tasks_app.engine.repetition import reminder_of_cycle, repeated_result
 from tasks_app.engine.workflow import refusal_of_result
 from tasks_app.interaction import children
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, FailureCode, ToolCallLog
-from tasks_app.record import Draft
 from tasks_app.run import (
     Aborted,
     ApprovalNeeded,
@@ -30,7 +30,7 @@ from tasks_app.run import (
     ReplyNeeded,
     TaskContext,
 )
-from tasks_app.run.loop_detector import CYCLE_REPEATS, LoopDetector, fingerprint, uncounted
+from tasks_app.run.loop_detector import CountedCall, fingerprint, uncounted
 from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, coerce
 from tools_app.errors import ToolError, UnknownTool
@@ -39,6 +39,10 @@ from tools_app.mcp.arguments import fitted_arguments
 from tools_app.policy import Policy
 
 T = TypeVar("T")
+REPEATED = (
+    "Refused: the same call with the same arguments, again. It has shown the same each time, and no file of the "
+    "workspace has changed since. Its last result was:"
+)
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -212,16 +216,19 @@ def _with_names(context: TaskContext, error: ToolError) -> str:
 
 
 def _check_repetition(context: TaskContext, call: OpenCall) -> None:
-    """Counts a call once: one that comes back from an approval or a crash was counted before."""
+    """Count a call once: one that comes back from an approval or a crash was counted before.
+
+    Raises Refused or LoopDetected.
+    """
     if call.log.pk is not None:
         return
-    repeats = context.detector.repeats(call.log.fingerprint)
-    context.detector.note(call.log.fingerprint, refused=repeats)
-    if not repeats:
+    last = repeated_result(context, call.log.fingerprint)
+    call.log.looped = last is not None
+    context.detector.note(CountedCall(call.log.fingerprint, call.log.call_id, call.log.looped))
+    if last is None:
         return
-    call.log.looped = True
     call.log.note("repetition", "refused", 0)
-    refusal = _refusal(context, call, CallStatus.BLOCKED, "Refused: the same call with the same arguments, again.")
+    refusal = _refusal(context, call, CallStatus.BLOCKED, f"{REPEATED}\n{last}")
     entries = (*refusal.entries, reminders.loop(call.call.name, context.settings.limits.tool_loop_threshold))
     if context.detector.is_hopeless():
         raise LoopDetected(
@@ -237,9 +244,4 @@ def _refusal(context: TaskContext, call: OpenCall, status: CallStatus, text: str
     call.log.status = status
     context.stage(rows=[call.log])
     context.withdraw_stream()
-    return Refused(*call.result(text, status, images=(), **metadata), *reminder_of_cycle(context.detector, call))
-
-
-def reminder_of_cycle(detector: LoopDetector, call: OpenCall) -> list[Draft]:
-    """What is said right after the result of a call that completes a cycle."""
-    return reminders.cycle(detector.cycle(), call.log, CYCLE_REPEATS)
+    return Refused(*call.result(text, status, images=(), **metadata), *reminder_of_cycle(context, call))

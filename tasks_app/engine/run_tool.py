@@ -11,8 +11,9 @@ from llm_app.redaction import Redactor
 from tasks_app import file_history
 from tasks_app.engine import delegation, effects
 from tasks_app.engine.capabilities.tool_context import tool_context
-from tasks_app.engine.check_call import ClearedCall, reminder_of_cycle
+from tasks_app.engine.check_call import ClearedCall
 from tasks_app.engine.hooks import consult
+from tasks_app.engine.repetition import reminder_of_cycle
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import CallStatus, TaskState, ToolCallLog
 from tasks_app.record import Draft, images
@@ -127,6 +128,8 @@ def record(context: TaskContext, cleared: ClearedCall, result: ToolResult) -> No
     """Appends the result and applies its declared effects, in one transaction. Raises ReplyNeeded or Failed."""
     call = cleared.open
     call.log.status = CallStatus(result.status)
+    if call.log.status == CallStatus.SUCCEEDED:
+        context.detector.note_success()
     context.stage(rows=[call.log])
     whole = _redacted(context, result)
     redactor = context.secrets.redactor
@@ -176,7 +179,7 @@ def _drafts(
     about |= {**result.metadata, "summary": result.summary} if result.summary else result.metadata
     return [
         *call.result(text, result.status, images=kept, **about),
-        *reminder_of_cycle(context.detector, call),
+        *reminder_of_cycle(context, call),
     ]
 
 

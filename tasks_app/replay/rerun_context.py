@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tasks_app.engine import step_settings
-from tasks_app.models import Agent, ContextEntry, ContextType, Task, TaskState
+from tasks_app.models import Agent, ContextEntry, ContextType, Task, TaskState, WorkspaceChange
 from tasks_app.record import Draft
 from tasks_app.replay.recorded import Recorded
 from tasks_app.run import History, TaskContext
@@ -59,6 +59,11 @@ class RerunContext(TaskContext):
             self._agent = Agent.objects.filter(name=entry.metadata["to"]).values_list("pk", flat=True).first()
             self._refresh()
         return entry
+
+    def files_changed_at(self) -> int:
+        """Return where files were last changed, among the entries so far."""
+        changes = WorkspaceChange.objects.filter(session=self.session, seq__lte=self.history.last_seq)
+        return self._newest_change(changes)
 
     @property
     def visibility(self) -> ToolVisibility:

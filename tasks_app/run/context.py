@@ -7,15 +7,28 @@ from functools import partial
 from typing import Any
 from weakref import proxy
 
-from django.db.models import F, Q, Subquery
+from django.db.models import F, Q, QuerySet, Subquery
 
 from llm_app.abilities import Abilities
 from llm_app.call import KnownRoutes
 from llm_app.composed_query import Select
 from llm_app.models import Blob
+from tasks_app import file_history
 from tasks_app.events.live_stream import LiveStream
-from tasks_app.models import Agent, AgentVersion, ContextEntry, ContextType, Limits, Project, Session, Task, ToolCallLog
-from tasks_app.run.loop_detector import UNCOUNTED, LoopDetector
+from tasks_app.models import (
+    Agent,
+    AgentVersion,
+    CallStatus,
+    ContextEntry,
+    ContextType,
+    Limits,
+    Project,
+    Session,
+    Task,
+    ToolCallLog,
+    WorkspaceChange,
+)
+from tasks_app.run.loop_detector import CountedCall, LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
 from tasks_app.run.usage import Calibration
 from tasks_app.runtime.cancellation import Interruption
@@ -153,6 +166,15 @@ class TaskContext(UnitOfWork):
             output_schema=self.task.output_schema,
         )
 
+    def files_changed_at(self) -> int:
+        """Return the newest entry of the record when files of the workspace were last changed, by a look of now."""
+        file_history.record_before(self.task, self.workspace)
+        return self._newest_change(WorkspaceChange.objects.filter(session=self.session))
+
+    @staticmethod
+    def _newest_change(changes: QuerySet[WorkspaceChange]) -> int:
+        return changes.values_list("seq", flat=True).first() or 0
+
     @property
     def agent_version_id(self) -> int | None:
         return self.settings.agent_version.pk if self.settings.agent_version else None
@@ -163,8 +185,11 @@ class TaskContext(UnitOfWork):
         return self.task.calls_made >= (self.settings.limits.tool_call_limit or math.inf)
 
 
-def _calls_since_last_message(task: Task) -> list[tuple[str, bool]]:
-    return _calls_since.rows(task.pk, task.session_id)
+def _calls_since_last_message(task: Task) -> list[tuple[CountedCall, bool]]:
+    rows = _calls_since.rows(task.pk, task.session_id)
+    return [
+        (CountedCall(call, call_id, looped), status == CallStatus.SUCCEEDED) for call, call_id, looped, status in rows
+    ]
 
 
 _calls_since = Select(
@@ -178,8 +203,7 @@ _calls_since = Select(
             )
         )
         .filter(Q(said=None) | Q(started_at__gt=F("said")))
-        .exclude(fingerprint__startswith=UNCOUNTED)
         .order_by("pk")
-        .values_list("fingerprint", "looped")
+        .values_list("fingerprint", "call_id", "looped", "status")
     )
 )

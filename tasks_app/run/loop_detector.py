@@ -1,10 +1,11 @@
-"""Notices an agent that repeats itself. Pure: it sees only the fingerprints of calls."""
+"""The rule against agents that repeat themselves. Pure: it knows calls, results and changes by what stands for them."""
 
 import hashlib
 import json
 from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 
 def fingerprint(name: str, arguments: Any) -> str:
@@ -23,50 +24,93 @@ CYCLE_REPEATS = 4
 UNCOUNTED = "-"  # begins no hash
 
 
-class LoopDetector:
-    """Among the last `window` calls, `threshold` identical ones may run; so many `refusals` among them end the task.
+class CountedCall(NamedTuple):
+    """A call in the window. `refused` says that it was not run because it was a repetition."""
 
-    A sequence of 2 to 4 calls that has just come round the fourth time is a cycle: it refuses nothing.
+    fingerprint: str
+    call_id: str
+    refused: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierRun:
+    """An earlier run of a call. `seq` numbers the call's entry; `shown` is its `result` in a form to be compared."""
+
+    seq: int
+    call_id: str
+    result: str
+    shown: Hashable
+
+
+class LoopDetector:
+    """The newest `window` calls of a task since a person last wrote.
+
+    A call that ran `threshold` times among them, with the same result and an unchanged workspace, is refused. So many
+    `refusals` end the task, unless another call has succeeded between them. A sequence of 2 to 4 calls that has just
+    come round the fourth time is a cycle, which refuses nothing.
     """
 
     def __init__(self, *, window: int, threshold: int, refusals: int) -> None:
         self._threshold, self._refusals = threshold, refusals
-        self._calls: deque[tuple[str, bool]] = deque(maxlen=window)
+        self._calls: deque[CountedCall] = deque(maxlen=window)
+        self._refused_in_a_row = 0
 
-    def load(self, calls: Iterable[tuple[str, bool]]) -> None:
-        """What is already in the record: fingerprint and whether it was refused as a repetition, oldest first."""
-        self._calls.extend(calls)
+    def load(self, calls: Iterable[tuple[CountedCall, bool]]) -> None:
+        """Take over calls from the record, oldest first, each with whether it has succeeded."""
+        for call, has_succeeded in calls:
+            if not call.fingerprint.startswith(UNCOUNTED):
+                self.note(call)
+            if has_succeeded:
+                self.note_success()
 
-    def repeats(self, call: str) -> bool:
-        """Whether this call must be refused."""
-        return self._calls.count((call, False)) >= self._threshold
+    def earlier(self, fingerprint: str) -> list[str]:
+        """Return the ids of this call's earlier runs, oldest first; none while they are too few to refuse another."""
+        ids = [call.call_id for call in self._calls if call.fingerprint == fingerprint and not call.refused]
+        return ids if len(ids) >= self._threshold else []
 
-    def cycle(self) -> list[str]:
-        """The calls of the cycle that the newest call has completed, if it has: told once, not at each further turn."""
-        if not self._calls or self._calls.count(self._calls[-1]) < CYCLE_REPEATS:
-            return []
-        calls = [seen for seen, refused in self._calls if not refused]
-        if len(calls) < len(self._calls):
+    def is_repetition(self, runs: Sequence[EarlierRun], changed: int) -> bool:
+        """Return whether another run after these would show nothing new.
+
+        `changed` is the newest entry of the record when files were last changed. A run that changes files itself is
+        progress, so the next one repeats nothing.
+        """
+        alike = 0
+        for run in reversed(runs):
+            if run.shown != runs[-1].shown or run.seq <= changed:
+                break
+            alike += 1
+        return alike >= self._threshold
+
+    def cycle(self) -> list[CountedCall]:
+        """Return all calls of a cycle that the newest call has just completed, or none."""
+        calls = [call.fingerprint for call in self._calls]
+        if not calls or calls.count(calls[-1]) < CYCLE_REPEATS or any(call.refused for call in self._calls):
             return []
         lengths = range(1, LONGEST_CYCLE + 1)
         shortest = next((n for n in lengths if _turned(calls, n) >= CYCLE_REPEATS * n), 0)
         is_complete = shortest > 1 and _turned(calls, shortest) == CYCLE_REPEATS * shortest
-        return calls[-shortest:] if is_complete else []
+        return list(self._calls)[-CYCLE_REPEATS * shortest :] if is_complete else []
 
-    def note(self, call: str, *, refused: bool) -> None:
-        self._calls.append((call, refused))
+    def note(self, call: CountedCall) -> None:
+        self._calls.append(call)
+        self._refused_in_a_row += call.refused
+
+    def note_success(self) -> None:
+        """Forget the refusals: the agent has found another way."""
+        self._refused_in_a_row = 0
 
     def is_hopeless(self) -> bool:
-        """Whether the refusals are enough to end the task."""
-        return sum(refused for _, refused in self._calls) >= self._refusals
+        """Return whether the refusals are enough to end the task."""
+        return self._refused_in_a_row >= self._refusals
 
     def forget(self) -> None:
-        """A person wrote: what was a repetition may now make sense."""
+        """Empty the window, because a person wrote: a repetition may now make sense."""
         self._calls.clear()
+        self._refused_in_a_row = 0
 
 
 def _turned(calls: Sequence[str], length: int) -> int:
-    """How many of the newest calls are one sequence of `length` over and over."""
+    """Return how many of the newest calls are one sequence of `length` over and over."""
     count = min(length, len(calls))
     while count < len(calls) and calls[-count - 1] == calls[-count - 1 + length]:
         count += 1

@@ -105,14 +105,14 @@ async def _run(command: Command, context: ToolContext) -> ToolResult:
     outcome = await context.sandbox.run(
         command, on_output=lambda text: context.report(running.feed(text)), on_start=context.started
     )
-    seconds = time.monotonic() - began
+    seconds = round(time.monotonic() - began, 3)
     ended, output = _ending(outcome, command.limits, seconds), shown_by_terminal(outcome.output).rstrip("\n")
     return ToolResult(
         content="\n".join(filter(None, [output, f"[{ended}]"])),
         cut="middle",
         status="failed" if outcome.timed_out or outcome.out_of_memory or outcome.out_of_space else "succeeded",
         summary=f"{ended}: …{output.strip()[-_LAST_WORDS:]}" if len(output) > _LAST_WORDS else "",
-        metadata={"exit_code": outcome.exit_code, "seconds": round(seconds, 3), "truncated": outcome.truncated},
+        metadata={"exit_code": outcome.exit_code, "seconds": seconds, "truncated": outcome.truncated},
     )
 
 

@@ -1,14 +1,18 @@
 """An agent that repeats itself: five identical calls run, further ones are refused, the third refused ends the task."""
 
+import random
+
 import pytest
 
-from tasks_app import services
+from tasks_app import file_history, services
 from tasks_app.engine import loop
 from tasks_app.models import Approval, ToolCallLog
+from tasks_app.workspaces import workspace_of
 from tests.tasks_app.engine.conftest import call, result, script
 from tools_app.contract import registry
 
 LIST = call("file", action="list", path=".")
+READ = call("file", action="read", path="a.txt")
 PLAN = call("plan", action="update", steps=[{"title": "Look"}])
 
 
@@ -73,11 +77,11 @@ def worked_off(request, play, monkeypatch):
     if request.param != "one slice":
         monkeypatch.setattr(loop, "run", loop.advance)
 
-    def go(*replies):
-        run = play(*replies, result())
+    def go(*replies, may_fail=False, **options):
+        run = play(*replies, result(), **options)
         while run.task.is_active:
             run.advance()
-        assert run.task.state == "done"
+        assert run.task.state == "done" or may_fail
         return run
 
     return go
@@ -100,3 +104,119 @@ def test_approvals_stay_bound_to_calls_that_may_repeat_themselves(play, owner, m
         services.decide(run.task, owner, "approved")
     assert [status for status, _ in run.results()] == ["succeeded"] * 3
     assert len(set(Approval.objects.values_list("fingerprint", flat=True))) == 2
+
+
+# --- honest work ----------------------------------------------------------------------------------------------------
+
+TESTS = """import unittest, m
+class T(unittest.TestCase):
+""" + "\n".join(f"    def test_{n}(self): self.assertEqual(m.f{n}(), {n})" for n in range(30))
+TEST = call("shell", command="python3 -m unittest -q t 2>&1 | tail -1")
+
+
+def functions(count):
+    """The module under test with so many of its functions."""
+    text = "".join(f"def f{n}(): return {n}\n" for n in range(count))
+    return call("file", action="write", path="m.py", content=text)
+
+
+def test_thirty_rounds_of_editing_and_testing_are_no_loop(worked_off):
+    write = call("file", action="write", path="t.py", content=TESTS)
+    run = worked_off(write, *[step for n in range(1, 31) for step in (functions(n), TEST)], max_iterations=80)
+    results = run.results()
+    assert {status for status, _ in results} == {"succeeded"}
+    assert "FAILED (errors=29)" in results[2][1]
+    assert "OK" in results[-2][1]
+
+
+def test_tests_that_fail_alike_after_each_edit_are_no_loop(worked_off):
+    edits = [call("shell", command=f"echo {n} >> notes.txt") for n in range(12)]
+    run = worked_off(*[step for edit in edits for step in (edit, TEST)])
+    assert len({content for _, content in run.results() if "ModuleNotFound" in content or "exit code" in content}) > 1
+    assert "blocked" not in [status for status, _ in run.results()]
+
+
+def test_a_result_that_changes_is_no_repetition(worked_off):
+    run = worked_off(*[call("shell", command="date +%N")] * 12)
+    assert {status for status, _ in run.results()} == {"succeeded"}
+
+
+def test_a_call_that_changes_files_itself_is_no_repetition(worked_off):
+    run = worked_off(*[call("shell", command="echo x >> log.txt")] * 12)
+    assert {status for status, _ in run.results()} == {"succeeded"}
+
+
+def test_files_that_a_person_changes_make_a_call_worth_repeating(play, owner):
+    run = play(*[LIST] * 5, call("message", type="ask", text="Look?"), LIST, result())
+    run.advance()
+    workspace = workspace_of(run.task.session)
+    file_history.look_first(run.task.session, workspace)
+    workspace.write_bytes("new.txt", b"new")
+    services.reply(run.task, owner, "yes")
+    assert run.advance().state == "done"
+    assert "new.txt" in run.results()[6][1]
+
+
+def test_what_runs_on_in_the_background_makes_a_call_worth_repeating(worked_off):
+    """Nobody looks at the files around a call that only reads them, until it would be refused."""
+    later = call("shell", command="for n in $(seq 25); do sleep 0.2; echo $n > n.txt; done", background=True)
+    wait = call("shell", command="sleep 0.25")
+    run = worked_off(later, *[wait] * 5, wait)
+    assert "blocked" not in [status for status, _ in run.results()]
+
+
+def test_a_cycle_with_results_that_change_is_not_called_a_loop(worked_off):
+    step = call("shell", command="echo x >> log.txt")
+    run = worked_off(*[step, call("shell", command="wc -l log.txt")] * 5)
+    assert "cycle" not in [entry.metadata.get("kind") for entry in run.entries]
+
+
+# --- loops ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_command_takes_another_time_each_time_and_is_a_loop_all_the_same(play):
+    run = play(*[call("shell", command="sleep 0.0$((RANDOM % 5)); echo same")] * 12)
+    assert run.advance().failure_code == "tool_loop"
+    assert [status for status, _ in run.results()] == ["succeeded"] * 5 + ["blocked"] * 3
+
+
+def test_a_refusal_quotes_the_last_result(play):
+    run = play(*[call("shell", command="echo only this")] * 6, result())
+    assert run.advance().state == "done"
+    status, content = run.results()[5]
+    assert status == "blocked"
+    assert content.startswith("Refused: the same call")
+    assert "\nonly this\n[exit code 0" in content
+
+
+def test_refusals_end_no_task_in_which_other_calls_succeed(worked_off):
+    others = [call("file", action="write", path=f"{n}.txt", content="x") for n in range(3)]
+    looks = [call("match", action="glob", pattern=f"{n}*") for n in range(4)]
+    run = worked_off(*[READ] * 5, *[step for look in looks for step in (READ, look)], *others)
+    assert [status for status, _ in run.results()].count("blocked") == 4
+
+
+def test_files_written_alike_change_nothing(play):
+    write = call("file", action="write", path="a.txt", content="x")
+    run = play(*[write] * 12)
+    assert run.advance().failure_code == "tool_loop"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_work_is_refused_by_the_rule_alone(worked_off, seed):
+    """The rule in its own words, over results and files that really changed."""
+    chosen = random.Random(seed)
+    write = {n: call("file", action="write", path="a.txt", content=f"{n}") for n in range(2)}
+    calls = [READ, LIST, call("shell", command="cat a.txt"), *write.values()]
+    plan = [write[0], *chosen.choices(calls, weights=[8, 1, 8, 1, 1], k=40)]
+    run = worked_off(*plan, max_iterations=80, may_fail=True)
+    done, content, changed = [], "", 0  # each: call, shown, refused, changes before it
+    for step, (status, text) in zip(plan, run.results(), strict=False):
+        same = [one for one in done[-20:] if one[0] == step and not one[2]][-5:]
+        repeats = len(same) == 5 and len({one[1] for one in same}) == 1 and all(one[3] == changed for one in same)
+        assert (status == "blocked") == repeats
+        done.append((step, text.partition("[exit")[0], repeats, changed))
+        if not repeats and step in write.values() and step["arguments"]["content"] != content:
+            content = step["arguments"]["content"]
+            changed += 1
+    assert any(repeats for *_, repeats, _ in done)
