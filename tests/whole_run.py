@@ -37,6 +37,7 @@ NEEDS = {
         "tests/tasks_app/engine/test_browser.py",
     ),
     "bubblewrap": ("tests/tools_app/sandbox/",),
+    "nginx": ("tests/acceptance/test_reverse_proxy.py",),
 }
 NO_TIME = "no time is left"
 

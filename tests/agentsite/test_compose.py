@@ -18,6 +18,7 @@ import yaml
 
 from agentsite import secret_files
 from agentsite.environment import env
+from tests.reverse_proxy import started_proxy
 from tests.server import ROOT, free_port
 from tests.waiting import until
 
@@ -173,32 +174,15 @@ def _answers(server: redis.Redis) -> bool:
 @pytest.fixture
 def proxy(tmp_path: Path) -> Iterator[tuple[int, int]]:
     """nginx with the file's configuration: its port, and that of the web behind it."""
-    if not shutil.which("nginx"):
-        pytest.skip("no nginx here")
-    port, web = free_port(), free_port()
-    here = tmp_path / "nginx.conf"
-    text = (ROOT / "deploy" / "nginx.conf").read_text()
-    changes = {
-        "listen 8080": f"listen 127.0.0.1:{port}",
-        "set $web web;": "set $web 127.0.0.1;",
-        "$web:8000": f"$web:{web}",
-    }
-    for ours, its in {**changes, " /tmp/": f" {tmp_path}/", "resolver 127.0.0.11 valid=5s;": ""}.items():
-        assert ours in text
-        text = text.replace(ours, its)
-    here.write_text(text)
-    command = ["nginx", "-c", str(here), "-p", str(tmp_path), "-e", "stderr"]
-    subprocess.run([*command, "-t"], check=True, capture_output=True)
-    server = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    yield port, web
-    server.terminate()
-    server.wait()
+    web = free_port()
+    with started_proxy(tmp_path, web) as running:
+        yield running.port, web
 
 
 def test_the_proxy_passes_upgrades_and_streams_and_says_who_asks(proxy: tuple[int, int]) -> None:
     port, web = proxy
     with socket.create_server(("127.0.0.1", web)) as listening:
-        asking = until(lambda: _connected(port))
+        asking = socket.create_connection(("127.0.0.1", port), timeout=30)
         head = "Host: team.example\r\nX-Forwarded-For: 9.9.9.9\r\nX-Forwarded-Proto: https\r\n"
         asking.sendall(f"GET /ws/ HTTP/1.1\r\n{head}Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode())
         answering = listening.accept()[0]
@@ -210,10 +194,3 @@ def test_the_proxy_passes_upgrades_and_streams_and_says_who_asks(proxy: tuple[in
         until(lambda: asking.recv(10_000).endswith(b"first"))
         asking.sendall(b"second")
         assert answering.recv(100) == b"second"
-
-
-def _connected(port: int) -> socket.socket | None:
-    try:
-        return socket.create_connection(("127.0.0.1", port), timeout=30)
-    except ConnectionRefusedError:
-        return None
