@@ -42,7 +42,8 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     if call.log.status == CallStatus.WAITING:
         return delegation.outcome(context, call)
     changes_files = _may_change_files(cleared)
-    files = file_history.record_before(context.task, context.workspace) if changes_files else None
+    if changes_files:
+        file_history.record_before(context.task, context.workspace)
     leaves_no_trace = cleared.definition.is_plain and not changes_files and not context.settings.hooks
     held_at = None if leaves_no_trace else _intend(context, call.log)
     stream = LiveStream(context.session.group, context.task.id, context.secrets.redactor)
@@ -65,7 +66,7 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
         context.streamed = stream
         if changes_files:
             seq = context.history.entries[-1].seq
-            context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq, files))
+            context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq))
 
 
 def _tried(cleared: ClearedCall, work: Callable[[], T]) -> T | ToolResult:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
@@ -43,54 +44,66 @@ def record(
 def record_locked(
     session: Session, workspace: Workspace, only: Collection[str] = (), **about: Any
 ) -> WorkspaceChange | None:
-    """`record`, for who holds the history's lock. `about` are fields of the change."""
+    """`record`, for callers that hold the history's lock. `about` are fields of the change."""
     history = history_of(workspace)
-    last = last_look(session, history)
-    before = last.snapshot if last else Snapshot()
-    now = history.taken(workspace.opened(), before)
-    if only and last:
-        now = replace(before, files=_limited(before, now, only))
-    if last is None:
-        history.save(LastLook(snapshot=now, since=first_entry(session)))
+    if (stored := history.load()) is None:
+        history.save(LastLook(snapshot=history.taken(workspace.opened(), Snapshot()), since=first_entry(session)))
         return None
-    change = None
-    if found := differences(before, now):
-        change = _change_of(session, found, seq=newest_entry(session), **about)
-        change.save()
-        if not change.told:
-            history.mark_untold()
-        last = replace(last, change=change.pk)
-    if change or now.files != before.files or now.left_out != before.left_out:
-        history.save(replace(last, snapshot=now))
+    while True:
+        last = with_newer_changes(session, stored)
+        before = last.snapshot
+        now = history.taken(workspace.opened(), before)
+        if only:
+            now = replace(before, files=_limited(before, now, only))
+        if not (found := differences(before, now)):
+            change = None
+            break
+        with transaction.atomic():
+            seq = _lock(session)
+            if not session.changes.filter(pk__gt=last.change).exists():  # else a call's change came while we looked
+                change = _change_of(session, found, seq=seq, **about)
+                change.save()
+                break
+    if change and not change.told:
+        history.mark_untold()
+    newest = replace(last, snapshot=now, change=change.pk if change else last.change)
+    if newest.change != stored.change or _shows_other_files(now, stored.snapshot):
+        history.save(newest)
         if change or session.changes.count() % _FORGETS_EACH == 0:
-            _forget_oldest(session, history, replace(last, snapshot=now))
+            _forget_oldest(session, history, newest)
     return change
 
 
-def record_before(task: Task, workspace: Workspace) -> LastLook | None:
-    """Before a call: what has changed since the last one was done by nobody's call. Returns how it is now."""
+def _lock(session: Session) -> int:
+    """Lock the session's row, as each commit of a task does, and return the number of the newest entry.
+
+    So changes are numbered in the order in which they become visible.
+    """
+    locked = Session.objects.select_for_update(no_key=True).filter(pk=session.pk)
+    return locked.values_list("last_seq", flat=True).get()
+
+
+def _shows_other_files(now: Snapshot, stored: Snapshot) -> bool:
+    return now.files != stored.files or now.left_out != stored.left_out
+
+
+def record_before(task: Task, workspace: Workspace) -> None:
+    """Store what has changed since the last call: no call has done it."""
     try:
         record(task.session, workspace, task=task)
-        return history_of(workspace).load()
     except (OSError, ToolError):  # a full disk, a folder that is a link by now: the work goes on without a history
         logger.exception("the files of session %s have no history", task.session_id)
-        return None
 
 
-def record_call(
-    task: Task, workspace: Workspace, call: ToolCall, seq: int, before: LastLook | None = None
-) -> list[WorkspaceChange]:
-    """What has changed since the last look was done by the call, while `seq` was the newest entry.
+def record_call(task: Task, workspace: Workspace, call: ToolCall, seq: int) -> list[WorkspaceChange]:
+    """Return the change that the call has made since the last look, if any, while `seq` was the newest entry.
 
-    `before` is how it was right before the call. The change, if there is one, is for the transaction of the result:
-    without it, the next look finds it again.
+    It is for the transaction of the result: without it, the next look finds it again.
     """
     history = history_of(workspace)
     try:
         with history.locked():
-            stored = history.load() if before else None
-            is_newest = before and stored and stored.change == before.change  # nobody has uploaded meanwhile
-            last = before if is_newest else last_look(task.session, history)
+            last = last_look(task.session, history)
             found = differences(last.snapshot, history.taken(workspace.opened(), last.snapshot)) if last else []
     except (OSError, ToolError):
         logger.exception("the files of session %s have no history of %s", task.session_id, call.name)
@@ -111,9 +124,12 @@ def history_of(workspace: Workspace) -> FileHistory:
 
 
 def last_look(session: Session, history: FileHistory) -> LastLook | None:
-    """The snapshot, with changes that were stored after it was written."""
-    if (last := history.load()) is None:
-        return None
+    """Return the stored snapshot with the changes that are newer than it; None before the first look."""
+    stored = history.load()
+    return with_newer_changes(session, stored) if stored else None
+
+
+def with_newer_changes(session: Session, last: LastLook) -> LastLook:
     newer = FileChange.objects.filter(change__session=session, change__pk__gt=last.change)
     if not (rows := list(newer.order_by("change_id", "pk"))):
         return last

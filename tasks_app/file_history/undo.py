@@ -3,11 +3,13 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Q
+
 from llm_app.redaction import Redactor
 from tasks_app.errors import Refusal, TaskRunning
 from tasks_app.events import broadcast
 from tasks_app.file_history.look import first_entry, history_of, last_look, newest_entry, record_locked, row_of
-from tasks_app.models import FileChange, Session, WorkspaceChange
+from tasks_app.models import FileChange, Session, Task, WorkspaceChange
 from tasks_app.workspaces import workspace_of
 from tools_app.editing import diff
 from tools_app.errors import ToolError
@@ -34,14 +36,16 @@ class Undone:
 
 
 def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redactor | None = None) -> Undone:
-    """Puts files back to what they were before the change: all that it or a later one changed, or only `paths`.
+    """Put files back to what they were before the change: all that it or a later one changed, or only `paths`.
 
     Paths may be written as `redactor` shows them. A task that starts meanwhile looks at the files before its first call
     that may change them, and so waits for the lock. Raises TaskRunning, NotChanged, NothingToPutBack.
     """
     workspace = workspace_of(change.session)
+    root = change.session.root_id or change.session.pk
+    in_workspace = Q(session=root) | Q(session__root=root)  # delegated tasks work in folders of it
     with history_of(workspace).locked():
-        if change.session.tasks.runnable().exists():
+        if Task.objects.runnable().filter(in_workspace).exists():
             raise TaskRunning()
         undone = _undo(change, workspace, paths, redactor)
     broadcast.files_changed(change.session)
@@ -59,7 +63,7 @@ def _undo(change: WorkspaceChange, workspace: Workspace, paths: Collection[str],
             raise NotChanged(field="paths")
         wanted = {path: wanted[path] for path in named}
     history = history_of(workspace)
-    last = history.load()
+    last = last_look(session, history)
     left = _put_back(wanted.values(), workspace, history, last.snapshot.files if last else {})
     if (undone := record_locked(session, workspace, tool=WorkspaceChange.UNDO, told=False)) is None:
         raise NothingToPutBack()
@@ -85,7 +89,7 @@ def _put_back(
     ):  # a file may be where a folder was
         try:
             if row.before_mode is None:
-                if workspace.exists(row.path):
+                if workspace.exists(row.path) and not workspace.is_folder(row.path):  # what is in one has rows, too
                     workspace.delete_emptied(row.path)
             elif not row.before_sha256:
                 left.append(row.path)

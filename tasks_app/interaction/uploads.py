@@ -57,21 +57,21 @@ def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:
 def replace(session: Session, path: str, file: UploadedFile) -> None:
     """Stores a file at `path`, whatever was there. Raises DiskFull, FilesQuotaFull and ToolError."""
     require_disk(session)
-    workspace = workspace_of(session)
-    file_history.look_first(session, workspace)
+    workspace, place = workspace_of(session), "/".join(parts(path))
+    file_history.record(session, workspace, only=[place])  # what a program has written there since the last look
     workspace.write_file(path, file, file.size or 0)
-    file_history.record(session, workspace, tool="upload", only=["/".join(parts(path))])
+    file_history.record(session, workspace, tool="upload", only=[place])
     measure(session)
     broadcast.files_changed(session)
 
 
 def delete(session: Session, path: str) -> None:
     """Deletes a file or a folder. Raises ToolError."""
-    workspace = workspace_of(session)
-    file_history.look_first(session, workspace)
+    workspace, place = workspace_of(session), "/".join(parts(path))
+    file_history.record(session, workspace, only=[place])  # what a program has written there since the last look
     workspace.delete(path)
     is_known = session.last_seq > 0
-    file_history.record(session, workspace, tool="delete", only=["/".join(parts(path))], told=not is_known)
+    file_history.record(session, workspace, tool="delete", only=[place], told=not is_known)
     measure(session)
     broadcast.files_changed(session)
 

@@ -28,7 +28,8 @@ _TICK_NS = 20_000_000
 class FileState(NamedTuple):
     """A regular file or a link. Without a `sha256` its content is not held: it is too large, or there is no room.
 
-    The kernel sets `ctime_ns` with every change of the file; unlike its mtime, no program can set it back.
+    The kernel sets `ctime_ns` with every change of the file; unlike its mtime, no program can set it back. It and the
+    inode are 0 in a state that comes from a stored change.
     """
 
     mode: int
@@ -38,10 +39,12 @@ class FileState(NamedTuple):
     sha256: str
 
     def is_as(self, other: "FileState | None") -> bool:
-        """Whether nobody can tell the two apart."""
+        """Return whether the two are the same file, as far as the states tell."""
         if other is None or self.mode != other.mode:
             return False
-        return self[1:4] == other[1:4] or (self.sha256 == other.sha256 != "")
+        if self.sha256 or other.sha256:
+            return self[1:4] == other[1:4] or self.sha256 == other.sha256
+        return self.size == other.size and (self[2:4] == other[2:4] or not (self.inode and other.inode))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -134,8 +134,13 @@ class Workspace:
             self._write_new(parent, temporary, file, safe_open.mode_to_keep(parent, name))
 
     def put_back(self, path: str, data: bytes, mode: int) -> None:
-        """Makes a file, or a link that says `data`, what it was: `mode` is as stat has it. Replaces what is there."""
+        """Make a file, or a link to `data`, what it was: `mode` is as stat has it.
+
+        A file or a link in its place is replaced, and so is a folder that holds no file. Raises ToolError.
+        """
         self._require_room(path, len(data))
+        if self.is_folder(path) and self._holds_no_file(path):
+            self.delete(path)
         with self._replaced(path) as (parent, _, temporary):
             if stat.S_ISLNK(mode):
                 os.symlink(os.fsdecode(data), temporary, dir_fd=parent)
@@ -197,6 +202,11 @@ class Workspace:
         """Deletes a file, a link itself, or a folder with all that is in it."""
         with self._place(path, changes=True) as (parent, name):
             safe_open.remove(parent, name)
+
+    def _holds_no_file(self, folder: str) -> bool:
+        return all(
+            entry.kind == "folder" and self._holds_no_file(f"{folder}/{entry.name}") for entry in self.entries(folder)
+        )
 
     def delete_emptied(self, path: str) -> None:
         """Deletes a file or a link, and the folders above it that are empty then."""

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from llm_app.types import ToolCall
@@ -15,7 +16,7 @@ from tasks_app.errors import TaskRunning
 from tasks_app.file_history import look
 from tasks_app.file_history.undo import NotChanged, NothingToPutBack
 from tasks_app.interaction import uploads
-from tasks_app.models import CallStatus, ContextEntry, FileChange, Limits, Session, ToolCallLog, WorkspaceChange
+from tasks_app.models import CallStatus, ContextEntry, FileChange, Limits, Session, Task, ToolCallLog, WorkspaceChange
 from tasks_app.services import forks
 from tasks_app.worker import jobs
 from tasks_app.workspaces import workspace_of
@@ -39,7 +40,8 @@ def worked(play: Callable[..., Run]) -> Session:
 
 def files(session: Session) -> dict[str, bytes]:
     workspace = workspace_of(session)
-    return {entry.name: workspace.read_bytes(entry.name) for entry in workspace.listed()}
+    listed = workspace.listed()
+    return {entry.name: workspace.read_bytes(entry.name) if entry.kind == "file" else b"" for entry in listed}
 
 
 def changes(session: Session) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -105,13 +107,57 @@ def test_contents_go_whichever_numbers_the_changes_have(worked: Session, monkeyp
     for number in range(4):
         if WorkspaceChange.objects.latest("pk").pk % 2:
             WorkspaceChange.objects.create(session=Session.objects.create(owner=worked.owner), seq=1)
-        before = file_history.record_before(task, workspace)
+        file_history.record_before(task, workspace)
         workspace.write_bytes("b.txt", f"{number}{number}".encode())
         call = ToolCall(name="shell", arguments={}, id=f"c{number}")
-        for row in file_history.record_call(task, workspace, call, 10 + number, before):
+        for row in file_history.record_call(task, workspace, call, 10 + number):
             row.save()
     file_history.record_before(task, workspace)
     assert WorkspaceChange.objects.filter(session=worked).count() <= 3  # of eight
+
+
+def test_an_undo_deletes_no_repository_that_has_taken_a_files_place(play: Callable[..., Run]) -> None:
+    """Its .git is in no history, so nobody could bring it back."""
+    cloned = call("shell", command="rm a; mkdir -p a/.git; echo x > a/.git/config; echo x > a/README")
+    run = play(write("a", "one"), cloned, result())
+    assert run.advance().state == "done"
+    session = run.task.session
+    undone = file_history.undo(change(session, 1))
+    assert list(undone.left) == ["a"]
+    assert [entry.name for entry in workspace_of(session).entries("a")] == [".git"]
+    with pytest.raises(NothingToPutBack):
+        file_history.undo(change(session, 0))
+    assert workspace_of(session).read_bytes("a/.git/config") == b"x\n"
+
+
+def test_a_file_too_large_to_be_held_is_told_of_once(play: Callable[..., Run], monkeypatch: Any) -> None:
+    monkeypatch.setattr("tools_app.files.snapshot.MOST_FILE", 5)
+    run = play(write("large", "123456"), call("shell", command="true"), result())
+    assert run.advance().state == "done"
+    file_history.record(run.task.session, workspace_of(run.task.session))
+    assert changes(run.task.session) == [("file", [("large", "created")])]
+
+
+def test_a_change_that_is_committed_during_a_look_is_told_once(worked: Session, monkeypatch: Any) -> None:
+    """A call's result is stored while an upload looks at the files."""
+    workspace, told = workspace_of(worked), changes(worked)
+    workspace.write_bytes("c.txt", b"c")
+    made = ToolCall(name="shell", arguments={}, id="c1")
+    (by_call,) = file_history.record_call(worked.tasks.get(), workspace, made, worked.last_seq)
+    looks, taken = 0, FileHistory.taken
+
+    def committing(*args: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        files = taken(*args)
+        if looks == 2:  # the one after the file was stored
+            by_call.save()
+        return files
+
+    monkeypatch.setattr(FileHistory, "taken", committing)
+    uploads.replace(worked, "d.txt", SimpleUploadedFile("d.txt", b"d"))
+    file_history.record(worked, workspace)
+    assert changes(worked)[len(told) :] == [("shell", [("c.txt", "created")]), ("upload", [("d.txt", "created")])]
 
 
 def test_an_undo_can_be_undone(worked: Session) -> None:
@@ -144,6 +190,19 @@ def test_not_while_a_task_runs(play: Callable[..., Run]) -> None:
     task.save()
     with pytest.raises(TaskRunning):
         file_history.undo(change(session, 1))
+
+
+def test_not_while_a_delegated_task_runs(play: Callable[..., Run]) -> None:
+    """It works in a folder of the same workspace."""
+    parts = [{"instruction": script(call("message", type="ask", text="Which?"), result())}]
+    run = play(write("a.txt", "one"), call("delegate", tasks=parts), result())
+    assert run.advance().waiting_for == "children"
+    (child,) = Task.objects.filter(parent_call__task=run.task)
+    with pytest.raises(TaskRunning):
+        file_history.undo(change(run.task.session, 0))
+    jobs.advance(child.pk)  # it asks, and nothing runs
+    file_history.undo(change(run.task.session, 0))
+    assert files(run.task.session).keys() == {"children"}
 
 
 def test_the_agent_is_told_once_with_the_next_task(worked: Session, owner: Any) -> None:
