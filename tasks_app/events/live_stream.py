@@ -12,6 +12,7 @@ from tasks_app.events.stream_buffer import Chunk
 from tasks_app.models import Task
 
 MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it runs
+_CUT = "\n[… what follows is not shown while it runs …]\n"
 
 
 class LiveStream:
@@ -61,9 +62,10 @@ class LiveStream:
             await self._send(kind, self._redactors[kind].feed("".join(texts)))
 
     async def _send(self, kind: str, text: str) -> None:
-        text = text[: max(0, MOST_CHARACTERS - self._sent[kind])]
-        if not text:
+        room = MOST_CHARACTERS - self._sent[kind]
+        if not text or room <= 0:
             return
+        text = text if len(text) <= room else f"{text[:room]}{_CUT}"
         piece = Chunk(stream=self.id, kind=kind, offset=self._sent[kind], text=text)
         goes_on = any(self._sent.values())
         self._sent[kind] += len(text)

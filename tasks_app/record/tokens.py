@@ -8,13 +8,13 @@ from tasks_app.models import ContextEntry
 from tools_app import paging
 from tools_app.contract import ToolResult
 from tools_app.errors import ToolError
-from tools_app.files import RESULTS, Workspace
+from tools_app.files import RESULTS, Workspace, clipped
 
 BYTES = 3  # of a token, in UTF-8
 PICTURE = 1_600  # tokens: what the largest that we send costs, at those who say so
 FRAME = 4  # tokens of a message beside its text
 _CLOSING_TAG = re.compile(r"(?<=\n)</\w{1,40}>\Z")
-_HINT = 300  # bytes that say where the rest of a result is
+_HINT = 400  # bytes that say where the rest of a result is, and how much of it was not kept
 
 
 def estimate(text: str) -> int:
@@ -77,23 +77,25 @@ def _rest(whole: str, end: int, limit: int | None, workspace: Workspace, call: T
     """What is not shown from `end` on, so many lines if not all, and the call that shows it."""
     lines, first = whole.count("\n") + 1, whole.count("\n", 0, end) + 1
     last = lines if limit is None else first + limit - 1
-    hidden = f"lines {first:,} to {last:,} of {lines:,} are not shown"
+    loss = clipped.loss(whole)
+    hidden = f"lines {first:,} to {last:,} of {f'the {lines:,} kept' if loss else f'{lines:,}'} are not shown"
+    gone = f" {loss}: to have all, redirect it to a file." if loss else ""
     try:
-        path = _kept(whole.encode(errors="replace"), workspace, call)
+        path = _kept(whole.encode(errors="replace"), workspace, call, clipped.SUFFIX if loss else ".txt")
     except ToolError as error:
-        return f"{hidden}, and could not be kept: {error}"
+        return f"{hidden}, and could not be kept: {error}{gone}"
     skip = end - whole.rfind("\n", 0, end) - 1
     more = {"path": path, "offset": first, "skip": skip or None, "limit": limit}
-    return f"{hidden}. They are in {path}: {paging.next_call('file', action='read', **more)}"
+    return f"{hidden}. They are in {path}: {paging.next_call('file', action='read', **more)}{gone and f'.{gone}'}"
 
 
-def _kept(data: bytes, workspace: Workspace, call: ToolCall) -> str:
+def _kept(data: bytes, workspace: Workspace, call: ToolCall, suffix: str) -> str:
     """The file that holds it: one that is there already, where a command shows it. Raises ToolError."""
     with suppress(ToolError):
         for entry in workspace.entries(RESULTS):
             path = f"{RESULTS}/{entry.name}"
             if entry.kind == "file" and entry.size == len(data) and workspace.read_bytes(path) == data:
                 return path
-    path = f"{RESULTS}/{call.id}.txt"
+    path = f"{RESULTS}/{call.id}{suffix}"
     workspace.write_bytes(path, data)
     return path

@@ -9,6 +9,7 @@ from tests.tools_app.conftest import Call
 from tools_app.contract import ToolContext, ToolVisibility, registry
 from tools_app.contract.registry import compact_line
 from tools_app.errors import NothingStored, ToolError
+from tools_app.files import clipped
 
 STORED = {3: "short", 4: "".join(f"{number:07}\n" for number in range(2_000)), 5: "ü" * 5_000}
 
@@ -98,3 +99,11 @@ def test_braces_in_arguments_are_left_alone() -> None:
 )
 def test_a_line_names_what_matters_of_a_call(name: str, arguments: dict[str, Any], line: str) -> None:
     assert compact_line(name, arguments) == line
+
+
+async def test_each_page_says_that_the_middle_was_not_kept(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    gap = clipped.gap(lines=5, all_lines=2_005, size=40, whole_size=16_040)
+    monkeypatch.setitem(STORED, 6, f"{STORED[4]}{gap}\n")
+    first = (await call("recall", number=6)).content
+    assert "[… 5 of" not in first
+    assert " 5 of 2,005 lines (40 of 16,040 bytes) of output were not kept. Next page: " in first

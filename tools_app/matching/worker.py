@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 
 from tools_app.errors import ToolError
-from tools_app.files import printable, safe_open
+from tools_app.files import clipped, printable, safe_open
 from tools_app.files.paths import MOUNT
 from tools_app.matching.patterns import path_pattern
 from tools_app.matching.query import Answer, Query
@@ -149,6 +149,8 @@ def _grep(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
         try:
             if text := found.text():
                 matches.add(printable(found.path), text)
+            if clipped.is_clipped(found.path):
+                unsearched.add(found.path, "the middle of this output, which was not kept")
         except Unsearchable as error:
             unsearched.add(found.path, str(error))
         except IsDocument:

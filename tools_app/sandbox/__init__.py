@@ -2,9 +2,11 @@
 
 from tools_app.sandbox.base import Command, Layer, Limits, Mask, Outcome, Sandbox, Started
 from tools_app.sandbox.outlet import Outlet
+from tools_app.sandbox.output import KeptOutput
 
 __all__ = [
     "Command",
+    "KeptOutput",
     "Layer",
     "Limits",
     "Mask",

@@ -1,7 +1,6 @@
 """Supervises a command: reads its output while it runs, enforces its limits, and ends all of its processes."""
 
 import asyncio
-import codecs
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import IO, Protocol
@@ -9,12 +8,9 @@ from typing import IO, Protocol
 from tools_app.files import quota
 from tools_app.sandbox import memory, process_groups
 from tools_app.sandbox.base import Limits, Outcome, Started
+from tools_app.sandbox.output import Output
 
 _GRACE_S = 0.5  # between the request to end and the kill
-
-_CHUNK = 64 * 1024
-_PAUSE_S = 0.001  # past the limit: a flooding program gets about 60 MB/s and leaves the event loop to others
-_CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 class Running(Protocol):
@@ -79,8 +75,8 @@ async def supervise(
             task.result()  # an error of ours, or of `on_output`
     return Outcome(
         exit_code=ending.result(),
-        output=output.text(),
-        truncated=output.truncated,
+        output=output.kept.text(),
+        truncated=output.kept.truncated,
         timed_out=not done,
         out_of_memory=greedy in done and exited not in done,
         out_of_space=filling in done and exited not in done,
@@ -109,50 +105,3 @@ async def _end(running: Running, exited: "asyncio.Task[None]", reading: "asyncio
     reading.cancel()  # a process outside the group holds the other end
     await asyncio.wait({reading})
     return running.exit_code()
-
-
-class Output:
-    """The first and the last half of `limit` bytes are kept; the first `shown` bytes are shown to `on_output`."""
-
-    def __init__(self, limit: int, on_output: Callable[[str], None], shown: int | None = None) -> None:
-        self._limit = limit
-        self._shown = limit if shown is None else shown
-        self._on_output = on_output
-        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._head = b""
-        self._tail = b""
-        self._total = 0
-
-    @property
-    def truncated(self) -> bool:
-        return self._total > self._limit
-
-    async def read_from(self, pipe: IO[bytes]) -> None:
-        """Reads to the end, past the bound too: a program must never wait for a full pipe."""
-        stream = asyncio.StreamReader()
-        loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), pipe)
-        try:
-            while chunk := await stream.read(_CHUNK):
-                self.add(chunk)
-                if self.truncated:
-                    await asyncio.sleep(_PAUSE_S)
-        finally:
-            transport.close()
-
-    def add(self, chunk: bytes) -> None:
-        shown = chunk[: max(0, self._shown - self._total)]
-        if text := self._decode(shown):
-            self._on_output(text)
-        room = max(0, self._limit // 2 - len(self._head))
-        self._head += chunk[:room]
-        self._tail = (self._tail + chunk[room:])[-(self._limit - self._limit // 2) :]
-        self._total += len(chunk)
-
-    def text(self) -> str:
-        """All of it, or both ends and a line between them that says how much is missing."""
-        if not self.truncated:
-            return (self._head + self._tail).decode("utf-8", "replace")
-        head = codecs.getincrementaldecoder("utf-8")("replace").decode(self._head)  # without half a character
-        tail = self._tail.lstrip(_CONTINUATION).decode("utf-8", "replace")
-        return f"{head}\n[… {self._total - self._limit} bytes left out …]\n{tail}"

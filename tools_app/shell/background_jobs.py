@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from tools_app import held_resources
 from tools_app.errors import ToolError
-from tools_app.sandbox import Command, Outcome, Outlet, Sandbox, Started
+from tools_app.sandbox import Command, KeptOutput, Outcome, Outlet, Sandbox, Started
 from tools_app.shell.terminal import shown_by_terminal
 
 IDLE_S = 1800.0  # without a call that uses a job of the session
 MOST = 4  # of one session
 MOST_HERE = 50  # of one process
 
-KEPT = 64 * 1024  # characters of output that nobody has read yet; older ones go
+KEPT = 256 * 1024  # bytes of output that nobody has read yet: its beginning and its end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Job:
 
     def __init__(self, number: int, start: Start) -> None:
         self.number = number
-        self._unread, self._lost = "", 0
+        self._unread = KeptOutput(KEPT)
         self._changed = asyncio.Event()
         source, self._input = os.pipe()
         os.set_blocking(self._input, False)
@@ -67,16 +67,14 @@ class Job:
 
     async def new_output(self, seconds: float) -> str:
         """What it printed since the last reading; waits at most `seconds` for anything, or for its end."""
-        if not self._unread and not self.has_ended:
+        if not self._unread.size and not self.has_ended:
             self._changed.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._changed.wait()
         await asyncio.sleep(0)
-        text, self._unread = self._unread, ""
-        lost, self._lost = self._lost, 0
-        text = shown_by_terminal(text)
-        return f"[… {lost} characters left out …]\n{text}" if lost else text
+        unread, self._unread = self._unread, KeptOutput(KEPT)
+        return shown_by_terminal(unread.text())
 
     def write(self, text: str) -> None:
         """To its standard input. Raises ToolError if it has ended or takes nothing more at the moment."""
@@ -101,9 +99,7 @@ class Job:
         await asyncio.wait({self._task})
 
     def _take(self, text: str) -> None:
-        self._unread += text
-        self._lost += max(0, len(self._unread) - KEPT)
-        self._unread = self._unread[-KEPT:]
+        self._unread.add(text.encode(errors="replace"))
         self._changed.set()
 
 

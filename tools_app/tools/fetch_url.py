@@ -144,7 +144,9 @@ def _notes(read: ReadPage, arguments: FetchURLArguments, end: int) -> list[str]:
         notes.append(f"There is nothing at this offset: the text has {total} characters.")
     elif end < total:
         more = _next_page(arguments, end)
-        notes.append(f"[characters {begin:,} to {end:,} of {total:,}. Next page: {more}]")
+        notes.append(
+            f"[characters {begin:,} to {end:,} of {'more than ' if read.truncated else ''}{total:,}. Next page: {more}]"
+        )
     if read.truncated:
         notes.append(f"Only the first {_MAX_BYTES // 1024**2} MB of it were read.")
     return notes

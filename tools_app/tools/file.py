@@ -14,7 +14,7 @@ from tools_app.documents.formats import is_document
 from tools_app.documents.reader import MOST_BYTES, page_picture
 from tools_app.editing import changes, patch
 from tools_app.errors import ToolError
-from tools_app.files import RESULTS, Workspace, in_units, picture_type, text_page
+from tools_app.files import RESULTS, Workspace, clipped, in_units, picture_type, text_page
 from tools_app.files.encoding import encoding_of, sample_of
 from tools_app.paging import fitting, next_call, size
 from tools_app.shell.secrets import with_secrets
@@ -161,7 +161,10 @@ def _page(stream: TextIO, arguments: FileArguments, page_bytes: int) -> ToolResu
     begin = text_page.Place(line=arguments.offset or 1, skip=arguments.skip or 0)
     words = size(_next_page(arguments, arguments.limit, begin)) + _WORDS
     page = text_page.page(stream, begin, arguments.limit, max(page_bytes - words, page_bytes // 2))
-    return ToolResult(content="\n".join([*page.lines, *_closing(arguments, page)]) or "(empty file)", cut="none")
+    lines = [*page.lines, *_closing(arguments, page)]
+    if clipped.is_clipped(arguments.path):
+        lines.append("[this file is not all of the output: its middle was not kept, where a line says so]")
+    return ToolResult(content="\n".join(lines) or "(empty file)", cut="none")
 
 
 def _closing(arguments: FileArguments, page: text_page.TextPage) -> Iterator[str]:

@@ -94,7 +94,8 @@ def _content(arguments: MatchArguments, answer: Answer) -> str:
         lines.append(f"There are {answer.total:,} matches only." if answer.total else "No match.")
     elif last < answer.total:
         lines.append(
-            f"[matches {first:,} to {last:,} of {answer.total:,}. Next page: {_next_page(arguments, last + 1)}]"
+            f"[matches {first:,} to {last:,} of {'' if answer.complete else 'at least '}{answer.total:,}. "
+            f"Next page: {_next_page(arguments, last + 1)}]"
         )
     if answer.unsearched:
         lines.append(f"(not searched: {'; '.join(answer.unsearched)})")

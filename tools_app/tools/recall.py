@@ -4,6 +4,7 @@ from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.errors import ToolError
+from tools_app.files import clipped
 from tools_app.paging import end_of_page, next_call
 
 _WORDS = 120  # bytes of what is said beside a page
@@ -34,5 +35,6 @@ async def recall(arguments: RecallArguments, context: ToolContext) -> ToolResult
     if begin == 0 and end == total:
         return ToolResult(content=stored, cut="none")
     more = f" Next page: {next_call('recall', number=arguments.number, offset=end)}" if end < total else ""
-    content = f"{stored[begin:end]}\n[characters {begin:,} to {end:,} of {total:,}.{more}]"
+    loss = f" {loss}." if (loss := clipped.loss(stored)) else ""
+    content = f"{stored[begin:end]}\n[characters {begin:,} to {end:,} of {total:,}.{loss}{more}]"
     return ToolResult(content=content, cut="none")

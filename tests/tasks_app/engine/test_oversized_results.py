@@ -6,9 +6,10 @@ import re
 import pytest
 
 from llm_app.types import ToolCall
+from tasks_app import services
 from tasks_app.models import Limits
 from tasks_app.record.tokens import estimate, within_budget
-from tests.tasks_app.engine.conftest import call, result
+from tests.tasks_app.engine.conftest import call, result, script
 from tools_app.contract import ToolResult
 from tools_app.files import Workspace
 
@@ -114,3 +115,47 @@ def test_a_page_of_a_file_is_never_cut_in_its_middle_and_says_where_to_go_on(pla
     assert lines == [f"{number + 1:6}\tline {number} of a long file with words" for number in range(len(lines))]
     assert 4_400 < estimate(content) <= 4_800
     assert not (run.task.session.workspace_path / ".results").exists()
+
+
+def test_output_whose_middle_was_not_kept_says_how_much_there_was(play):
+    """The page, the kept file, a page of it and a search in it all say that they are not the whole."""
+    run = play(call("shell", command="seq 200000"), result())
+    run.advance()
+    content = run.results()[0][1]
+    lost = re.search(r"([\d,]+) of 200,000 lines \([\d,]+ of 1,288,895 bytes\) of output were not kept", content)
+    path = followed(content)["arguments"]["path"]
+    kept = (run.task.session.workspace_path / path).read_text()
+    assert f"[… {lost[0]} …]" in kept
+    assert kept.count("\n") + 1 == 200_000 - int(lost[1].replace(",", "")) + 1
+    assert f"of the {kept.count(chr(10)) + 1:,} kept are not shown" in content
+    assert "of 200,000 are" not in content
+    number = kept.partition("[…")[0].splitlines()[-1]
+    missing = str(int(number) + 1)
+    looks = [
+        call("file", action="read", path=path, limit=5),
+        call("match", action="grep", pattern=f"^{missing}$", path=path),
+        call("match", action="grep", pattern=f"^{number}$", path=".results"),
+        result(),
+    ]
+    run.task = services.post_message(run.task.session, run.task.started_by, script(*looks)).task
+    run.advance()
+    page, none, one = (content for _, content in run.results()[-4:-1])
+    assert page.endswith("[this file is not all of the output: its middle was not kept, where a line says so]")
+    assert none == f"No match.\n(not searched: {path} (the middle of this output, which was not kept))"
+    assert one.startswith(f"{path}\n{number}:{number}\n(not searched: {path} ")
+
+
+def test_a_result_recalled_by_pages_says_on_each_what_was_not_kept(play):
+    run = play(call("shell", command="head -c 5000000 /dev/zero | tr '\\0' x"), result())
+    run.advance()
+    assert "3,951,424 of 5,000,000 bytes of output were not kept" in run.results()[0][1]
+
+
+def test_binary_output_is_named_and_not_printed(play):
+    command = "printf 'before\\n'; head -c 9000 /dev/urandom; printf '\\xffafter\\n'"
+    run = play(call("shell", command=command), result())
+    run.advance()
+    content = run.results()[0][1]
+    assert re.fullmatch(
+        r"before\n\[binary output, 9,00\d bytes(, looks like .*)?; redirect it to a file\]\n(after\n)?\[exit.*", content
+    )

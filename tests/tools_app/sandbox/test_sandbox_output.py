@@ -1,45 +1,128 @@
-"""Output is kept within its bound, whatever its chunks are."""
+"""Output is kept within its bound, whatever its chunks are; what is missing of it is counted, binary data is named."""
+
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_app.sandbox.supervision import Output
+from tests.pictures import picture
+from tools_app.files import clipped
+from tools_app.sandbox.output import KeptOutput, Output
+
+TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs"], include_characters="\n\t\r"), max_size=200)
 
 
-def output_of(chunks: list[bytes], limit: int) -> tuple[Output, str]:
+def output_of(chunks: list[bytes], limit: int = 1024**2) -> tuple[KeptOutput, str]:
     shown: list[str] = []
     output = Output(limit, shown.append)
     for chunk in chunks:
         output.add(chunk)
-    return output, "".join(shown)
+    output.finish()
+    return output.kept, "".join(shown)
 
 
-@given(st.text(max_size=200), st.lists(st.integers(0, 800), max_size=20))
+def in_chunks(data: bytes, size: int = 65_536) -> list[bytes]:
+    return [data[begin : begin + size] for begin in range(0, len(data), size)]
+
+
+@given(TEXT, st.lists(st.integers(0, 800), max_size=20))
 def test_what_fits_is_kept_and_shown_whole_wherever_it_is_cut_into_chunks(text: str, cuts: list[int]) -> None:
     data = text.encode()
     places = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
-    output, shown = output_of([data[a:b] for a, b in zip(places, places[1:], strict=False)], limit=800)
-    assert output.text() == shown == text
-    assert not output.truncated
+    kept, shown = output_of([data[a:b] for a, b in zip(places, places[1:], strict=False)], limit=800)
+    assert kept.text() == shown == text
+    assert not kept.truncated
 
 
 @given(st.lists(st.binary(max_size=50), max_size=30), st.integers(2, 100))
 def test_it_never_keeps_more_than_its_limit(chunks: list[bytes], limit: int) -> None:
-    output, shown = output_of(chunks, limit)
+    kept, shown = output_of(chunks, limit)
     size = sum(map(len, chunks))
-    assert output.truncated == (size > limit)
-    assert len(shown) <= limit
-    assert len(output.text()) <= limit + 50  # the line that says how much is missing
+    assert kept.truncated == (size > limit)
+    assert len(shown) <= limit + 100 * len(chunks)
+    assert len(kept.text()) <= limit + 250  # the lines that say how much is missing or binary
 
 
 def test_both_ends_are_kept_and_the_line_between_says_how_much_is_missing() -> None:
-    output, shown = output_of([b"first", b"-" * 100, b"last"], limit=10)
-    assert output.text() == "first\n[… 99 bytes left out …]\n-last"
+    kept, shown = output_of([b"first", b"-" * 100, b"last"], limit=10)
+    assert kept.text() == "first\n[… 99 of 109 bytes of output were not kept …]\n-last"
     assert shown == "first-----"
+
+
+@pytest.mark.parametrize("limit", [20_000, 30_001, 1024**2])
+@pytest.mark.parametrize("size", [1_000, 65_536])
+def test_lines_that_were_not_kept_are_counted_and_the_others_are_whole(limit: int, size: int) -> None:
+    printed = [str(number) for number in range(1, 200_001)]
+    kept, _ = output_of(in_chunks("".join(f"{line}\n" for line in printed).encode(), size), limit)
+    head, _, tail = kept.text().partition("[… ")
+    gap, _, tail = tail.partition(" …]\n")
+    first, last = head.splitlines(), tail.splitlines()
+    lost = len(printed) - len(first) - len(last)
+    assert printed == [*first, *printed[len(first) : len(first) + lost], *last]
+    assert gap.startswith(f"{lost:,} of 200,000 lines (")
+    assert clipped.loss(kept.text()) == gap
+
+
+def test_one_endless_line_says_bytes() -> None:
+    kept, _ = output_of([b"x" * 5_000_000])
+    assert clipped.loss(kept.text()) == "3,951,424 of 5,000,000 bytes of output were not kept"
+
+
+def test_nothing_is_missing_where_all_was_kept() -> None:
+    assert clipped.loss(output_of([b"9 of 10 lines passed\n"])[0].text()) == ""
 
 
 @pytest.mark.parametrize("limit", [4, 5, 6, 7])
 def test_no_half_character_stands_beside_the_gap(limit: int) -> None:
-    output, _ = output_of(["äöü€äöü".encode()], limit)
-    assert "�" not in output.text()
+    kept, _ = output_of(["äöü€äöü".encode()], limit)
+    assert "�" not in kept.text()
+
+
+RANDOM = random.Random(3)  # noqa: S311  the same in each run
+NOISE = RANDOM.randbytes(20_000)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (picture(), ", looks like PNG"),
+        (b"\x7fELF\2\1\1" + bytes(9) + NOISE, ", looks like an ELF program"),
+        (b"PK\3\4\x14\0" + NOISE, ", looks like ZIP (also Office files)"),
+        (b"%PDF-1.7\n1 0 obj\n" + NOISE, ", looks like PDF"),
+        (b"\xff" + NOISE, ""),
+    ],
+)
+@pytest.mark.parametrize(("before", "after"), [(b"", b""), (b"start\n", b"done\n")])
+def test_binary_data_is_named_and_the_lines_around_it_are_shown(
+    data: bytes, kind: str, before: bytes, after: bytes
+) -> None:
+    size = len(data.rstrip()) if data is not None else 0
+    kept, shown = output_of([before + data + after])
+    name = kept.text().removeprefix(before.decode()).removesuffix(after.decode())
+    assert name.startswith("[binary output, ")
+    assert name.endswith(f"bytes{kind}; redirect it to a file]\n")
+    assert abs(int(name.split()[2].replace(",", "")) - size) < 10
+    assert shown.startswith(f"{before.decode()}[binary output{kind}; redirect it to a file]\n[these were ")
+    assert shown.endswith(f"bytes of binary output]\n{after.decode()}")
+
+
+def test_binary_data_over_the_bound_is_named_once_with_its_whole_size() -> None:
+    kept, shown = output_of(in_chunks(b"\x89PNG\r\n" + NOISE * 100))
+    assert kept.text() == "[binary output, 2,000,006 bytes, looks like PNG; redirect it to a file]\n"
+    assert shown == "[binary output, looks like PNG; redirect it to a file]\n"  # only its beginning is shown
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "Straße und Gemüse\n".encode("latin-1") * 9,
+        b"one.txt\0two.txt\0three.txt\0",  # as find -print0 does
+        b"\x1b[31mred\x1b[0m\r\n50 %\r100 %\n",
+        b"a line with a flaw \xff\xfe in it, and many more words\n" * 3,
+        "日本語 🐝\n".encode(),
+    ],
+)
+def test_text_is_shown_whatever_is_in_it(data: bytes) -> None:
+    kept, shown = output_of([data])
+    assert kept.text() == shown == data.decode(errors="replace")

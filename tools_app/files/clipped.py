@@ -1,0 +1,26 @@
+"""Output whose middle was not kept: the line in its place, and the notes for those who read or search the rest."""
+
+import re
+
+from tools_app.files.paths import MOUNT, RESULTS
+
+SUFFIX = ".clipped.txt"  # of a result that is kept as a file, so that its name says it as well
+_LOSS = re.compile(r"[\d,]+ of [\d,]+ (?:lines \([^)\n]{1,60}\)|bytes) of output were not kept")
+
+
+def gap(*, lines: int, all_lines: int, size: int, whole_size: int) -> str:
+    """The line in the place of `size` bytes in so many whole lines; without lines it is in the middle of one."""
+    lost = f"{size:,} of {whole_size:,} bytes"
+    amount = f"{lines:,} of {all_lines:,} lines ({lost})" if lines else lost
+    return f"[… {amount} of output were not kept …]"
+
+
+def loss(text: str) -> str:
+    """What is missing in a text, such as “9 of 10 lines (…) of output were not kept”; empty where nothing is."""
+    return "; ".join(dict.fromkeys(_LOSS.findall(text)))
+
+
+def is_clipped(path: str) -> bool:
+    """Whether `path` names a kept result whose middle is missing."""
+    names = path.removeprefix(f"/{MOUNT}/").removeprefix("./")
+    return names.startswith(f"{RESULTS}/") and names.endswith(SUFFIX)

@@ -1,0 +1,150 @@
+"""The output of a program: read to its end, kept within a bound, and shown while it runs."""
+
+import asyncio
+import codecs
+from collections.abc import Callable
+from typing import IO
+
+from tools_app.files import clipped
+from tools_app.sandbox import binary
+
+_CHUNK = 64 * 1024
+_PAUSE_S = 0.001  # past the limit: a flooding program gets about 60 MB/s and leaves the event loop to others
+_CONTINUATION = bytes(range(0x80, 0xC0))
+_LINE_SHARE = 16  # of the limit: what is kept is cut after a line, unless that is longer than this share
+
+
+class KeptOutput:
+    """The first and the last half of `limit` bytes, and how much there was."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._head = self._tail = self._newest = b""
+        self.size = 0
+        self._line_ends = 0
+
+    @property
+    def truncated(self) -> bool:
+        return self.size > self._limit
+
+    @property
+    def lines(self) -> int:
+        return self._line_ends + (self.size > 0 and not self._newest.endswith(b"\n"))
+
+    def add(self, chunk: bytes) -> None:
+        if not chunk:
+            return
+        room = max(0, self._limit // 2 - len(self._head))
+        self._head += chunk[:room]
+        self._tail = (self._tail + chunk[room:])[-(self._limit - self._limit // 2) :]
+        self.size += len(chunk)
+        self._line_ends += chunk.count(b"\n")
+        self._newest = chunk[-1:]
+
+    def text(self) -> str:
+        """All of it, or both ends and a line between them that says how much is missing. Binary data is only named."""
+        if not self.truncated:
+            return _readable(self._head + self._tail)
+        head, tail = binary.parts_of(self._head), binary.parts_of(self._tail)
+        if head.binary and tail.binary and not head.after and not tail.before:
+            size = self.size - len(head.before) - len(tail.after)
+            return f"{_decoded(head.before)}{binary.named(size, head.kind)}\n{_decoded(tail.after)}"
+        return self._both_ends()
+
+    def _both_ends(self) -> str:
+        """Whole lines of each end, unless a line is very long."""
+        longest_line = self._limit // _LINE_SHARE
+        head_end = self._head.rfind(b"\n", max(0, len(self._head) - longest_line)) + 1
+        tail_begin = self._tail.find(b"\n", 0, longest_line) + 1
+        is_by_line = bool(head_end and tail_begin)
+        head = self._head[:head_end] if is_by_line else self._head
+        tail = self._tail[tail_begin:] if is_by_line else self._tail.lstrip(_CONTINUATION)
+        gap = clipped.gap(
+            lines=self._line_ends - head.count(b"\n") - tail.count(b"\n") if is_by_line else 0,
+            all_lines=self.lines,
+            size=self.size - len(head) - len(tail),
+            whole_size=self.size,
+        )
+        before = _readable(head)
+        return f"{before}{'' if before.endswith(chr(10)) else chr(10)}{gap}\n{_readable(tail)}"
+
+
+class Output:
+    """What a program prints: kept up to `limit` bytes, and its first `shown` bytes shown to `on_output`."""
+
+    def __init__(self, limit: int, on_output: Callable[[str], None], shown: int | None = None) -> None:
+        self.kept = KeptOutput(limit)
+        self._shown = limit if shown is None else shown
+        self._on_output = on_output
+        self._unfinished = b""  # the first bytes of a character
+        self._binary = 0  # bytes of the binary data that goes on
+
+    async def read_from(self, pipe: IO[bytes]) -> None:
+        """Read to the end, past the bound too: a program must never wait for a full pipe."""
+        stream = asyncio.StreamReader()
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), pipe)
+        try:
+            while chunk := await stream.read(_CHUNK):
+                self.add(chunk)
+                if self.kept.truncated:
+                    await asyncio.sleep(_PAUSE_S)
+            self.finish()
+        finally:
+            transport.close()
+
+    def add(self, chunk: bytes) -> None:
+        shown = self._unfinished + chunk[: max(0, self._shown - self.kept.size)]
+        self.kept.add(chunk)
+        end = len(shown) - _begun_character(shown)
+        self._unfinished = shown[end:]
+        self._show(shown[:end])
+
+    def finish(self) -> None:
+        """Show what waited for more."""
+        self._show(self._unfinished)
+        if self._binary and self.kept.size <= self._shown:
+            self._on_output(self._end_of_binary())
+
+    def _show(self, data: bytes) -> None:
+        if not data:
+            return
+        parts = binary.parts_of(data)
+        texts = []
+        if self._binary and (parts.before or not parts.binary):
+            texts.append(self._end_of_binary())
+        texts.append(_decoded(parts.before))
+        if parts.binary and not self._binary:
+            texts.append(f"{binary.begun(parts.kind)}\n")
+        self._binary += len(parts.binary)
+        if parts.after:
+            texts += [self._end_of_binary(), _decoded(parts.after)]
+        if text := "".join(texts):
+            self._on_output(text)
+
+    def _end_of_binary(self) -> str:
+        size, self._binary = self._binary, 0
+        return f"{binary.ended(size)}\n"
+
+
+def _readable(data: bytes) -> str:
+    parts = binary.parts_of(data)
+    if not parts.binary:
+        return _decoded(data)
+    return f"{_decoded(parts.before)}{binary.named(len(parts.binary), parts.kind)}\n{_decoded(parts.after)}"
+
+
+def _decoded(data: bytes) -> str:
+    """Without half a character at its end."""
+    return codecs.getincrementaldecoder("utf-8")("replace").decode(data)
+
+
+def _begun_character(data: bytes) -> int:
+    """The bytes at the end of `data` that begin a character of UTF-8 whose rest is still to come."""
+    for length in (1, 2, 3):
+        lead = data[-length] if len(data) >= length else 0
+        if lead < 0x80:
+            return 0
+        if lead >= 0xC0:
+            return length if length < 2 + (lead >= 0xE0) + (lead >= 0xF0) else 0
+    return 0
