@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from django.utils import timezone
 
 from llm_app import errors, stored_prompt
+from llm_app.breaker.changes import give_new_chance
 from llm_app.call import Completion, LLMCall, Observer, Recipient, StoredPrompt
 from llm_app.call.attempt import ask
 from llm_app.models import ModelKind, Provider, Route
@@ -70,25 +71,35 @@ def _keep(outcome: Outcome, route: Route) -> None:
     """The verdict is shown until the next test."""
     tested = {"works": outcome.ok, "verdict": outcome.sentence, "tested_at": timezone.now()}
     Route.objects.filter(provider=route.provider, provider_model=route.provider_model).update(**tested)
+    if outcome.ok:
+        give_new_chance(route.provider, reason="A test was answered.")
 
 
 def try_route(route: Route) -> Outcome:
     """One call, of a tool where the model is of text; the route need not be stored.
 
-    The breaker neither stops the call nor counts it. Not for a thread with an event loop.
+    The breaker neither stops the call nor counts it; `try_models` closes it after an answer. Not for a thread with an
+    event loop.
     """
     try:
         completion = _call(_limited(route))
     except errors.LLMError as error:
         sentence = explanation(error, route.provider, route)
         return Outcome(model=route.provider_model, ok=False, sentence=sentence, error=error)
-    seconds = completion.log.duration_ms / 1000
+    duration = answer_time(completion.log.duration_ms)
     if route.model.kind != ModelKind.TEXT:
-        return Outcome(model=route.provider_model, ok=True, sentence=f"It works ({seconds:.1f} s).")
+        return Outcome(model=route.provider_model, ok=True, sentence=f"It works ({duration}).")
     if not completion.result.tool_calls:
         sentence = "It answers, but it did not call the tool that it was asked to call. Tasks need a model that does."
         return Outcome(model=route.provider_model, ok=False, sentence=sentence)
-    return Outcome(model=route.provider_model, ok=True, sentence=f"It works ({seconds:.1f} s): it called a tool.")
+    return Outcome(model=route.provider_model, ok=True, sentence=f"It works ({duration}): it called a tool.")
+
+
+def answer_time(milliseconds: int) -> str:
+    """Return how long an answer took, in words that never claim that it took no time."""
+    if milliseconds < 1:
+        return "less than 1 ms"
+    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
 
 
 def _limited(route: Route) -> Route:
@@ -131,6 +142,7 @@ def _prompt_for(recipient: Recipient) -> StoredPrompt:
 def explanation(error: errors.LLMError, provider: Provider, route: Route | None = None) -> str:
     """`error` is what a request to the provider raised; the wire's own error behind it may tell more."""
     words = _own_words(error.detail)
+    status = f" (HTTP {error.status})" if error.status else ""  # a stream that has begun has none for its error
     if fault := fault_of_account(error, has_key=bool(provider.api_key)):
         return fault + words
     if isinstance(error, errors.ModelNotFound):
@@ -147,9 +159,9 @@ def explanation(error: errors.LLMError, provider: Provider, route: Route | None 
     if isinstance(error, errors.StreamCut):
         return "The connection broke off. Should the address begin with http:// or with https://?"
     if isinstance(error, errors.Overloaded):
-        return f"It is overloaded, or the account has reached a limit (HTTP {error.status}).{words}"
+        return f"It is overloaded, or the account has reached a limit{status}.{words}"
     if isinstance(error, errors.ServerError):
-        return f"It reports an internal error (HTTP {error.status}).{words}"
+        return f"It reports an internal error{status}.{words}"
     return f"It refuses the request (HTTP {error.status or 400}).{words}"
 
 

@@ -13,6 +13,7 @@ from llm_app import protocols
 from llm_app.connection_test import try_models
 from llm_app.models import BreakerState, CircuitBreaker, LogicalModel, ModelKind, Protocol, Provider, Route
 from llm_app.pricing import unpriced
+from llm_app.provider_status import status_of, status_of_provider
 from tasks_app import diagnosis
 from tools_app.contract import plugins as tool_plugins
 from tools_app.hooks.loading import Broken, plugins
@@ -33,8 +34,9 @@ def default_model_has_a_route() -> CheckMessage:
     if route is None:
         sentence = "The default model has no enabled route."
         return broken(30, "model", sentence, "Enter a key on the first page, or add a provider and a route.")
-    if route.works is False:
-        sentence = f"{route} did not work at its last test. {route.verdict}"
+    status = status_of(route)
+    if status.works is False:
+        sentence = f"{route} does not answer. {status.sentence}"
         return broken(36, "model", sentence, "Correct it in the admin, or enter another key on the first page.")
     return ok(30, "model", f"The first route of the default model is {route}.")
 
@@ -85,6 +87,16 @@ def _provider_answers(provider: Provider) -> CheckMessage:
     if all(outcome.ok for outcome in outcomes):
         return ok(34, name, said)
     return broken(34, name, said, "Correct it in the admin, under Providers; the button Test there asks again.")
+
+
+def providers_answered() -> Iterator[CheckMessage]:
+    """One message for each enabled provider whose last call or test failed. No provider is called."""
+    providers = Provider.objects.filter(enabled=True, routes__isnull=False).exclude(protocol=Protocol.SCRIPTED)
+    for provider in providers.defer("api_key").distinct():
+        status = status_of_provider(provider)
+        if status.works is False:
+            hint = "Correct it in the admin, under Providers; the button Test there asks again."
+            yield broken(39, f"provider {provider.name}", status.sentence, hint)
 
 
 def breakers_are_closed() -> Iterator[CheckMessage]:

@@ -97,6 +97,7 @@ def quick_findings() -> list[Finding]:
         infrastructure.worker_is_alive(),
         *operation.tasks_go_on(),
         *([machine.sandbox_works()] if EMBEDDED else []),  # in a team, commands run where the workers are
+        *operation.providers_answered(),
         *_stored(),
         machine.disk_has_space(),
         *operation.protocols_are_loaded(),

@@ -20,10 +20,10 @@ from agentsite.configuration.section import (
     put_roles,
 )
 from llm_app import protocols
-from llm_app.breaker.changes import give_new_chance
 from llm_app.breaker.rules import MOST_CALLS, Thresholds
 from llm_app.models import LogicalModel, ModelKind, Protocol, Provider, Route
 from llm_app.pricing.prices import DEAREST
+from llm_app.provider_status import settings_changed
 
 _DEFAULT = "default"
 _Price = Annotated[Amount, Field(le=DEAREST)]
@@ -107,7 +107,7 @@ def apply_providers(providers: Sequence[ProviderSection]) -> Iterator[str]:
         row = Provider.objects.filter(name=item.name).first() or Provider(name=item.name)
         changed = list(put(row, values, f"provider {item.name}"))
         if changed:
-            give_new_chance(row)
+            settings_changed(row)
         yield from changed
 
 

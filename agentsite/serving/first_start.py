@@ -17,6 +17,7 @@ from agentsite.accounts.models import ApiToken, User
 from agentsite.environment import BASE_DIR, env
 from llm_app.models import LogicalModel, Protocol, Provider, Route
 from llm_app.pricing import unpriced
+from llm_app.provider_status import status_of
 from llm_app.setup import connect
 from llm_app.setup.known import KNOWN, Known
 
@@ -110,6 +111,13 @@ def model_that_answers() -> str:
     return str(route) if route else "no model provider is set up"
 
 
+def fault_of_model() -> str:
+    """Return why the model that should answer failed last, in words; empty if it did not fail."""
+    route = Route.objects.usable_for("").first()
+    status = status_of(route) if route else None
+    return status.sentence if status and status.works is False else ""
+
+
 def connect_model() -> str:
     """Asks the provider of the key in the environment for its models and tries one; the verdict, in words.
 
@@ -131,7 +139,9 @@ def connect_model() -> str:
 def _is_ours(known: Known, route: Route) -> bool:
     """Whether it was set up from the environment, and its last test failed or is still to come."""
     real = Provider.objects.exclude(protocol=Protocol.SCRIPTED).values_list("name", flat=True)
-    return list(real) == [known.name] and route.works is False and not env.str("AGENTSITE_CONFIG", default="")
+    return (
+        list(real) == [known.name] and status_of(route).works is False and not env.str("AGENTSITE_CONFIG", default="")
+    )
 
 
 def _known() -> Known | None:

@@ -203,7 +203,7 @@ def _greeting(base: str, admin: first_start.Admin, verdict: str) -> str:
         f"  Sign in   {sign_in.link(base, admin.user)}",
         f"  Login     {admin.user.username}" + (f" / {admin.password}   (shown only now)" if admin.password else ""),
         f"  Model     {model}",
-        *([_verdict(verdict)] if verdict else []),
+        *(_verdict(sentence) for sentence in [verdict or first_start.fault_of_model()] if sentence),
         f"  Sandbox   {backend.name}" + (f": {backend.weakness}" if backend.weakness else ""),
     ]
     if model.endswith("/demo"):

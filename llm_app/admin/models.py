@@ -13,8 +13,10 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import action, display
 
 from llm_app.admin.price_form import PriceForm, effective_price
+from llm_app.admin.status import OUTCOMES, outcome, sentence
 from llm_app.models import LogicalModel, ModelKind, Protocol, Route
 from llm_app.pricing import unpriced
+from llm_app.provider_status import listed_outcome, status_of, with_outcomes
 
 _LAST = 32_767
 
@@ -89,8 +91,8 @@ def number_routes(model: LogicalModel) -> None:
 @admin.register(Route)
 class RouteAdmin(ModelAdmin):
     form = RouteForm
-    list_display = ["model", "priority", "provider", "provider_model", "works", "takes_images", "costs"]
-    readonly_fields = ["works", "verdict", "tested_at"]
+    list_display = ["model", "priority", "provider", "provider_model", "last_outcome", "takes_images", "costs"]
+    readonly_fields = ["status_now"]
     fieldsets = (
         (None, {"fields": ["model", "provider", "provider_model", "priority", "takes_images"]}),
         (
@@ -103,7 +105,7 @@ class RouteAdmin(ModelAdmin):
         ),
         ("Request", {"fields": ["context_window", "max_tokens", "temperature", "thinking_budget"]}),
         ("Protocol", {"fields": ["extra_body", "extra_headers", "quirks"]}),
-        ("Last test", {"fields": ["works", "verdict", "tested_at"]}),
+        ("Status", {"fields": ["status_now"]}),
     )
     list_display_links = ["provider_model"]
     list_filter = ["model", "provider"]
@@ -111,10 +113,21 @@ class RouteAdmin(ModelAdmin):
     search_fields = ["provider_model", "model__name", "provider__name"]
     ordering = ["model__name", "priority", "pk"]
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Route]:
+        return with_outcomes(super().get_queryset(request))
+
     def save_model(self, request: HttpRequest, obj: Route, form: RouteForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
         obj.model.retire_demo()
         warn_of_missing_prices(request, [obj])
+
+    @display(description="last call or test", label=OUTCOMES)
+    def last_outcome(self, route: Route) -> tuple[str, str]:
+        return outcome(*listed_outcome(route))
+
+    @display(description="last call or test")
+    def status_now(self, route: Route) -> str:
+        return sentence(status_of(route))
 
     @display(description="USD per million tokens")
     def costs(self, route: Route) -> str:

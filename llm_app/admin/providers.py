@@ -12,12 +12,14 @@ from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from llm_app import protocols
+from llm_app.admin import status
 from llm_app.admin.read_only import RedactedPages, Untouched
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.breaker import changes
 from llm_app.breaker.rules import LONGEST_S, MOST_CALLS, Thresholds
 from llm_app.connection_test import try_models
 from llm_app.models import BreakerChange, BreakerState, LearnedQuirk, Provider
+from llm_app.provider_status import listed_outcome, settings_changed, status_of_provider, with_outcomes
 
 COLOURS = {BreakerState.CLOSED: "success", BreakerState.HALF_OPEN: "warning", BreakerState.OPEN: "danger"}
 
@@ -176,7 +178,7 @@ def _seconds(value: float) -> float:
 @admin.register(Provider)
 class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     form = ProviderForm
-    list_display = ["name", "spoken_protocol", "base_url", "has_key", "breaker_state", "enabled"]
+    list_display = ["name", "spoken_protocol", "base_url", "has_key", "last_outcome", "breaker_state", "enabled"]
     list_filter = ["protocol", "enabled", "circuit_breaker__state"]
     list_select_related = ["circuit_breaker"]
     search_fields = ["name", "base_url"]
@@ -191,11 +193,15 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
         "total_timeout_s",
         "breaker",
         "breaker_now",
+        "status_now",
     ]
-    readonly_fields = ["breaker_now"]
+    readonly_fields = ["breaker_now", "status_now"]
     inlines = [LearnedQuirkInline, BreakerChangeInline]
     actions = ["test", *BreakerActions.actions]
     change_form_outer_before_template = "admin/llm_app/provider_actions.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
+        return with_outcomes(super().get_queryset(request))
 
     @display(description="protocol", ordering="protocol")
     def spoken_protocol(self, provider: Provider) -> str:
@@ -205,6 +211,14 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     def has_key(self, provider: Provider) -> bool:
         return bool(provider.api_key)
 
+    @display(description="last call or test", label=status.OUTCOMES)
+    def last_outcome(self, provider: Provider) -> tuple[str, str]:
+        return status.outcome(*listed_outcome(provider))
+
+    @display(description="last call or test")
+    def status_now(self, provider: Provider) -> str:
+        return status.sentence(status_of_provider(provider))
+
     def get_deleted_objects(self, objs: Iterable[Provider], request: HttpRequest) -> tuple[Any, ...]:
         """The history of its breaker goes with it, though nobody may delete single changes."""
         listed, counts, lacking, kept = super().get_deleted_objects(objs, request)
@@ -213,7 +227,7 @@ class ProviderAdmin(BreakerActions, WriteOnlyAdmin):
     def save_model(self, request: HttpRequest, obj: Provider, form: ProviderForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if form.changed_data:
-            changes.give_new_chance(obj, request.user)
+            settings_changed(obj, request.user)
 
     @action(description="Test", permissions=["change"])
     def test(self, request: HttpRequest, chosen: QuerySet[Provider]) -> None:

@@ -53,10 +53,10 @@ def reset(provider: Provider, by: Any = None, reason: str = "Reset.") -> None:
     _order(provider, BreakerState.CLOSED, reason, by)
 
 
-def give_new_chance(provider: Provider, by: Any = None) -> None:
-    """Its settings were changed, so what they led to no longer counts; what an administrator forced stays."""
+def give_new_chance(provider: Provider, by: Any = None, reason: str = "Its settings were changed.") -> None:
+    """Close an open breaker: earlier failures no longer count. A breaker that an administrator forced stays."""
     if CircuitBreaker.objects.filter(provider=provider, forced=False).exclude(state=BreakerState.CLOSED).exists():
-        reset(provider, by, "Its settings were changed.")
+        reset(provider, by, reason)
 
 
 def _order(provider: Provider, state: BreakerState, reason: str, by: Any, **fields: Any) -> None:

@@ -8,9 +8,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from llm_app import errors
-from llm_app.breaker.changes import give_new_chance
 from llm_app.connection_test import Outcome, OwnLoop, explanation, fault_of_account, try_route
 from llm_app.models import LogicalModel, Protocol, Provider, Route
+from llm_app.provider_status import settings_changed, status_of_provider
 from llm_app.setup import model_list
 from llm_app.setup.known import COMPATIBLE, KNOWN, Known
 from llm_app.setup.model_list import ListedModel
@@ -157,13 +157,13 @@ def _stored_provider(new: Provider) -> Provider:
     if new.pk is not None:
         return new
     old = Provider.objects.filter(name=new.name).first()
-    if old is not None and old.routes.filter(works=True).exists() and old.base_url != new.base_url:
+    if old is not None and old.base_url != new.base_url and status_of_provider(old).works:
         new.name, old = _free_name(new.name), None
     row = old or new
     row.protocol, row.base_url, row.api_key = new.protocol, new.base_url, new.api_key
     row.listed_models, row.enabled = new.listed_models, True
     row.save()
-    give_new_chance(row)
+    settings_changed(row)
     return row
 
 

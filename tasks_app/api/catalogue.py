@@ -1,5 +1,6 @@
 """What a user may choose from: models, tools, agents and workflows."""
 
+from datetime import datetime
 from typing import Any, cast
 
 from django.db.models import QuerySet
@@ -9,8 +10,9 @@ from rest_framework.generics import GenericAPIView, ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from llm_app.models import LogicalModel
+from llm_app.models import LogicalModel, Route
 from llm_app.models.provider import LogicalModelQuerySet
+from llm_app.provider_status import ProviderStatus, status_of
 from tasks_app.api.formats import Whole
 from tasks_app.models import Agent, Workflow
 from tools_app.contract import ToolDefinition
@@ -19,10 +21,31 @@ from tools_app.policy import Policy, policy_for
 
 
 class ModelSerializer(serializers.ModelSerializer[LogicalModel]):
+    """`works` goes by the last call or test of its providers, at `checked_at`: null if there was none, false if all
+    of them failed.
+    """
+
+    works = serializers.SerializerMethodField()
+    checked_at = serializers.SerializerMethodField()
+
     class Meta:
         model = LogicalModel
-        fields = ["name", "context_window", "is_default"]
+        fields = ["name", "context_window", "is_default", "works", "checked_at"]
         read_only_fields = fields
+
+    def get_works(self, model: LogicalModel) -> bool | None:
+        outcomes = [status.works for status in self._statuses(model)]
+        return True if True in outcomes else None if None in outcomes else False
+
+    def get_checked_at(self, model: LogicalModel) -> datetime | None:
+        return max((status.at for status in self._statuses(model) if status.at), default=None)
+
+    def _statuses(self, model: LogicalModel) -> list[ProviderStatus]:
+        statuses: dict[int, list[ProviderStatus]] = self.context.setdefault("statuses", {})
+        if model.pk not in statuses:
+            routes = Route.objects.usable_for(model.name).defer("provider__api_key")
+            statuses[model.pk] = [status_of(route) for route in routes]
+        return statuses[model.pk]
 
 
 class ModelList(ListAPIView[LogicalModel]):

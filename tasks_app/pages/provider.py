@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 from llm_app.composed_query import Select
 from llm_app.models import Protocol, Provider, Route
 from llm_app.pricing import prices
+from llm_app.provider_status import status_of
 from llm_app.redaction import seen_values
 from llm_app.setup import connect, known
 from llm_app.setup.model_list import is_listable
@@ -102,14 +103,15 @@ def panel(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
         return about
     about["key_form"] = (form or KeyForm()) if _needs_key(route) else None
     if route is not None and not about["is_demo"]:
+        about["status"] = status_of(route)
         about |= {"route": route, "is_listable": is_listable(route.provider)}
         about["has_price"] = prices.is_known(prices.price_of(route))
     return about
 
 
 def _needs_key(route: Route | None) -> bool:
-    """Whether nothing real answers, or what should did not at its last test."""
-    return route is None or route.provider.protocol == Protocol.SCRIPTED or route.works is False
+    """Return whether nothing real answers, or another key would help."""
+    return route is None or route.provider.protocol == Protocol.SCRIPTED or status_of(route).needs_key
 
 
 @sensitive_post_parameters("key")

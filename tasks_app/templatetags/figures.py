@@ -113,6 +113,15 @@ def ago(moment: datetime) -> str:
     return date_format(moment, gettext("j M Y"))
 
 
+@register.filter
+def since(moment: datetime) -> str:
+    """Return how long ago, for a sentence."""
+    if (timezone.now() - moment).total_seconds() < 60:
+        return gettext("just now")
+    words = ago(moment)
+    return gettext("{} ago").format(words) if (timezone.now() - moment).days < 7 else words
+
+
 _LEFT = {
     "task": gettext_lazy("Left for this task"),
     "day": gettext_lazy("Left today"),

@@ -1,11 +1,13 @@
 """What administrators do with providers: test them, read and order their breakers, put routes into their order."""
 
+import html
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.test import Client
+from django.utils import timezone
 
 from llm_app.breaker import changes
 from llm_app.models import BreakerChange, BreakerState, CircuitBreaker, LearnedQuirk, LLMLog, Provider, Route
@@ -275,3 +277,24 @@ def test_what_was_learned_of_a_refusal_is_on_the_providers_page_and_is_taken_bac
     browser.post(f"/admin/llm_app/learnedquirk/{row.pk}/delete/", {"post": "yes"})
     assert not LearnedQuirk.objects.exists()
     assert LogEntry.objects.filter(object_repr__contains="temperature").exists()
+
+
+def test_lists_and_forms_go_by_the_newest_evidence(browser: Client, main: Provider) -> None:
+    model = main.routes.get().provider_model
+    pages = [f"/admin/llm_app/{name}/" for name in ("provider", "route")]
+    assert all("never called" in browser.get(page).content.decode() for page in pages)
+    main.routes.update(works=True, verdict="It works (12 ms).", tested_at=timezone.now())
+    assert all("answered, just now" in browser.get(page).content.decode() for page in pages)
+    refusal = {"status": "failed", "error_type": "AuthenticationFailed", "error": "HTTP 401: no"}
+    factories.log(provider=main.name, provider_model=model, **refusal)
+    assert all("failed, just now" in browser.get(page).content.decode() for page in pages)
+    for row in (main, main.routes.get()):
+        page = browser.get(f"/admin/llm_app/{row._meta.model_name}/{row.pk}/change/").content.decode()
+        assert "Its last call failed. The key is wrong (HTTP 401)." in html.unescape(page)
+
+
+def test_an_answered_test_closes_the_breaker(browser: Client, main: Provider, server: FakeProvider) -> None:
+    changes.open_(changes.breaker_of(main), "It does not accept its key.", key_refused=True)
+    act(browser, "test", main)
+    main.refresh_from_db()
+    assert changes.breaker_of(main).state == BreakerState.CLOSED

@@ -14,6 +14,7 @@ from django.core.management.base import SystemCheckError
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django.plugin import DjangoDbBlocker
 
 from agentsite.checks import infrastructure, machine
@@ -65,6 +66,19 @@ def test_a_limit_in_dollars_that_stops_nothing_is_a_note(model: Any) -> None:
     assert "limits in US dollars never stop these calls" in found["sentence"]
     model.routes.update(price={"input": 1, "output": 2})
     assert doctor()["prices"]["status"] == "ok"
+
+
+def test_the_first_page_of_the_admin_shows_a_provider_that_fails_now(model: Any, admin_client: Client) -> None:
+    route = model.routes.get()
+    route.provider.protocol = "openai_native"
+    route.provider.save()
+    model.routes.update(works=True, verdict="It works (12 ms).", tested_at=timezone.now())
+    assert "Its last call failed" not in admin_client.get("/admin/").content.decode()
+    refusal = {"status": "failed", "error_type": "AuthenticationFailed", "error": "HTTP 401: no"}
+    factories.log(provider=route.provider.name, provider_model=route.provider_model, **refusal)
+    page = admin_client.get("/admin/").content.decode()
+    assert f"provider {route.provider.name}" in page
+    assert "Its last call failed." in page
 
 
 def test_an_installation_that_works_is_well(model: Any) -> None:

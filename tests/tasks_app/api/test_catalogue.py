@@ -24,8 +24,21 @@ def test_models_are_those_that_a_provider_answers(alices, session):
     factories.RouteFactory(model__name="switched off", provider__enabled=False)
     model = session.model
     factories.RouteFactory(model=model)
-    expected = {"name": model.name, "context_window": 128_000, "is_default": False}
+    expected = {"name": model.name, "context_window": 128_000, "is_default": False, "works": None, "checked_at": None}
     assert results(alices, "models/") == [expected]
+
+
+def test_a_model_works_if_one_of_its_providers_answered_last(alices):
+    model = factories.LogicalModelFactory()
+    first, second = (factories.RouteFactory(model=model, priority=number) for number in (1, 2))
+    outcomes = []
+    for route, status in ((first, "succeeded"), (first, "failed"), (second, "failed")):
+        values = {"provider": route.provider.name, "provider_model": route.provider_model, "status": status}
+        log = factories.log(error_type="ServerError" if status == "failed" else "", **values)
+        found = next(row for row in results(alices, "models/") if row["name"] == model.name)
+        outcomes.append(found["works"])
+        assert found["checked_at"].startswith(f"{log.created_at:%Y-%m-%dT%H:%M:%S}")
+    assert outcomes == [True, None, False]  # the second one was not called before the last call
 
 
 def test_tools_come_with_their_schema_and_danger(alices):

@@ -1,6 +1,7 @@
 """On the first page an administrator enters a key and chooses the model that answers; others see neither."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,8 +9,10 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from llm_app.models import LLMLog, Provider, Route
+from llm_app.provider_status import settings_changed
 from tests import factories
 from tests.provider import FakeProvider, Reply, models, openai_call, openai_text, running
 from tests.server import free_port
@@ -166,6 +169,77 @@ def test_a_provider_that_works_is_not_overwritten_from_here(demo: Route, enter: 
     asked = len(server.asked)
     assert "A model is already set up" in enter(key="sk-proj-another").content.decode()
     assert (len(server.asked), Provider.objects.get(name="openai").api_key) == (asked, KEY)
+
+
+# --- the newest evidence ---------------------------------------------------------------------------------------------
+
+
+def call(at: timedelta = timedelta(), **fields: Any) -> None:
+    """Log a call of work to the model that answers, some time after now."""
+    values = {"provider": "openai", "provider_model": "gpt-6.1-sol", "duration_ms": 1234}
+    factories.log(at=timezone.now() + at, **values | fields)
+
+
+REFUSED = {"status": "failed", "error_type": "AuthenticationFailed", "error": "HTTP 401: no such key"}
+
+
+def test_a_call_that_failed_after_the_test_is_shown_with_what_helps(demo: Route, enter: Any, root: Any) -> None:
+    enter()
+    call(**REFUSED)
+    page = root.page("/")
+    assert "Its last call failed. The key is wrong (HTTP 401)." in page
+    assert "It works" not in page
+    assert '<a href="#id_key">Enter another key</a>' in page
+    assert 'id="id_key"' in page
+    assert "answers from now on" in enter(key="sk-proj-another").content.decode()
+    assert "Its last call failed" not in root.page("/")
+
+
+def test_a_call_that_was_answered_after_a_failed_test_is_shown(demo: Route, enter: Any, root: Any) -> None:
+    enter()
+    Route.objects.update(works=False, verdict="It sent nothing for too long.")
+    call()
+    page = root.page("/")
+    assert "Its last call was answered in 1.2 s." in page
+    assert "It sent nothing" not in page
+    assert 'id="id_key"' not in page
+
+
+def test_a_fault_that_another_key_would_not_mend_links_to_the_settings(demo: Route, enter: Any, root: Any) -> None:
+    enter()
+    call(status="failed", error_type="Overloaded", error="HTTP 429: slow down")
+    page = root.page("/")
+    assert "Its last call failed. It is overloaded" in page
+    assert f"/admin/llm_app/provider/{route().provider_id}/change/" in page
+    assert 'id="id_key"' not in page
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"status": "aborted"},
+        {"status": "failed", "error_type": "ContextTooLong"},
+        {"provider_model": "another", **REFUSED},
+        {"provider": "another", **REFUSED},
+        {"at": timedelta(hours=-1), **REFUSED},
+    ],
+    ids=["stopped by a person", "too long", "another model", "another provider", "before the test"],
+)
+def test_a_call_that_says_nothing_of_the_model_changes_nothing(
+    demo: Route, enter: Any, root: Any, fields: dict[str, Any]
+) -> None:
+    enter()
+    call(**fields)
+    assert "It works (" in root.page("/")
+
+
+def test_new_settings_make_old_evidence_void(demo: Route, enter: Any, root: Any) -> None:
+    enter()
+    call(**REFUSED)
+    settings_changed(route().provider)
+    page = root.page("/")
+    assert "Its settings were changed, and it was not called since." in page
+    assert "The key is wrong" not in page
 
 
 # --- choosing a model ------------------------------------------------------------------------------------------------
