@@ -17,6 +17,7 @@ from tasks_app.api.formats import ByNumber, Text
 from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.models import FileChange, WorkspaceChange
 from tasks_app.record import redactor_of
+from tools_app.files import as_text
 
 MOST_DIFFS = 200  # of one change
 
@@ -115,7 +116,7 @@ class Undo(GenericAPIView[WorkspaceChange]):
 
     @idempotent
     def _stored(self, request: Request, undone: file_history.Undone, redactor: Redactor) -> Response:
-        left = [redactor.redacted(path) for path in undone.left]
+        left = [as_text(redactor.redacted(path)) for path in undone.left]
         return Response({**ChangeSerializer(undone.change, context={"redactor": redactor}).data, "left": left})
 
 
@@ -127,4 +128,4 @@ def _visible(user: Any, change_id: int) -> WorkspaceChange:
 
 
 def _shown(row: FileChange, redactor: Redactor) -> dict[str, Any]:
-    return {"path": redactor.redacted(row.path), "action": row.action, "kept": row.is_kept}
+    return {"path": as_text(redactor.redacted(row.path)), "action": row.action, "kept": row.is_kept}

@@ -1,7 +1,8 @@
 """The files of a session's workspace, and their earlier versions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -28,7 +29,7 @@ from tasks_app.models import FileChange
 from tasks_app.record import redactor_of
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
-from tools_app.files import Entry, Workspace
+from tools_app.files import Workspace, as_text
 
 LARGEST = 50 * 1024**2  # bytes of an upload
 AROUND = 64 * 1024  # bytes that a multipart form may add
@@ -95,10 +96,10 @@ class File(GenericAPIView[Any]):
         session = writable_session(request.user, session_id)
         file = _uploaded(request)
         try:
-            uploads.replace(session, path, file)
+            stored_at = uploads.replace(session, path, file)
         except ToolError as error:
             raise ValidationError({"path": [str(error)]}) from error
-        return Response({"path": path, "size": file.size}, 201)
+        return Response({"path": as_text(stored_at), "size": file.size}, 201)
 
 
 def _uploaded(request: Request) -> UploadedFile:
@@ -123,31 +124,18 @@ def _too_large() -> TooLarge:
 
 def files_after(workspace: Workspace, after: Place, folder: Place = ()) -> Iterator[tuple[str, int]]:
     """Path and size in bytes of each regular file behind `after`; links are left out, as nobody may follow them."""
-    for entry in _entries(workspace, folder):
-        place = (*folder, entry.name)
+    try:
+        entries = workspace.entries("/".join(folder))
+    except ToolError:  # it was deleted meanwhile, or lies too deep
+        return
+    for name, entry in sorted(((as_text(entry.name), entry) for entry in entries), key=itemgetter(0)):
+        place = (*folder, name)
         if place < after[: len(place)]:
             continue
         if entry.kind == "folder":
             yield from files_after(workspace, after, place)
         elif entry.kind == "file" and place > after:
             yield "/".join(place), entry.size
-
-
-def _entries(workspace: Workspace, folder: Place) -> Sequence[Entry]:
-    """Without names that are no text, which no address can carry."""
-    try:
-        entries = workspace.entries("/".join(folder))
-    except ToolError:  # it was deleted meanwhile, or lies too deep
-        return []
-    return [entry for entry in entries if _is_text(entry.name)]
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class FileVersionSerializer(serializers.ModelSerializer[FileChange]):
@@ -163,8 +151,7 @@ class FileVersionSerializer(serializers.ModelSerializer[FileChange]):
         read_only_fields = fields
 
     def get_path(self, version: FileChange) -> str:
-        shown: str = self.context["redactor"].redacted(version.path)
-        return shown
+        return as_text(self.context["redactor"].redacted(version.path))
 
 
 class VersionQuery(serializers.Serializer[Any]):
@@ -194,7 +181,7 @@ def _meant(path: str, rows: QuerySet[FileChange], redactor: Redactor) -> list[st
     if rows.filter(path=path).exists():
         return [path]
     known = rows.order_by().values_list("path", flat=True).distinct()
-    return [each for each in known if redactor.redacted(each) == path]
+    return [each for each in known if as_text(redactor.redacted(each)) == path]
 
 
 class Version(GenericAPIView[Any]):

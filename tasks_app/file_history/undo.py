@@ -13,7 +13,7 @@ from tasks_app.models import FileChange, Session, Task, WorkspaceChange
 from tasks_app.workspaces import workspace_of
 from tools_app.editing import diff
 from tools_app.errors import ToolError
-from tools_app.files import FileHistory, FileState, Workspace, differences
+from tools_app.files import FileHistory, FileState, Workspace, as_text, differences
 from tools_app.files.encoding import encoding_of
 
 
@@ -57,7 +57,7 @@ def _undo(change: WorkspaceChange, workspace: Workspace, paths: Collection[str],
     record_locked(session, workspace)  # what nobody has looked at yet must not be lost
     wanted = first_changes(session, from_change=change.pk)
     if paths:
-        shown = {redactor.redacted(path) if redactor else path: path for path in wanted}
+        shown = {as_text(redactor.redacted(path) if redactor else path): path for path in wanted}
         named = {path if path in wanted else shown.get(path, "") for path in paths}
         if not named <= wanted.keys():
             raise NotChanged(field="paths")
@@ -89,8 +89,7 @@ def _put_back(
     ):  # a file may be where a folder was
         try:
             if row.before_mode is None:
-                if workspace.exists(row.path) and not workspace.is_folder(row.path):  # what is in one has rows, too
-                    workspace.delete_emptied(row.path)
+                workspace.delete_emptied(row.path)
             elif not row.before_sha256:
                 left.append(row.path)
             elif not _is_already(row, now.get(row.path)):

@@ -13,7 +13,7 @@ from tasks_app.events import broadcast
 from tasks_app.models import Session
 from tasks_app.record import images
 from tasks_app.workspaces import measure, require_disk, workspace_of
-from tools_app.files import parts
+from tools_app.files import UNWRITABLE, folded, stored
 
 LARGEST = 50 * 1000**2  # bytes of one file
 LONGEST_NAME = 120  # characters
@@ -40,12 +40,12 @@ def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:
     file_history.look_first(session, workspace)
     if any((file.size or 0) > LARGEST for file in files):
         raise FileTooLarge(field="files")
-    taken = {entry.name for entry in workspace.entries()} if files else set()
+    taken = {folded(entry.name) for entry in workspace.entries()} if files else set()
     paths = []
     for file in files:
-        path = next(name for name in _names(file.name or "") if name not in taken)
+        path = next(name for name in _names(file.name or "") if folded(name) not in taken)
         workspace.write_file(path, file, file.size or 0)
-        taken.add(path)
+        taken.add(folded(path))
         paths.append(path)
     if paths:
         file_history.record(session, workspace, tool="upload", only=paths)
@@ -54,20 +54,28 @@ def store(session: Session, files: Iterable[UploadedFile]) -> list[str]:
     return paths
 
 
-def replace(session: Session, path: str, file: UploadedFile) -> None:
-    """Stores a file at `path`, whatever was there. Raises DiskFull, FilesQuotaFull and ToolError."""
+def replace(session: Session, path: str, file: UploadedFile) -> str:
+    """Store a file at `path`, whatever was there, and return its real path.
+
+    Raises:
+        DiskFull, FilesQuotaFull, ToolError.
+    """
     require_disk(session)
-    workspace, place = workspace_of(session), "/".join(parts(path))
+    workspace = workspace_of(session)
+    real_path = workspace.real_path(path)
+    place = stored(real_path)
     file_history.record(session, workspace, only=[place])  # what a program has written there since the last look
     workspace.write_file(path, file, file.size or 0)
     file_history.record(session, workspace, tool="upload", only=[place])
     measure(session)
     broadcast.files_changed(session)
+    return real_path
 
 
 def delete(session: Session, path: str) -> None:
     """Deletes a file or a folder. Raises ToolError."""
-    workspace, place = workspace_of(session), "/".join(parts(path))
+    workspace = workspace_of(session)
+    place = stored(workspace.real_path(path))
     file_history.record(session, workspace, only=[place])  # what a program has written there since the last look
     workspace.delete(path)
     is_known = session.last_seq > 0
@@ -78,7 +86,7 @@ def delete(session: Session, path: str) -> None:
 
 def _names(given: str) -> Iterator[str]:
     """The last part of the given name, made harmless; then the same with a number."""
-    name = "".join(c if c.isprintable() else "_" for c in PurePosixPath(given.replace("\\", "/")).name).lstrip(".")
+    name = UNWRITABLE.sub("_", PurePosixPath(given.replace("\\", "/")).name).lstrip(".")
     path = PurePosixPath(name[-LONGEST_NAME:] or "file")
     yield str(path)
     for number in count(2):

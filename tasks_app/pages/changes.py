@@ -19,6 +19,7 @@ from tasks_app.transcript.item import Item
 from tasks_app.workspaces import workspace_of
 from tools_app.editing.changes import replaced
 from tools_app.errors import ToolError
+from tools_app.files import as_text
 
 MOST = 50  # files shown
 
@@ -31,7 +32,7 @@ def show(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
     change, redactor = _change(session, change_id), redactor_of(session)
     rows = change.files.select_related("change__session")
     files = [
-        {"row": row, "shown": redactor.redacted(row.path), "diff": file_history.diff_of(row, redactor)}
+        {"row": row, "shown": as_text(redactor.redacted(row.path)), "diff": file_history.diff_of(row, redactor)}
         for row in rows[:MOST]
     ]
     context = {"session": session, "change": change, "files": files, "more": max(0, rows.count() - MOST)}
@@ -56,7 +57,7 @@ def undo(request: Request, session_id: UUID, change_id: int) -> HttpResponse:
     said = f"{said} {_('The agent is told with its next step.')}"
     if undone.left:
         left = _("Not put back, because the history does not keep them: %(files)s.")
-        said = f"{said} {left % {'files': redactor.redacted(', '.join(undone.left[:3]))}}"
+        said = f"{said} {left % {'files': as_text(redactor.redacted(', '.join(undone.left[:3])))}}"
     return done(request, session, said, also=fragments.files(session, request.user, oob=True))
 
 

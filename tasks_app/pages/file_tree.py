@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tasks_app.models import Session
 from tasks_app.workspaces import files_of
 from tools_app.errors import OutsideWorkspace, ToolError
-from tools_app.files import Entry, Workspace, printable
+from tools_app.files import Entry, Workspace, as_text
 
 MOST_ENTRIES = 300  # shown of one workspace
 MOST_FOLDERS = 60  # opened
@@ -16,7 +16,7 @@ MOST_FOLDERS = 60  # opened
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A file or folder. `path` is empty where no address can name it."""
+    """A file or folder."""
 
     entry: Entry
     path: str
@@ -24,7 +24,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        return printable(self.entry.name)
+        return as_text(self.entry.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +58,10 @@ def _walk(workspace: Workspace) -> tuple[list[Node], bool]:
         path, nodes = folders.popleft()
         opened += 1
         for entry in _entries(workspace, path)[: MOST_ENTRIES - shown]:
-            node = Node(entry=entry, path=_joined(path, entry.name))
+            node = Node(entry=entry, path=f"{path}/{as_text(entry.name)}".removeprefix("/"))
             nodes.append(node)
             shown += 1
-            if entry.kind == "folder" and node.path:
+            if entry.kind == "folder":
                 folders.append((node.path, node.children))
     return top, bool(folders) or shown == MOST_ENTRIES
 
@@ -74,7 +74,3 @@ def _entries(workspace: Workspace, path: str) -> list[Entry]:
         return []
     visible = [entry for entry in entries if not entry.name.startswith(".")]
     return sorted(visible, key=lambda entry: (entry.kind != "folder", entry.name.lower()))
-
-
-def _joined(folder: str, name: str) -> str:
-    return f"{folder}/{name}".removeprefix("/") if name.isprintable() else ""

@@ -19,6 +19,7 @@ from tasks_app.pages.responses import done, refused
 from tasks_app.record import redactor_of
 from tasks_app.workspaces import workspace_of
 from tools_app.errors import ToolError
+from tools_app.files import as_text
 
 DIAGRAM_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; sandbox allow-scripts; base-uri 'none'; "
@@ -112,10 +113,10 @@ def _deleted(request: Request, session_id: UUID, path: str) -> BinaryIO | None:
 def show_versions(request: Request, session_id: UUID) -> HttpResponse:
     session = visible_session(request.user, session_id)
     redactor = redactor_of(session)
-    rows = [(row, redactor.redacted(row.path)) for row in FileChange.objects.versions_of(session)[:MOST]]
+    rows = [(row, as_text(redactor.redacted(row.path))) for row in FileChange.objects.versions_of(session)[:MOST]]
     history = file_history.history_of(workspace_of(session))
     look = history.load()
-    left_out = [redactor.redacted(folder) for folder in look.snapshot.left_out] if look else []
+    left_out = [as_text(redactor.redacted(folder)) for folder in look.snapshot.left_out] if look else []
     context = {"session": session, "versions": rows, "may_write": may_write(request.user, session)}
     return render(request, "versions.html", {**context, "left_out": left_out, "bounds": history.bounds})
 
@@ -138,7 +139,7 @@ def restore_version(request: Request, session_id: UUID, version_id: int) -> Http
         file_history.undo(version.change, [version.path])
     except (Refusal, ToolError) as error:
         return refused(request, session, error)
-    said = _("%(file)s has been restored.") % {"file": redactor_of(session).redacted(version.path)}
+    said = _("%(file)s has been restored.") % {"file": as_text(redactor_of(session).redacted(version.path))}
     return done(request, session, said)
 
 

@@ -1,7 +1,8 @@
 """The files of a workspace: opened safely, listed, read by the page, counted against its quota."""
 
 from tools_app.files.history import FileHistory, HistoryBounds, LastLook
-from tools_app.files.listing import Entry, in_units, printable
+from tools_app.files.listing import Entry, in_units
+from tools_app.files.names import UNWRITABLE, as_text, folded, stored
 from tools_app.files.owner import Owner, workspace_owner
 from tools_app.files.paths import RESULTS, parts
 from tools_app.files.picture_types import picture_type
@@ -11,6 +12,7 @@ from tools_app.files.workspace import MAX_WHOLE, Workspace
 __all__ = [
     "MAX_WHOLE",
     "RESULTS",
+    "UNWRITABLE",
     "Difference",
     "Entry",
     "FileHistory",
@@ -20,10 +22,12 @@ __all__ = [
     "Owner",
     "Snapshot",
     "Workspace",
+    "as_text",
     "differences",
+    "folded",
     "in_units",
     "parts",
     "picture_type",
-    "printable",
+    "stored",
     "workspace_owner",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tools_app.errors import ToolError
+from tools_app.files.names import as_text
 
 Kind = Literal["file", "folder", "link", "other"]
 
@@ -23,14 +24,14 @@ class Entry:
     target: str = ""
 
     def __str__(self) -> str:
-        name = printable(self.name)
+        name = as_text(self.name)
         match self.kind:
             case "file":
                 return f"{name} ({in_units(self.size)})"
             case "folder":
                 return f"{name}/"
             case "link":
-                return f"{name} -> {printable(self.target)} (link, not followed)"
+                return f"{name} -> {as_text(self.target)} (link, not followed)"
         return f"{name} (not a regular file)"
 
 
@@ -88,8 +89,3 @@ def in_units(size: int) -> str:
     if size < 1000**3:
         return f"{size / 1000**2:.1f} MB"
     return f"{size / 1000**3:.1f} GB"
-
-
-def printable(name: str) -> str:
-    """A file's name without line breaks, control characters and bytes that are no text, which names may hold."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)

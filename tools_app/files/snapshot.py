@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
+from tools_app.files import names as file_names
 from tools_app.files import safe_open
 from tools_app.files.paths import MAX_DEPTH, MAX_PATH, RESULTS
 
@@ -108,23 +109,24 @@ class _Taking:
             self._enter(folder, (*names, name), f"{prefix}{name}/")
 
     def _note(self, names: tuple[str, ...], path: str, status: os.stat_result) -> None:
-        known = self._before.get(path)
+        key = file_names.stored(path)
+        known = self._before.get(key)
         is_as_known = known and (status.st_mode, status.st_size, status.st_ctime_ns, status.st_ino) == known[:4]
         if known and is_as_known and known.sha256 and known.ctime_ns < self._settled:
-            self.files[path] = known
+            self.files[key] = known
         elif _is_storable(path):
             self._new.append((names, path, _state(status)))
         else:
-            self.left_out.append(_as_text(path))
+            self.left_out.append(key)
 
     def _enter(self, parent: int, names: tuple[str, ...], path: str) -> None:
         if names[-1] in IGNORED or len(names) > MAX_DEPTH or not _is_storable(path):
-            self.left_out.append(_as_text(path))
+            self.left_out.append(file_names.stored(path))
             return
         try:
             folder = safe_open.open_folder(parent, names[-1])
         except OSError:  # gone meanwhile, or closed to us
-            self.left_out.append(path)
+            self.left_out.append(file_names.stored(path))
             return
         try:
             self.walk(folder, names)
@@ -137,10 +139,11 @@ class _Taking:
         for names, files in groupby(sorted(self._new), key=lambda new: new[0]):
             with suppress(OSError), safe_open.folder(root, names) as folder:
                 for _, path, state in files:
+                    key = file_names.stored(path)
                     if state.size > min(MOST_FILE, room) or places <= 0:
-                        self.files[path] = state
+                        self.files[key] = state
                     elif read := self._read(folder, path):
-                        self.files[path] = read
+                        self.files[key] = read
                         room, places = room - read.size, places - 1
 
     def _read(self, folder: int, path: str) -> FileState | None:
@@ -169,12 +172,5 @@ def _state(status: os.stat_result) -> FileState:
 
 
 def _is_storable(path: str) -> bool:
-    """Whether it is text, which names of files need not be, of a length that we can open."""
-    try:
-        return len(path.encode()) <= MAX_PATH
-    except UnicodeEncodeError:
-        return False
-
-
-def _as_text(path: str) -> str:
-    return path.encode(errors="backslashreplace").decode()
+    """Return whether it can be opened again by what is stored of it."""
+    return file_names.is_storable(path) and len(file_names.stored(path).encode()) <= MAX_PATH

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from tools_app.errors import ToolError
+from tools_app.files import names as file_names
 from tools_app.files import quota, safe_open
 from tools_app.files.history import FileHistory
 from tools_app.files.listing import Entry, in_units, overview, read_entries
@@ -20,11 +21,14 @@ from tools_app.files.owner import Owner, hand_over, make_home, make_private
 from tools_app.files.paths import RESULTS, VIEW, parts
 
 Step = Callable[[int, str], int]
+Located = tuple[Path, tuple[str, ...]]
 MAX_WHOLE = 10 * 1000**2  # bytes of a file that may be held in memory
 
 
 class Workspace:
     """Files below `root`. Paths are relative to it (`/workspace/` and `./` in front are tolerated).
+
+    A path may be written in another spelling than the names of its folders and file have (`names`).
 
     Every operation raises OutsideWorkspace for a path that leads out, and ToolError, with a sentence for the model,
     for what cannot be done. All of them may block: call them in a thread. `owner` is the (uid, gid) that programs
@@ -70,13 +74,31 @@ class Workspace:
         """A descriptor of the root, as safe as all below it. Raises OSError and OutsideWorkspace."""
         return self._folder(self.root, ())
 
-    def located(self, path: str) -> tuple[Path, tuple[str, ...]]:
-        """The folder that `path` is really below, the root or a view, and the names from there on."""
+    def located(self, path: str) -> Located:
+        """Return the folder that `path` is really below, the root or a view, and the real names from there on."""
+        root, names = self._exactly(path)
+        if names:
+            with safe_open.in_words(path), self._folder(root, ()) as folder:
+                names = file_names.meant(folder, names)
+        return root, names
+
+    def _exactly(self, path: str) -> Located:
+        """Return the same with the names as they are written."""
         root, names = self.make_root(), parts(path)
         for view in self.views:
             if names[:1] == (VIEW,):
                 root, names = view, names[1:]
         return root, names
+
+    def _stored(self, path: str) -> Located:
+        """Return the same for a path of the history."""
+        root, names = self._exactly(path)
+        return root, tuple(map(file_names.from_stored, names))
+
+    def real_path(self, path: str) -> str:
+        """Return the path of what `path` means, from the root on."""
+        written, (_, names) = parts(path), self.located(path)
+        return "/".join((*written[: len(written) - len(names)], *names))
 
     def make_home(self) -> Path | None:
         """The home of programs, which exists from now on, with a name for their commits."""
@@ -89,13 +111,13 @@ class Workspace:
         return stat.S_ISREG(self._mode(path))
 
     def is_folder(self, path: str) -> bool:
-        """Whether `path` is a folder in here, and no link to one; nothing raises."""
-        return stat.S_ISDIR(self._mode(path))
+        """Whether exactly `path` is a folder in here, and no link to one; nothing raises."""
+        return stat.S_ISDIR(self._mode(path, self._exactly))
 
-    def _mode(self, path: str) -> int:
+    def _mode(self, path: str, located: Callable[[str], Located] | None = None) -> int:
         """0 for what is not there."""
         try:
-            with self._place(path) as (parent, name):
+            with self._place(path, located=located) as (parent, name):
                 return os.lstat(name, dir_fd=parent).st_mode
         except ToolError:
             return 0
@@ -134,14 +156,14 @@ class Workspace:
             self._write_new(parent, temporary, file, safe_open.mode_to_keep(parent, name))
 
     def put_back(self, path: str, data: bytes, mode: int) -> None:
-        """Make a file, or a link to `data`, what it was: `mode` is as stat has it.
+        """Make a file of the history, or a link to `data`, what it was: `mode` is as stat has it.
 
         A file or a link in its place is replaced, and so is a folder that holds no file. Raises ToolError.
         """
         self._require_room(path, len(data))
-        if self.is_folder(path) and self._holds_no_file(path):
+        if stat.S_ISDIR(self._mode(path, self._stored)) and self._holds_no_file(path):
             self.delete(path)
-        with self._replaced(path) as (parent, _, temporary):
+        with self._replaced(path, self._stored) as (parent, _, temporary):
             if stat.S_ISLNK(mode):
                 os.symlink(os.fsdecode(data), temporary, dir_fd=parent)
                 if self.owner:
@@ -150,9 +172,9 @@ class Workspace:
                 self._write_new(parent, temporary, data, stat.S_IMODE(mode) & 0o777)
 
     @contextmanager
-    def _replaced(self, path: str) -> Iterator[tuple[int, str, str]]:
+    def _replaced(self, path: str, located: Callable[[str], Located] | None = None) -> Iterator[tuple[int, str, str]]:
         """The folder, the name in it, and a temporary name; what the block made of that takes the place of the name."""
-        with self._place(path, make=True) as (parent, name):
+        with self._place(path, make=True, located=located) as (parent, name):
             temporary = f".{secrets.token_hex(8)}.tmp"
             try:
                 yield parent, name, temporary
@@ -190,13 +212,16 @@ class Workspace:
         return [entry for entry in self.entries(path) if parts(path) or entry.name != RESULTS]
 
     def move(self, source: str, target: str) -> None:
-        """Renames a file, a link or a folder; nothing is overwritten."""
+        """Renames a file, a link or a folder, also to another spelling of its name; nothing is overwritten."""
         with self._place(source, changes=True) as (old_parent, old):
-            os.lstat(old, dir_fd=old_parent)  # before folders are made for the target
+            status = os.lstat(old, dir_fd=old_parent)  # before folders are made for the target
             with self._place(target, make=True) as (parent, name):
+                wanted = parts(target)[-1]
                 if safe_open.exists(parent, name):
-                    raise safe_open.fault(errno.EEXIST)
-                os.rename(old, name, src_dir_fd=old_parent, dst_dir_fd=parent)
+                    is_itself = os.path.samestat(status, os.lstat(name, dir_fd=parent))
+                    if wanted == name or not is_itself:
+                        raise safe_open.fault(errno.EEXIST)
+                os.rename(old, wanted, src_dir_fd=old_parent, dst_dir_fd=parent)
 
     def delete(self, path: str) -> None:
         """Deletes a file, a link itself, or a folder with all that is in it."""
@@ -205,27 +230,32 @@ class Workspace:
 
     def _holds_no_file(self, folder: str) -> bool:
         return all(
-            entry.kind == "folder" and self._holds_no_file(f"{folder}/{entry.name}") for entry in self.entries(folder)
+            entry.kind == "folder" and self._holds_no_file(f"{folder}/{file_names.as_text(entry.name)}")
+            for entry in self.entries(folder)
         )
 
     def delete_emptied(self, path: str) -> None:
-        """Deletes a file or a link, and the folders above it that are empty then."""
-        self.delete(path)
-        names = parts(path)[:-1]
+        """Delete a file or a link of the history, if it is there, and the folders above it that are empty then."""
+        mode = self._mode(path, self._stored)
+        if not mode or stat.S_ISDIR(mode):  # what is in a folder has rows, too
+            return
+        with self._place(path, changes=True, located=self._stored) as (parent, name):
+            safe_open.remove(parent, name)
+        _, (*names, _) = self._stored(path)
         with suppress(OSError):  # one has something in it, or is gone
             for depth in reversed(range(len(names))):
                 with self._folder(self.root, names[:depth]) as parent:
                     os.rmdir(names[depth], dir_fd=parent)
 
     def exists(self, path: str) -> bool:
-        """Whether anything is at `path`, as far as no link leads there; nothing raises."""
-        return not parts(path) or bool(self._mode(path))
+        """Whether anything is at exactly `path`, as far as no link leads there; nothing raises."""
+        return not parts(path) or bool(self._mode(path, self._exactly))
 
     def unheld(self, *paths: str) -> list[str]:
         """What of files, or of folders with all in them, could not be brought back if they were deleted now."""
         if self.history is None:
-            return [path for path in paths if self.exists(path)]
-        return self.history.unheld(self.opened(), ["/".join(parts(path)) for path in paths])
+            return [path for path in paths if self.exists(self.real_path(path))]
+        return self.history.unheld(self.opened(), [file_names.stored(self.real_path(path)) for path in paths])
 
     def listing(self, limit: int = 50) -> str:
         """An overview of the first two levels, a line an entry."""
@@ -240,9 +270,16 @@ class Workspace:
             )
 
     @contextmanager
-    def _place(self, path: str, *, make: bool = False, changes: bool = False) -> Iterator[tuple[int, str]]:
+    def _place(
+        self,
+        path: str,
+        *,
+        make: bool = False,
+        changes: bool = False,
+        located: Callable[[str], Located] | None = None,
+    ) -> Iterator[tuple[int, str]]:
         """The open folder that holds `path`, and the name in it. What leads into a view is never made or changed."""
-        root, names = self.located(path)
+        root, names = (located or self.located)(path)
         if root != self.root and (make or changes):
             raise ToolError(f"{path} belongs to the task that delegated this one: you can only read it. Use a copy.")
         if not names:

@@ -7,7 +7,7 @@ from typing import Any
 from tools_app.documents.child import unless_damaged
 from tools_app.documents.document import Unreadable, tidy
 from tools_app.documents.formats import open_document
-from tools_app.files import printable
+from tools_app.files import as_text
 from tools_app.matching.worker import MatchingLines
 
 
@@ -31,4 +31,4 @@ def _search(path: str, data: bytes, matches: MatchingLines) -> None:
     """Each part is a file of its own, named by the offset at which the tool `file` reads it."""
     for number, part in enumerate(open_document(data, path).parts, 1):
         text = "\n".join(tidy(unless_damaged(part.lines)))
-        matches.add(f"{printable(path)} offset={number} ({part.title})", text)
+        matches.add(f"{as_text(path)} offset={number} ({part.title})", text)

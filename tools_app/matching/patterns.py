@@ -1,8 +1,11 @@
 """Patterns of file names (as in .gitignore) → regular expressions over paths."""
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from tools_app.files.names import loose
 
 _TOKENS = re.compile(
     r"""
@@ -13,7 +16,7 @@ _TOKENS = re.compile(
     | \[ (?P<negated> [!^]? ) (?P<set> \]? [^]/]* ) \]
     | (?P<brace> [{,}] )
     | \\ (?P<escaped> . )
-    | (?P<literal> . )
+    | (?P<literal> [^][*?{},\\/]+ | . )
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -23,18 +26,21 @@ _BRACES = {"{": "(?:", ",": "|", "}": ")"}
 _END = re.compile(r"(?<!\\)\s+$")  # spaces at the end count only if they are escaped
 
 
-def path_pattern(pattern: str, *, beneath: str = "", braces: bool = False, flags: int = 0) -> re.Pattern[str]:
+def path_pattern(
+    pattern: str, *, beneath: str = "", braces: bool = False, flags: int = 0, is_loose: bool = False
+) -> re.Pattern[str]:
     """An expression that matches whole paths below the folder `beneath` ("" or "a/b/").
 
     Without a slash the pattern matches a name at any depth, otherwise the path from that folder on. `braces` allows
-    {a,b}. Raises re.error.
+    {a,b}. A loose one matches paths whose names are folded. Raises re.error.
     """
     anchored = "/" in pattern
-    body = _translated(pattern.removeprefix("/"), braces)
+    pattern = unicodedata.normalize("NFC", pattern) if is_loose else pattern  # for the sets in it
+    body = _translated(pattern.removeprefix("/"), braces, loose if is_loose else str)
     return re.compile(re.escape(beneath) + ("" if anchored else "(?:.*/)?") + f"(?:{body})", flags | re.DOTALL)
 
 
-def _translated(pattern: str, braces: bool) -> str:
+def _translated(pattern: str, braces: bool, spelling: Callable[[str], str]) -> str:
     depth = 0
     pieces = []
     for token in _TOKENS.finditer(pattern):
@@ -45,7 +51,7 @@ def _translated(pattern: str, braces: bool) -> str:
         elif kind == "set":
             pieces.append(_set(token["negated"], token["set"]))
         else:
-            pieces.append(_PIECES.get(kind) or re.escape(token["escaped"] or token[0]))
+            pieces.append(_PIECES.get(kind) or re.escape(spelling(token["escaped"] or token[0])))
     return "".join(pieces)
 
 

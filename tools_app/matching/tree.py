@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tools_app.documents.formats import is_document
-from tools_app.files import RESULTS, printable, safe_open
+from tools_app.files import RESULTS, as_text, safe_open
 from tools_app.files.encoding import UTF_8, encoding_of
 from tools_app.files.paths import MAX_DEPTH
 from tools_app.matching.patterns import Rule, is_ignored, rules_of
@@ -39,7 +39,7 @@ class Unsearched:
 
     def add(self, path: str, reason: str) -> None:
         if len(self._named[reason]) < _NAMED:
-            self._named[reason].append(_short(printable(path)))
+            self._named[reason].append(_short(as_text(path)))
         else:
             self._unnamed[reason] += 1
 

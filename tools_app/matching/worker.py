@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 
 from tools_app.errors import ToolError
-from tools_app.files import clipped, printable, safe_open
+from tools_app.files import as_text, clipped, folded, safe_open
 from tools_app.files.paths import MOUNT
 from tools_app.matching.patterns import path_pattern
 from tools_app.matching.query import Answer, Query
@@ -137,7 +137,7 @@ def search(query: Query) -> Answer:
 def _glob(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
     wanted = _wanted(query, query.pattern, deadline, unsearched)
     newest = sorted(((found.modified(), found.path) for found in wanted), reverse=True)
-    lines = fitting((printable(path) for _, path in newest[query.offset - 1 :]), query.room)
+    lines = fitting((as_text(path) for _, path in newest[query.offset - 1 :]), query.room)
     return Answer(lines=lines, shown=len(lines), total=len(newest))
 
 
@@ -148,13 +148,13 @@ def _grep(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
     for found in _wanted(query, query.glob, deadline, unsearched):
         try:
             if text := found.text():
-                matches.add(printable(found.path), text)
+                matches.add(as_text(found.path), text)
             if clipped.is_clipped(found.path):
                 unsearched.add(found.path, "the middle of this output, which was not kept")
         except Unsearchable as error:
             unsearched.add(found.path, str(error))
         except IsDocument:
-            documents.append(found.path)
+            documents.append(as_text(found.path))
         except MemoryError:
             unsearched.add(found.path, "too large for the memory of a search")
         except Exception as error:  # noqa: BLE001  one odd file must not end the search: its reason is reported
@@ -164,19 +164,24 @@ def _grep(query: Query, deadline: float, unsearched: Unsearched) -> Answer:
 
 def _wanted(query: Query, pattern: str, deadline: float, unsearched: Unsearched) -> Iterator[FoundFile]:
     """The files whose path matches `pattern`, relative to the folder that is searched, until the time is over."""
-    expression = _expression(query, pattern)
+    exact, loose = _expression(query, pattern), _expression(query, pattern, loose=True)
     itself = query.prefix + "/".join(query.names)
     for each in files(".", query.names, unsearched):
         if time.monotonic() > deadline:
             return
         found = replace(each, path=query.prefix + each.path)
-        if found.path == itself or expression.fullmatch(found.path):
+        if found.path == itself or exact.fullmatch(found.path) or loose.fullmatch(_folded_path(found.path)):
             yield found
 
 
-def _expression(query: Query, pattern: str) -> re.Pattern[str]:
+def _folded_path(path: str) -> str:
+    return "/".join(map(folded, path.split("/")))
+
+
+def _expression(query: Query, pattern: str, *, loose: bool = False) -> re.Pattern[str]:
     pattern = pattern.removeprefix(f"/{MOUNT}").removeprefix("./") or "*"
     if pattern.endswith("/"):
         pattern += "**"
-    folder = query.prefix + "".join(name + "/" for name in query.names)
-    return path_pattern(pattern, beneath=folder, braces=True, flags=re.IGNORECASE if query.ignore_case else 0)
+    folder = query.prefix + "".join((folded(name) if loose else name) + "/" for name in query.names)
+    flags = re.IGNORECASE if query.ignore_case else 0
+    return path_pattern(pattern, beneath=folder, braces=True, flags=flags, is_loose=loose)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from tools_app.errors import ToolError
-from tools_app.files import Workspace, printable
+from tools_app.files import Workspace
 from tools_app.sandbox.base import WORKSPACE
 from tools_app.shell.rules import DELETIONS
 from tools_app.shell.syntax import SUBSTITUTION, SimpleCommand
@@ -96,7 +96,8 @@ def _operands(command: SimpleCommand) -> list[str]:
 
 def _shown(command: SimpleCommand) -> str:
     """All of it, or its beginning and what tells it from others that begin so."""
-    words = printable(shlex.join(command.words))
+    text = shlex.join(command.words)
+    words = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}… ({sha256(words.encode()).hexdigest()[:12]})"
 
 

@@ -52,6 +52,7 @@ class Restrictions:
         if not self.paths:
             return ""
         named = [*_named(given), *_patched(given)]
+        named += [_real(path, workspace) for path in named]  # tools also take other spellings of a name
         named += [word for script in scripts for word in _words(script)]
         path = next((path for path in named if self._covers(path, workspace)), "")
         if not path and given.get("action") in _WHOLE_FOLDERS:
@@ -120,7 +121,7 @@ class Restrictions:
     def _below(self, folder: str, workspace: Workspace) -> str:
         """A restricted file in or below a folder."""
         try:
-            begin = "".join(f"{name}/" for name in paths.parts(folder))
+            begin = "".join(f"{name}/" for name in paths.parts(_real(folder, workspace)))
         except ToolError:
             return ""
         return next((found for found in self._restricted_files(workspace) if found.startswith(begin)), "")
@@ -132,12 +133,20 @@ class Restrictions:
                     yield begin + found
 
 
+def _real(path: str, workspace: Workspace) -> str:
+    """Return the path of what is meant; the path itself where nothing or several files may be meant."""
+    try:
+        return workspace.real_path(path) or path
+    except ToolError:
+        return path
+
+
 def _patched(given: dict[str, Any]) -> Iterator[str]:
     """The files that a patch names in its headers, which are relative to its folder."""
     if given.get("action") != "patch":
         return
     for line in _HEADER.findall(str(given.get("content", ""))):
-        for word in _RAW_WORD.findall(line):
+        for word in [line.partition(": ")[2].strip(), line.strip(), *_RAW_WORD.findall(line)]:
             yield f"{given['path']}/{word}"
             yield f"{given['path']}/{word.partition('/')[2]}"  # behind a/ and b/
 

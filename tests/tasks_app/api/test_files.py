@@ -1,7 +1,10 @@
 """The workspace's files: listed, fetched, brought."""
 
 import asyncio
+import os
 import tracemalloc
+import unicodedata
+from urllib.parse import quote
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
@@ -10,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsite.accounts.models import ApiToken
+from tasks_app import file_history
 from tasks_app.api.files import files_after
 from tasks_app.downloads import Chunks, _type
 from tasks_app.interaction import uploads
+from tasks_app.pages.file_tree import tree_of
 from tasks_app.workspaces import workspace_of
 from tools_app.files import Workspace
 
@@ -46,6 +51,13 @@ def fetch(alice, base):
     return get
 
 
+def body_of(answer):
+    async def whole():
+        return b"".join([chunk async for chunk in answer])
+
+    return asyncio.run(whole())
+
+
 # --- listing ----------------------------------------------------------------------------------------------------------
 
 
@@ -68,11 +80,50 @@ def test_a_workspace_that_was_never_used_is_empty(alices, base):
     assert alices.get(base).json()["results"] == []
 
 
-def test_names_that_are_no_text_are_left_out(alices, base, workspace):
-    with open(bytes(workspace.make_root()) + b"/\xff.txt", "w"):
-        pass
-    (workspace.root / "narrow\u202fspace.txt").touch()
-    assert [file["path"] for file in alices.get(base).json()["results"]] == ["narrow\u202fspace.txt"]
+def test_every_name_is_listed_as_it_can_be_asked_for(alices, base, workspace, session):
+    """Also one by one: a page of the list goes on behind a name that is written with escapes."""
+    names = [b"\xff.txt", b"line\n.txt", "narrow\u202fspace.txt".encode(), "u\u0308ber.txt".encode()]
+    folder = bytes(workspace.make_root()) + b"/in \xfe\t/"
+    os.mkdir(folder)
+    for name in names:
+        with open(folder + name, "wb") as file:
+            file.write(name)
+    listed, address = [], f"{base}?limit=1"
+    while address:
+        page = alices.get(address).json()
+        listed += [file["path"] for file in page["results"]]
+        address = page["next"]
+    escaped = ["\\udcff.txt", "line\\n.txt", "narrow\u202fspace.txt", "u\u0308ber.txt"]
+    assert listed == [f"in \\udcfe\\t/{name}" for name in escaped]
+    assert [body_of(alices.get(base + quote(path))) for path in listed] == names
+    nodes = tree_of(session).nodes
+    assert sorted(child.path for child in nodes[0].children) == sorted(listed)
+    assert body_of(alices.get(base + quote("in \ufffd /über.txt"))) == names[-1]
+
+
+def test_an_upload_replaces_the_file_that_is_meant(alices, base, workspace):
+    decomposed = unicodedata.normalize("NFD", "Übersicht für März.txt")
+    for path, text in ((decomposed, b"one"), ("Übersicht für März.txt", b"two")):
+        answer = alices.post(f"{base}{quote(path)}", text, content_type="application/octet-stream")
+        assert (answer.status_code, answer.json()["path"]) == (201, decomposed)
+    assert [path.read_bytes() for path in workspace.root.iterdir()] == [b"two"]
+
+
+def test_every_name_has_a_history(alices, base, workspace, session):
+    path, escaped = bytes(workspace.make_root()) + b"/\xff\n.txt", "\\udcff\\n.txt"
+    file_history.record(session, workspace)
+    with open(path, "wb") as file:
+        file.write(b"kept")
+    file_history.record(session, workspace)
+    os.unlink(path)
+    change = file_history.record(session, workspace)
+    versions = alices.get(f"/api/v1/sessions/{session.pk}/versions/?path={quote(escaped)}")
+    (version,) = versions.json()["results"]
+    assert version["path"] == escaped
+    undone = alices.post(f"/api/v1/changes/{change.pk}/undo/", {"paths": [escaped]}, format="json").json()
+    assert (undone["paths"][0]["path"], undone["left"]) == (escaped, [])
+    with open(path, "rb") as file:
+        assert file.read() == b"kept"
 
 
 def test_a_long_list_comes_in_pages(alices, base, workspace):
