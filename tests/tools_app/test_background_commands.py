@@ -115,3 +115,9 @@ async def test_unused_they_end_with_the_idle_time(
     await call("job", action="read", id=1)
     await eventually(lambda: not runs(started))
     assert not held_resources.held_for("a session")
+
+
+async def test_a_limit_that_it_meets_is_named(call: Call) -> None:
+    begun = await call("shell", command="python3 -c 'held = bytearray(3 << 30)'", background=True)
+    notes = begun.notes or (await call("job", action="read", id=1, wait_s=10)).notes
+    assert "2 GiB" in notes[0]

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from dataclasses import replace
+from shutil import which
 from typing import Any
 
 import pytest
@@ -89,6 +90,74 @@ async def test_a_command_is_told_of_as_soon_as_it_exists_and_gone_when_it_is_can
     with takes_less_than(1), pytest.raises(asyncio.CancelledError):
         await running
     assert started[0].pid not in living()
+
+
+THREADS = """
+#include <pthread.h>
+#include <time.h>
+volatile long x;
+void *f(void *a) { for (;;) x++; }
+int main() {
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, f, 0);
+    struct timespec q = {60, 0};
+    nanosleep(&q, 0);
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(not which("gcc"), reason="needs a compiler")
+async def test_a_program_with_threads_runs_until_its_timeout(call: Call, workspace: Workspace) -> None:
+    workspace.write_bytes("t.c", THREADS.encode())
+    assert "exit code 0" in (await call("shell", command="gcc -O1 -pthread t.c -o t")).content
+    result = await call("shell", command="./t", timeout_s=4)
+    assert (result.status, result.content) == ("failed", "[killed after 4 s]")
+    assert "timeout_s" in result.notes[0]
+    assert "600" in result.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "figure"),
+    [
+        ("python3 -c 'held = bytearray(3 << 30)'", "2 GiB"),
+        ("python3 -c 'held = bytearray(3 << 30)' 2>&1 | tail -1", "2 GiB"),
+        ("head -c 1100M /dev/zero > big", "1 GiB"),
+        ("python3 -c \"open('big', 'wb').truncate(2 << 30)\"", "1 GiB"),
+        ("python3 -c 'import os; held = [os.dup(0) for _ in range(2000)]'", "1,024"),
+        ("kill -9 $$", "2 GiB"),
+    ],
+)
+async def test_a_limit_that_a_program_meets_is_named_with_its_figure(call: Call, command: str, figure: str) -> None:
+    (note,) = (await call("shell", command=command)).notes
+    assert figure in note
+
+
+@pytest.mark.parametrize("command", ["echo Too many open files; echo fine", "exit 3", "true", "grep x nowhere"])
+async def test_of_other_endings_nothing_is_said(call: Call, command: str) -> None:
+    assert (await call("shell", command=command)).notes == []
+
+
+FORKS = """
+import threading, time
+for _ in range(400):
+    threading.Thread(target=time.sleep, args=(2,), daemon=True).start()
+"""
+
+
+async def test_too_many_threads_are_named_under_bubblewrap(call: Call, sandbox: Sandbox) -> None:
+    if sandbox.name == "local" and os.geteuid() != 0:
+        pytest.skip("processes are not counted")
+    (note,) = (await call("shell", command=f"python3 -c '{FORKS}'")).notes
+    assert "256 processes" in note
+
+
+async def test_full_temporary_folders_are_named(call: Call, sandbox: Sandbox) -> None:
+    if sandbox.name == "local":
+        pytest.skip("its temporary files are on the server's disk")
+    (note,) = (await call("shell", command="head -c 600M /dev/zero > /tmp/big")).notes
+    assert "/tmp" in note
+    assert "512 MiB" in note
 
 
 async def test_input_is_empty_so_that_nothing_waits_for_an_answer(call: Call) -> None:

@@ -1,5 +1,7 @@
 """Where the programs that tools start run: one small interface, several backends."""
 
+import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +14,7 @@ from tools_app.sandbox.outlet import Outlet
 # Where a command sees its workspace, and its temporary files, if the backend can arrange it.
 WORKSPACE = "/workspace"
 TEMPORARY = "/tmp"  # noqa: S108  not the server's
+_SPARE_S = 1  # so that the clock ends a program that keeps all cores busy, and its result says so
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,11 +24,11 @@ class Limits:
     `cpu_s`, `open_files` and `file_size` hold for each process, `memory` for each and for all of the session together,
     `processes` for the session, `temporary` for what it may write outside workspace and home, `workspace` for the total
     size of these two, with what is there already; None leaves it to the disk. `output` is how much is kept, `shown` how
-    much is shown while it runs; by default as much as is kept.
+    much is shown while it runs; by default as much as is kept. Without `cpu_s`, all cores may compute until `wall_s`.
     """
 
     wall_s: float = 120
-    cpu_s: int = 120
+    cpu_s: int | None = None
     memory: int = 2 * 1024**3
     processes: int = 256
     open_files: int = 1024
@@ -34,6 +37,11 @@ class Limits:
     workspace: int | None = None
     output: int = 1024**2
     shown: int | None = None
+
+    @property
+    def processor_s(self) -> int:
+        """Seconds that a process can compute. The kernel adds up its threads, so one second of time is one a core."""
+        return self.cpu_s or math.ceil(self.wall_s + _SPARE_S) * len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +54,12 @@ class Outcome:
     timed_out: bool = False
     out_of_memory: bool = False
     out_of_space: bool = False
+    out_of_cpu_time: bool = False
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it was ended for one of its limits."""
+        return self.timed_out or self.out_of_memory or self.out_of_space or self.out_of_cpu_time
 
 
 @dataclass(frozen=True, kw_only=True)

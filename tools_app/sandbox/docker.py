@@ -76,7 +76,7 @@ def _options(command: Command) -> list[str]:
         f"--memory={limits.memory}",
         f"--memory-swap={limits.memory}",
         f"--pids-limit={limits.processes}",
-        f"--ulimit=cpu={limits.cpu_s}",
+        f"--ulimit=cpu={limits.processor_s}",
         f"--ulimit=fsize={limits.file_size}",
         f"--ulimit=nofile={limits.open_files}",
         "--ulimit=core=0",

@@ -48,7 +48,7 @@ def kernel_limits(limits: Limits) -> dict[str, int]:
     """
     return {
         "RLIMIT_CORE": 0,
-        "RLIMIT_CPU": limits.cpu_s,
+        "RLIMIT_CPU": limits.processor_s,
         "RLIMIT_DATA": limits.memory,
         "RLIMIT_FSIZE": limits.file_size,
         "RLIMIT_NOFILE": limits.open_files,

@@ -1,6 +1,7 @@
 """Supervises a command: reads its output while it runs, enforces its limits, and ends all of its processes."""
 
 import asyncio
+import signal
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import IO, Protocol
@@ -11,6 +12,8 @@ from tools_app.sandbox.base import Limits, Outcome, Started
 from tools_app.sandbox.output import Output
 
 _GRACE_S = 0.5  # between the request to end and the kill
+
+_SAMPLING_S = 0.5  # the kernel counts a process's time in ticks, so it ends one a little early or late
 
 
 class Running(Protocol):
@@ -65,6 +68,7 @@ async def supervise(
         done, _ = await asyncio.wait(
             {exited, greedy, filling}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED
         )
+        computed = process_groups.processor_seconds(running.pid) if exited in done else 0.0
     finally:
         greedy.cancel()
         filling.cancel()
@@ -73,13 +77,15 @@ async def supervise(
     for task in (*done, reading):
         if not task.cancelled():
             task.result()  # an error of ours, or of `on_output`
+    exit_code = ending.result()
     return Outcome(
-        exit_code=ending.result(),
+        exit_code=exit_code,
         output=output.kept.text(),
         truncated=output.kept.truncated,
         timed_out=not done,
         out_of_memory=greedy in done and exited not in done,
         out_of_space=filling in done and exited not in done,
+        out_of_cpu_time=exit_code == 128 + signal.SIGKILL and computed > limits.processor_s - _SAMPLING_S,
     )
 
 

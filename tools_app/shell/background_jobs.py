@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tools_app import held_resources
 from tools_app.errors import ToolError
 from tools_app.sandbox import Command, KeptOutput, Outcome, Outlet, Sandbox, Started
+from tools_app.shell.endings import advice, reason_of_kill
 from tools_app.shell.terminal import shown_by_terminal
 
 IDLE_S = 1800.0  # without a call that uses a job of the session
@@ -32,7 +33,7 @@ class Job:
     """Runs from its creation on, in a task of the event loop. `number` is what a model calls it by."""
 
     def __init__(self, number: int, start: Start) -> None:
-        self.number = number
+        self.number, self._command = number, start.command
         self._unread = KeptOutput(KEPT)
         self._changed = asyncio.Event()
         source, self._input = os.pipe()
@@ -61,9 +62,16 @@ class Job:
         if self._task.cancelled():
             return f"job {self.number} was ended"
         outcome = self._task.result()
-        why = " (it took too long)" if outcome.timed_out else " (too much memory)" if outcome.out_of_memory else ""
-        why = " (the workspace is full)" if outcome.out_of_space else why
-        return f"job {self.number} ended with exit code {outcome.exit_code}{why}"
+        if reason := reason_of_kill(outcome, self._command.limits):
+            return f"job {self.number} was {reason}"
+        return f"job {self.number} ended with exit code {outcome.exit_code}"
+
+    @property
+    def advice(self) -> str:
+        """About the limit that it met, if it has ended by one."""
+        if not self.has_ended or self._task.cancelled():
+            return ""
+        return advice(self._task.result(), self._command.limits, self._command.workspace, in_background=True)
 
     async def new_output(self, seconds: float) -> str:
         """What it printed since the last reading; waits at most `seconds` for anything, or for its end."""

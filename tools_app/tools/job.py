@@ -64,4 +64,9 @@ async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
         jobs.forget(context.session, arguments.id)
     content = "\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}]"]))
     served = await ports.listening(context.session) if jobs.jobs_of(context.session) else []
-    return ToolResult(content=content, cut="middle", metadata={"ports": jobs.newly_served(context.session, served)})
+    return ToolResult(
+        content=content,
+        cut="middle",
+        notes=[f"[{running.advice}]"] if running.advice else [],
+        metadata={"ports": jobs.newly_served(context.session, served)},
+    )

@@ -9,15 +9,14 @@ from dataclasses import replace
 from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
-from tools_app.files import in_units
-from tools_app.sandbox import Command, Limits, Outcome, Outlet, outlet, ports
+from tools_app.sandbox import Command, Limits, Outlet, outlet, ports
 from tools_app.shell.background_jobs import Start, jobs
 from tools_app.shell.danger import judgement
+from tools_app.shell.endings import MAX_TIMEOUT_S, advice, reason_of_kill
 from tools_app.shell.secrets import as_variables
 from tools_app.shell.terminal import RunningOutput, shown_by_terminal
 
 DEFAULT_TIMEOUT_S = 120
-MAX_TIMEOUT_S = 600
 LONGEST_JOB_S = 24 * 3600
 FIRST_WORDS_S = 1.0
 _LEFT_RUNNING = (  # short: a result keeps its last line whole only so far
@@ -77,7 +76,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
         views=context.workspace.views,
         home=context.workspace.make_home(),
         owner=context.workspace.owner,
-        limits=Limits(wall_s=seconds, cpu_s=seconds, workspace=context.workspace.most, shown=shown),
+        limits=Limits(wall_s=seconds, workspace=context.workspace.most, shown=shown),
     )
 
 
@@ -96,7 +95,8 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
         raise
     said = [text.rstrip("\n"), f"[{job.ending}; {_LEFT_RUNNING}]"]
     about = {"job": job.number, "ports": jobs.newly_served(context.session, served)}
-    return ToolResult(content="\n".join(filter(None, said)), cut="middle", metadata=about)
+    notes = [f"[{job.advice}]"] if job.advice else []
+    return ToolResult(content="\n".join(filter(None, said)), cut="middle", notes=notes, metadata=about)
 
 
 async def _run(command: Command, context: ToolContext) -> ToolResult:
@@ -106,21 +106,14 @@ async def _run(command: Command, context: ToolContext) -> ToolResult:
         command, on_output=lambda text: context.report(running.feed(text)), on_start=context.started
     )
     seconds = round(time.monotonic() - began, 3)
-    ended, output = _ending(outcome, command.limits, seconds), shown_by_terminal(outcome.output).rstrip("\n")
+    output = shown_by_terminal(outcome.output).rstrip("\n")
+    ended = reason_of_kill(outcome, command.limits) or f"exit code {outcome.exit_code}, {seconds:.1f} s"
+    hint = advice(outcome, command.limits, command.workspace)
     return ToolResult(
         content="\n".join(filter(None, [output, f"[{ended}]"])),
         cut="middle",
-        status="failed" if outcome.timed_out or outcome.out_of_memory or outcome.out_of_space else "succeeded",
+        notes=[f"[{hint}]"] if hint else [],
+        status="failed" if outcome.was_killed else "succeeded",
         summary=f"{ended}: …{output.strip()[-_LAST_WORDS:]}" if len(output) > _LAST_WORDS else "",
         metadata={"exit_code": outcome.exit_code, "seconds": seconds, "truncated": outcome.truncated},
     )
-
-
-def _ending(outcome: Outcome, limits: Limits, seconds: float) -> str:
-    if outcome.timed_out:
-        return f"killed after {limits.wall_s:.0f} s"
-    if outcome.out_of_memory:
-        return f"killed: it took more than {limits.memory / 1024**3:.0f} GiB of memory"
-    if outcome.out_of_space:
-        return f"killed: the workspace held more than its {in_units(limits.workspace or 0)}; delete what is not needed"
-    return f"exit code {outcome.exit_code}, {seconds:.1f} s"

@@ -69,7 +69,22 @@ def test_temporary_space_is_bounded(server: Server, place: str) -> None:
 def test_processor_time_is_bounded(server: Server) -> None:
     outcome = server.run("while :; do :; done", limits={"cpu_s": 1, "wall_s": 10})
     assert outcome["exit_code"] == 128 + 9
+    assert outcome["out_of_cpu_time"]
     assert not outcome["timed_out"]
+
+
+def test_a_program_that_is_killed_early_was_not_out_of_processor_time(server: Server) -> None:
+    outcome = server.run("kill -9 $$", limits={"cpu_s": 1, "wall_s": 10})
+    assert outcome["exit_code"] == 128 + 9
+    assert not outcome["out_of_cpu_time"]
+
+
+def test_processor_time_lasts_as_long_as_the_clock_on_all_cores(server: Server) -> None:
+    threads = "import threading, time\n"
+    spin = "import hashlib\ndef spin():\n    while True: hashlib.sha256(bytes(1 << 22))\n"
+    server.write("spin.py", f"{threads}{spin}for _ in range(8): threading.Thread(target=spin).start()\n")
+    outcome = server.run("python3 spin.py", limits={"wall_s": 3})
+    assert outcome["timed_out"]
 
 
 def test_output_is_bounded_and_both_of_its_ends_are_kept(server: Server) -> None:

@@ -105,3 +105,8 @@ def test_an_error_while_output_is_shown_is_not_swallowed(workspace: Path) -> Non
 def test_a_process_that_left_the_group_does_not_hold_the_command_up(workspace: Path) -> None:
     with takes_less_than(2.5):
         assert run("setsid sleep 30 & echo done", workspace).output == "done\n"
+
+
+def test_processor_time_is_bounded_and_said_to_be(workspace: Path) -> None:
+    outcome = run("while :; do :; done", workspace, Limits(cpu_s=1, wall_s=20))
+    assert (outcome.exit_code, outcome.out_of_cpu_time) == (128 + 9, True)

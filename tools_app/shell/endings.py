@@ -1,0 +1,116 @@
+"""How a command ended, and which of its limits it met: the figure, and what to do about it."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from tools_app.files import in_units
+from tools_app.sandbox import Limits, Outcome
+
+MAX_TIMEOUT_S = 600
+_KILLED, _TOO_LARGE = 128 + 9, 128 + 25  # exit codes for SIGKILL and SIGXFSZ
+_FULL = 16 * 1024**2  # bytes that are left on a disk which is as good as full
+
+
+def reason_of_kill(outcome: Outcome, limits: Limits) -> str:
+    """Return which limit the command was ended for, in a few words; '' where it has ended by itself."""
+    if outcome.timed_out:
+        return f"killed after {limits.wall_s:.0f} s"
+    if outcome.out_of_memory:
+        return f"killed: it took more than {_binary(limits.memory)} of memory"
+    if outcome.out_of_space:
+        return f"killed: the workspace held more than its {in_units(limits.workspace or 0)}; delete what is not needed"
+    if outcome.out_of_cpu_time:
+        return f"killed: a process computed for {limits.processor_s} s"
+    return ""
+
+
+def advice(outcome: Outcome, limits: Limits, workspace: Path, *, in_background: bool = False) -> str:
+    """Return a sentence about the limit that the command met, or ''.
+
+    The kernel refuses a program what is over a limit, and only the program's own words say so. After success, only its
+    last line counts: what it printed before may quote anything.
+    """
+    if outcome.timed_out:
+        return _about_time(limits, in_background=in_background)
+    if outcome.out_of_memory:
+        return _about_memory(limits)
+    if outcome.out_of_space:
+        return ""
+    if outcome.out_of_cpu_time:
+        return f"The limit of a process is {limits.processor_s} s on all cores together. Do less at a time."
+    output = outcome.output.rstrip()
+    words = output if outcome.exit_code else output.rpartition("\n")[2]
+    for sign, sentence in _SIGNS:
+        if sign.search(words):
+            return sentence(limits)
+    if _NO_SPACE.search(words):
+        return _about_space(limits, workspace)
+    if outcome.exit_code == _TOO_LARGE:
+        return _about_file_size(limits)
+    if outcome.exit_code == _KILLED:
+        return f"Something ended it with signal 9, as the system does when memory is short. {_about_memory(limits)}"
+    return ""
+
+
+def _about_time(limits: Limits, *, in_background: bool) -> str:
+    if in_background:
+        return f"The time limit of a background command is {limits.wall_s / 3600:.0f} hours. Start it again if needed."
+    if limits.wall_s >= MAX_TIMEOUT_S:
+        return "Its time limit was the longest. Do less at a time, or leave it running with background."
+    return f"timeout_s was its limit. Set it higher (at most {MAX_TIMEOUT_S}), or leave it running with background."
+
+
+def _about_memory(limits: Limits) -> str:
+    return (
+        f"The limit is {_binary(limits.memory)} for all commands of the session together, files in /tmp included. "
+        "Work on less at a time."
+    )
+
+
+def _about_file_size(limits: Limits) -> str:
+    return f"A file can have at most {_binary(limits.file_size)}. Split it, or compress it while it is written."
+
+
+def _about_open_files(limits: Limits) -> str:
+    return f"A process can have {limits.open_files:,} files open. Close them sooner, or open fewer at once."
+
+
+def _about_processes(limits: Limits) -> str:
+    return f"At most {limits.processes} processes and threads run at once. Use fewer workers, such as -j4."
+
+
+def _about_space(limits: Limits, workspace: Path) -> str:
+    if shutil.disk_usage(workspace).free < _FULL:
+        return "The server's disk is full. Delete what is not needed, or tell the person."
+    return (
+        f"Temporary files, in /tmp and /dev/shm, can take {_binary(limits.temporary)}. Put large files into the "
+        "workspace, for example with TMPDIR."
+    )
+
+
+def _binary(size: int) -> str:
+    return f"{size / 1024**3:.0f} GiB" if size >= 1024**3 else f"{size / 1024**2:.0f} MiB"
+
+
+_NO_SPACE = re.compile(r"No space left on device|\bENOSPC\b|[Dd]isk quota exceeded")
+_SIGNS: list[tuple[re.Pattern[str], Callable[[Limits], str]]] = [
+    (
+        re.compile(
+            r"[Cc](?:annot|an't|ould not) fork|fork: (?:retry: )?Resource temporarily unavailable|fork failed"
+            r"|can't start new thread|unable to create (?:new )?native thread|pthread_create failed"
+            r"|failed to create new OS thread|BlockingIOError: \[Errno 11\]|\bspawn\w* \S+ EAGAIN|uv_thread_create"
+        ),
+        _about_processes,
+    ),
+    (re.compile(r"Too many open files|\bEMFILE\b"), _about_open_files),
+    (re.compile(r"File too large|File size limit exceeded|\bEFBIG\b"), _about_file_size),
+    (
+        re.compile(
+            r"\bMemoryError\b|Cannot allocate memory|std::bad_alloc|[Oo]ut of memory|OutOfMemoryError"
+            r"|virtual memory exhausted|memory exhausted|\bENOMEM\b"
+        ),
+        _about_memory,
+    ),
+]
