@@ -28,16 +28,18 @@ def close_open_call(unit: UnitOfWork, workspace: Workspace | None, why: str) -> 
     call = unit.history.open_call()
     if call is None:
         return []
-    if workspace and call.log.status == CallStatus.STARTED:  # it may have changed files before the server stopped
-        seq = unit.history.entries[-1].seq
-        unit.stage(rows=file_history.record_call(unit.task, workspace, call.call, seq))
+    may_have_changed_files = call.log.status == CallStatus.STARTED  # before the server stopped
     status, text = _ending(call, why)
     call.log.status = status
     if delegated := list(children.of_call(call.log)):
         _stop_children(unit)
         text = _of_one_that_ran(why)
+        may_have_changed_files = True
         if workspace:
             text += f"\n{_done_by(delegated, workspace)}"
+    if workspace and may_have_changed_files:
+        seq = unit.history.entries[-1].seq
+        unit.stage(rows=file_history.record_call(unit.task, workspace, call.call, seq))
     unit.stage(rows=[call.log, *_closed_approval(call)])
     return call.result(text, status)
 

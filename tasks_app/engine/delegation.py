@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from tasks_app import file_history
 from tasks_app.interaction import children
 from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Agent, Session, Task, TaskState
@@ -81,6 +82,7 @@ def start(task: Task, call: OpenCall, wanted: Delegate) -> ChildrenNeeded:
     begin = f"{session.folder}/{children.FOLDER}/".lstrip("/")
     taken = [folder.removeprefix(begin) for folder in below if folder.startswith(begin)]
     workspace = workspace_of(session)
+    file_history.record_before(task, workspace)  # what changes from here on is the call's
     if workspace.is_folder(children.FOLDER):
         taken += [entry.name for entry in workspace.entries(children.FOLDER)]
     first = 1 + max((int(name) for name in taken if name.isdecimal()), default=0)

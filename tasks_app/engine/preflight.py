@@ -95,6 +95,7 @@ def _take_messages(context: TaskContext) -> None:
 def _begin(context: TaskContext, look: Look) -> None:
     """Appends the date and the listing of the workspace, right after the message that starts the task."""
     step_settings.refresh(context, look)
+    context.workspace.make_for_commands()  # a delegated task sees in its listing where its parent's files are
     instructions = search.text_file(context.workspace, ROOT_INSTRUCTIONS, context.secrets.redactor)
     remembered = _remembered(context, instructions)
     now = timezone.now() if context.is_shared else context.task.started_by.now()  # readers may see it

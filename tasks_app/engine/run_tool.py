@@ -15,6 +15,7 @@ from tasks_app.engine.check_call import ClearedCall
 from tasks_app.engine.hooks import consult
 from tasks_app.engine.repetition import reminder_of_cycle
 from tasks_app.events.live_stream import LiveStream
+from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, TaskState, ToolCallLog
 from tasks_app.record import Draft, images
 from tasks_app.record.entry_json import plan_change
@@ -40,7 +41,9 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
     """
     call = cleared.open
     if call.log.status == CallStatus.WAITING:
-        return delegation.outcome(context, call)
+        outcome = delegation.outcome(context, call)
+        _stage_change(context, call)
+        return outcome
     changes_files = _may_change_files(cleared)
     if changes_files:
         file_history.record_before(context.task, context.workspace)
@@ -65,8 +68,12 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
         call.log.duration_ms = round((time.monotonic() - began) * 1000)
         context.streamed = stream
         if changes_files:
-            seq = context.history.entries[-1].seq
-            context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq))
+            _stage_change(context, call)
+
+
+def _stage_change(context: TaskContext, call: OpenCall) -> None:
+    seq = context.history.entries[-1].seq
+    context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq))
 
 
 def _tried(cleared: ClearedCall, work: Callable[[], T]) -> T | ToolResult:

@@ -30,6 +30,7 @@ def record(
     *,
     tool: str = "",
     task: Task | None = None,
+    call_id: str = "",
     only: Collection[str] = (),
     told: bool = True,
 ) -> WorkspaceChange | None:
@@ -38,7 +39,7 @@ def record(
     `only` limits it to these files and folders. Reads the changed files: call it on no event loop, in no transaction.
     """
     with history_of(workspace).locked():
-        return record_locked(session, workspace, only, tool=tool, task=task, told=told)
+        return record_locked(session, workspace, only, tool=tool, task=task, call_id=call_id, told=told)
 
 
 def record_locked(

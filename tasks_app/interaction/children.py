@@ -4,6 +4,7 @@ A parent waits without a thread. Who has ended a child looks after its call then
 was lost. Locks are taken from the top down: who holds a child's never waits for its parent's.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,9 +15,11 @@ from uuid import UUID
 
 import orjson
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from llm_app.budgets import Share, Tree
+from tasks_app import file_history
 from tasks_app.errors import NothingToAnswer
 from tasks_app.events import broadcast
 from tasks_app.interaction import open_call
@@ -25,8 +28,11 @@ from tasks_app.models import Agent, CallStatus, ContextType, Limits, Session, Ta
 from tasks_app.models.task import TaskQuerySet
 from tasks_app.record import Draft, append_entries, lock
 from tasks_app.runtime import wakeup
+from tasks_app.workspaces import files_of, workspace_of
 from tools_app.contract.effects import Delegate, DelegatedTask
+from tools_app.errors import ToolError
 
+logger = logging.getLogger(__name__)
 FOLDER = "children"
 LEAST_ITERATIONS = 15  # of a child, where its parent has so many left
 
@@ -110,13 +116,14 @@ def _at_once(max_parallel: int | None) -> int:
 
 def of_call(call: ToolCallLog) -> TaskQuerySet:
     """In the order of the call's list."""
-    return Task.objects.filter(parent_call=call).select_related("session").order_by("number")
+    return Task.objects.filter(parent_call=call).select_related("session__root").order_by("number")
 
 
 def look_after(call_id: int) -> None:
     """Starts the next children of a call that waits, or wakes its task when all have ended. Twice does no harm."""
+    call = ToolCallLog.objects.select_related("task__session").get(pk=call_id)
+    _leave_folders(call)
     with transaction.atomic():
-        call = ToolCallLog.objects.select_related("task__session").get(pk=call_id)
         lock(call.task.session)
         call.refresh_from_db(fields=["status"])
         if call.status != CallStatus.WAITING:
@@ -130,6 +137,31 @@ def look_after(call_id: int) -> None:
         for child in queued[: max(0, most - len(active) + len(queued))]:
             with suppress(NothingToAnswer):  # it was stopped in this instant
                 open_call.resume(child, WaitingFor.SIBLINGS)
+
+
+def _leave_folders(call: ToolCallLog) -> None:
+    """Remove the mount points of children that have ended. Files that they changed after their call was closed, because
+    a stop takes its time, are still the call's.
+    """
+    ended = [child for child in of_call(call) if not child.is_active]
+    try:
+        for child in ended:
+            files_of(child.session).remove_mount_point()
+        if ended and call.status != CallStatus.WAITING:
+            session, folders = call.task.session, [f"{FOLDER}/{child.number}" for child in ended]
+            file_history.record(
+                session, workspace_of(session), tool=call.name, task=call.task, call_id=call.call_id, only=folders
+            )
+    except (OSError, ToolError):  # a full disk, a folder that is a link by now
+        logger.exception("the folders of the children of session %s are left as they are", call.session_id)
+
+
+def remove_mount_points() -> None:
+    """Remove those of children that ended right before the server was killed."""
+    works = Task.objects.active().filter(session=OuterRef("pk"))
+    for session in Session.objects.exclude(root=None).exclude(Exists(works)).select_related("root").iterator():
+        with suppress(ToolError):  # a program has put a link in its place
+            files_of(session).remove_mount_point()
 
 
 def stop(task: Task) -> None:

@@ -36,6 +36,7 @@ def start() -> None:
     _end_leases_of_the_dead()
     stop_abandoned()
     look_after_children()
+    children.remove_mount_points()
     for task_id in Task.objects.runnable().unqueued().open_to(process.name()).unclaimed().values_list("pk", flat=True):
         enqueue(task_id)
     admission.admit_waiting()

@@ -66,9 +66,26 @@ class Workspace:
             make_private(self.outermost, self.owner)
         if self._views:
             made = self._folder(root, (), partial(safe_open.made_folder, owner=self.owner))
-            with safe_open.in_words("The folder of this session"), made as folder, suppress(FileExistsError):
-                os.mkdir(VIEW, 0o755, dir_fd=folder)  # where commands find it
+            with safe_open.in_words("The folder of this session"), made:
+                pass
         return root
+
+    def make_for_commands(self) -> Path:
+        """Return the root, which exists from now on, with the folder at which commands find the first view."""
+        root = self.make_root()
+        if self._views:
+            session = safe_open.in_words("The folder of this session")
+            with session, self._folder(root, ()) as folder, suppress(FileExistsError):
+                os.mkdir(VIEW, dir_fd=folder)
+                with safe_open.folder(folder, [VIEW]) as mount_point:
+                    os.fchmod(mount_point, 0o755)  # by the server's umask, no other program could read it
+        return root
+
+    def remove_mount_point(self) -> None:
+        """Remove that folder, unless something has been put there. Raises OutsideWorkspace."""
+        if self._views:
+            with suppress(OSError), self.opened() as folder:
+                os.rmdir(VIEW, dir_fd=folder)
 
     def opened(self) -> AbstractContextManager[int]:
         """A descriptor of the root, as safe as all below it. Raises OSError and OutsideWorkspace."""

@@ -72,7 +72,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
         environment=environment,
         layers=context.layers(),
         session=context.session,
-        workspace=context.workspace.make_root(),
+        workspace=context.workspace.make_for_commands(),
         views=context.workspace.views,
         home=context.workspace.make_home(),
         owner=context.workspace.owner,
