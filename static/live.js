@@ -213,7 +213,7 @@ function sinceWhen() {
   for (const since of all("[data-since]")) {
     const seconds = Math.round((Date.now() - new Date(since.dataset.since)) / 1000);
     since.title = new Date(since.dataset.since).toLocaleTimeString(locale);
-    since.textContent = seconds < 60 ? `${Math.max(0, seconds)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+    since.textContent = seconds <= 120 ? `${Math.max(0, seconds)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   }
 }
 

@@ -143,6 +143,12 @@ def _activity(task: Task) -> Reason:
         return Reason(
             kind=Kind.NORMAL, sentence=f"The tool {running.name} is running.", hint=hint, since=running.started_at
         )
+    if silence := task.silent_provider:
+        since, end = (datetime.fromisoformat(silence[name]) for name in ("since", "gives_up_at"))
+        silent_for, limit = (round((moment - since).total_seconds()) for moment in (timezone.now(), end))
+        sentence = f"Nothing from {silence['provider']} for {silent_for} s, gives up at {limit} s."
+        hint = "Stop ends it; a message interrupts it."
+        return Reason(kind=Kind.NORMAL, sentence=f"{sentence} {_breakers(task)}".strip(), hint=hint, since=since)
     newest = ContextEntry.objects.filter(session=task.session_id).order_by("-seq").first()
     since = newest.created_at if newest else task.created_at
     if newest is not None and newest.context_type == ContextType.STATUS_NOTICE:

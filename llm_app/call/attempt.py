@@ -87,7 +87,7 @@ class Attempt:
     def run(self, run: Runner) -> Completion:
         """Raises LLMError, BudgetExceeded, or whatever `run` raises when the wait is interrupted."""
         self._reserve(run)
-        self._observer.attempt()
+        self._observer.attempt(self._route.provider.name, self._endpoint.silence_s)
         try:
             result = redacted_turn(self._answer(run), self._redactor)
         except LLMError as error:

@@ -68,8 +68,8 @@ class LLMCall:
 class Observer:
     """Watches a call, in the caller's thread; the base ignores everything."""
 
-    def attempt(self) -> None:
-        """A new attempt begins; what was streamed before is void."""
+    def attempt(self, provider: str, silence_s: float) -> None:
+        """A new attempt begins; what was streamed before is void. It gives up after `silence_s` without a byte."""
 
     def delta(self, delta: Delta) -> None: ...
 

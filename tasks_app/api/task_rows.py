@@ -17,7 +17,7 @@ from tasks_app.runtime import admission
 _SHOWN = [
     *("session", "state", "waiting_for", "stopped", "failure_code", "failure_detail", "iteration", "workflow", "plan"),
     *("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens", "cost_usd", "output_schema", "final_result"),
-    *("created_at", "ended_at", "admitted_at", "terminal", "stop_requested_at"),
+    *("created_at", "ended_at", "admitted_at", "terminal", "stop_requested_at", "silence", "epoch"),
     *("agent_version__number", "agent_version__content", "parent_call__task"),
 ]
 
@@ -49,6 +49,7 @@ def as_json(task: Task, children: list[str]) -> dict[str, Any]:
         "children": children,
         "state": task.state,
         "waiting_for": task.waiting_for,
+        "silence": task.silent_provider,
         "queue_position": admission.position_of(task),
         "failure": {"code": task.failure_code, "detail": task.failure_detail} if task.failure_code else None,
         "stopped": task.stopped,

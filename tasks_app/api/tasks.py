@@ -66,6 +66,14 @@ class AgentVersionSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField(source="number")
 
 
+class SilenceSerializer(serializers.Serializer[Any]):
+    """A provider that sends nothing. It is given up at `gives_up_at`, unless it sends something before."""
+
+    provider = serializers.CharField()
+    since = serializers.DateTimeField()
+    gives_up_at = serializers.DateTimeField()
+
+
 class TaskSerializer(serializers.ModelSerializer[Task]):
     """`agent` is that of its beginning, null for the agent as it ships: `llm-calls/` has that of each step. `cost_usd`
     is null where no price is known.
@@ -81,6 +89,12 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
     )
     queue_position = serializers.IntegerField(
         read_only=True, allow_null=True, help_text="1 for the next; null for a task that is not queued."
+    )
+    silence = SilenceSerializer(
+        source="silent_provider",
+        read_only=True,
+        allow_null=True,
+        help_text="The provider that has sent nothing for 10 s or more; null while it answers.",
     )
     failure = FailureSerializer(read_only=True, allow_null=True)
     pending = PendingSerializer(read_only=True, allow_null=True)
@@ -102,6 +116,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
                 "children",
                 "state",
                 "waiting_for",
+                "silence",
                 "queue_position",
                 "failure",
                 "stopped",

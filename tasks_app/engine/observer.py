@@ -8,6 +8,7 @@ from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import ContextType
 from tasks_app.record import Draft, notice
 from tasks_app.run import UnitOfWork
+from tasks_app.runtime import cancellation
 
 _GOES_ON = (Action.RETRY, Action.NEXT_ROUTE)
 
@@ -20,7 +21,8 @@ class LLMObserver(Observer):
         self.failed_call = ""  # the id of the newest call without an answer
         self.stream = self._new_stream()
 
-    def attempt(self) -> None:
+    def attempt(self, provider: str, silence_s: float) -> None:
+        cancellation.asks(self._unit.task.id, provider, silence_s)
         if self.stream.has_begun:
             self.stream = self._new_stream()
 
@@ -30,6 +32,7 @@ class LLMObserver(Observer):
 
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
         """Keeps the partial as a discarded entry, and says once that something is in the way."""
+        cancellation.asks_nobody(self._unit.task.id)
         drafts = self._discarded()
         is_worth_saying = drafts or isinstance(error, Overloaded) or then is Action.NEXT_ROUTE
         if then in _GOES_ON and not self._noticed and is_worth_saying:

@@ -13,6 +13,7 @@ from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Cause, FailureCode
 from tasks_app.record import Draft
 from tasks_app.run import Aborted, Failed, LimitExceeded, TaskContext
+from tasks_app.runtime import cancellation
 from tasks_app.runtime.cancellation import WorkAborted
 
 _CODES: list[tuple[type[errors.LLMError], FailureCode]] = [
@@ -86,6 +87,8 @@ def think(context: TaskContext) -> OpenCall:
         raise failure_of(error, observer.failed_call) from error
     except errors.BudgetExceeded as error:
         raise LimitExceeded(FailureCode.BUDGET_EXCEEDED, str(error)) from error
+    finally:
+        cancellation.asks_nobody(context.task.id)
     context.calls.answered(completion)
     context.calibration.learn(completion.log)
     context.stage(iteration=context.task.iteration + 1)

@@ -103,6 +103,11 @@ def inbox_changed(session: Session) -> None:
     _send(session, {"type": "inbox"})
 
 
+def silence_changed(session: Session) -> None:
+    """The provider at work has fallen silent, or is heard again."""
+    _send(session, {"type": "silence"})
+
+
 def files_changed(session: Session) -> None:
     """By a person; what a call changes is looked at with its result."""
     _send(session, {"type": "files"})
@@ -114,7 +119,9 @@ def title_changed(session: Session, title: str) -> None:
 
 
 def state_of(task: Task) -> dict[str, Any]:
-    return {"task": str(task.id), "state": task.state, "waiting_for": task.waiting_for}
+    """`silence` is there only while the provider at work sends nothing."""
+    state = {"task": str(task.id), "state": task.state, "waiting_for": task.waiting_for}
+    return state | ({"silence": silence} if (silence := task.silent_provider) else {})
 
 
 def is_followed(group: str) -> bool:

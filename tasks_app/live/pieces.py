@@ -14,7 +14,7 @@ from tasks_app.transcript import delegated, transcript
 from tasks_app.transcript.item import Item
 
 SELDOM_SECONDS = 1.0  # between two looks at what changes with each step and is dear: budgets, files
-_WITH_STATE = ("state", "here", "said", "actions", "queue")  # with the state alone
+_WITH_STATE = ("state", "here", "said", "actions", "queue", "silence")  # with the state alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,9 @@ class Pieces:
         session, task = moment.session, moment.task
         position = admission.position_of(task) if task else None
         common = {"session": session, "task": task, "queue_position": position, "oob": True}
-        stands = (*pushes.stands(task), position, *pushes.children_stand(delegated.awaited(task))) if task else None
+        silence = task.silent_provider if task else None
+        children = pushes.children_stand(delegated.awaited(task)) if task else ()
+        stands = (*pushes.stands(task), position, silence, *children) if task else None
         has_moved = "state" not in self._pieces or self._pieces["state"][0] != stands
         for name in _WITH_STATE:
             self._draw(name, stands, **common)

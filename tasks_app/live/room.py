@@ -131,7 +131,7 @@ class Room:
             self.look_at(hint["seq"])
         elif kind == "state":
             self.look_unless(hint.get("task"), hint.get("state"), hint.get("waiting_for"))
-        elif kind in ("child", "files"):
+        elif kind in ("child", "files", "silence"):
             self.look.pieces.files_may_differ |= kind == "files"
             self._needs_look.set()
         else:

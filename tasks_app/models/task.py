@@ -119,6 +119,9 @@ class Task(models.Model):
     thinking_tokens = models.PositiveBigIntegerField(default=0)
     cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True)
 
+    silence = models.JSONField(
+        null=True, blank=True, editable=False, help_text="Of the provider at work: its name, since when, until when."
+    )
     epoch = models.PositiveIntegerField(default=0)
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
@@ -197,6 +200,14 @@ class Task(models.Model):
     @property
     def is_active(self) -> bool:
         return self.state in ACTIVE
+
+    @property
+    def silent_provider(self) -> dict[str, str] | None:
+        """Return the provider that sends nothing now, `since` when, and when it is given up (`gives_up_at`)."""
+        noted = self.silence
+        if not noted or noted["epoch"] != self.epoch or self.state not in (TaskState.INITIALIZING, TaskState.THINKING):
+            return None
+        return {name: noted[name] for name in ("provider", "since", "gives_up_at")}
 
     def check_transition(self, state: str) -> None:
         """Raises IllegalTransition if the task cannot enter this state now."""

@@ -14,6 +14,7 @@ from llm_app.models import LLMLog
 from llm_app.redaction import Redactor
 from llm_app.types import Message, Prompt, Purpose
 from tasks_app.run.unit_of_work import UnitOfWork
+from tasks_app.runtime import cancellation
 
 
 def ask_aside(
@@ -45,7 +46,10 @@ def ask_aside(
         iteration=task.iteration,
         needs_sight=any(message.pictures for message in messages),
     )
-    completion = client.complete(call, observer=_CostObserver(unit, say), run=run)
+    try:
+        completion = client.complete(call, observer=_CostObserver(unit, say), run=run)
+    finally:
+        cancellation.asks_nobody(task.id)
     with transaction.atomic():
         completion.save()
     unit.calls.stored(completion.log)
@@ -71,7 +75,11 @@ class _CostObserver(Observer):
     def __init__(self, unit: UnitOfWork, say: Callable[[str], object] | None) -> None:
         self._unit, self._say = unit, say
 
+    def attempt(self, provider: str, silence_s: float) -> None:
+        cancellation.asks(self._unit.task.id, provider, silence_s)
+
     def failed(self, error: LLMError, then: Action, delay: float) -> None:
+        cancellation.asks_nobody(self._unit.task.id)
         self.waiting(error.sentence)
 
     def waiting(self, why: str) -> None:

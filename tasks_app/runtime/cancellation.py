@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -35,6 +36,17 @@ class Interruption:
         self._is_wanted = is_wanted
         self._bell = Bell()
         self._signalled = False
+        self.asked: tuple[str, float] | None = None
+        self._waits_since: float | None = None
+        self._gives_up_at = 0.0
+
+    def silence(self, at_least: float) -> "Silence | None":
+        """Return the wait for a provider that has sent nothing for so many seconds. From any thread."""
+        asked, since, gives_up_at = self.asked, self._waits_since, self._gives_up_at
+        if asked is None or since is None or time.monotonic() - since < at_least:
+            return None
+        provider, silence_s = asked
+        return Silence(provider=provider, since=since, gives_up_at=gives_up_at or since + silence_s)
 
     def signal(self) -> None:
         self._signalled = True
@@ -43,6 +55,7 @@ class Interruption:
     def unless_aborted(self, work: Coroutine[Any, Any, T], /) -> T:
         """Runs `work` on the event loop and returns its result. Raises WorkAborted, or what the work raised."""
         connection.close_if_unusable_or_obsolete()  # a thread that waits keeps no connection of a pool
+        self._waits_since, self._gives_up_at = time.monotonic(), 0.0
         running = _Work(work, self._bell)
         cancelled = False
         if self._signalled:  # when the work before this one had just ended
@@ -53,6 +66,7 @@ class Interruption:
                 if self._signalled and not cancelled and not running.done() and self._is_meant():
                     running.cancel()
                     cancelled = True
+        self._waits_since = None
         if cancelled and not running.is_cancelled():
             self._signalled = True  # it had ended in that very instant: the next work is cancelled instead
         return running.result()
@@ -67,7 +81,16 @@ class Interruption:
         if not self._signalled and self._bell.wait(0, descriptor, events):
             return True
         connection.close_if_unusable_or_obsolete()
-        until = time.monotonic() + seconds
+        now = time.monotonic()
+        until = now + seconds
+        if descriptor >= 0:
+            self._waits_since, self._gives_up_at = now, until
+        try:
+            return self._waited(until, descriptor, events)
+        finally:
+            self._waits_since = None
+
+    def _waited(self, until: float, descriptor: int, events: int) -> bool:
         with turns.given_away():
             while True:
                 if self._signalled and self._is_meant():
@@ -86,6 +109,15 @@ class Interruption:
             return False
         finally:
             connection.close_if_unusable_or_obsolete()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Silence:
+    """A wait for a provider that sends nothing. Times are those of the monotonic clock."""
+
+    provider: str
+    since: float
+    gives_up_at: float
 
 
 class _Work(Generic[T]):
@@ -138,6 +170,23 @@ def signal(task_id: UUID) -> bool:
     if interruption is not None:
         interruption.signal()
     return interruption is not None
+
+
+def asks(task_id: UUID, provider: str, silence_s: float) -> None:
+    """Note that the task waits for this provider from now on, which is given up after `silence_s` without a byte."""
+    if interruption := _running.get(task_id):
+        interruption.asked = provider, silence_s
+
+
+def asks_nobody(task_id: UUID) -> None:
+    if interruption := _running.get(task_id):
+        interruption.asked = None
+
+
+def silences(at_least: float) -> dict[UUID, Silence]:
+    """Return the tasks of this process whose provider has sent nothing for so many seconds."""
+    waits = {task_id: interruption.silence(at_least) for task_id, interruption in list(_running.items())}
+    return {task_id: silence for task_id, silence in waits.items() if silence is not None}
 
 
 def running_tasks() -> list[UUID]:

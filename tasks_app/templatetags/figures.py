@@ -8,6 +8,8 @@ from typing import Any
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format, get_format, number_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from llm_app.budgets import Limit, Scope, Standing, Unit, counters, limits
@@ -120,6 +122,26 @@ def since(moment: datetime) -> str:
         return gettext("just now")
     words = ago(moment)
     return gettext("{} ago").format(words) if (timezone.now() - moment).days < 7 else words
+
+
+@register.filter
+def silent_for(silence: Mapping[str, str]) -> SafeString:
+    """Return how long a provider has sent nothing, which the page counts on."""
+    seconds = (timezone.now() - datetime.fromisoformat(silence["since"])).total_seconds()
+    return format_html('<span data-since="{}">{}</span>', silence["since"], counted_seconds(seconds))
+
+
+@register.filter
+def silence_limit(silence: Mapping[str, str]) -> str:
+    """Return after how long a silent provider is given up."""
+    since, end = (datetime.fromisoformat(silence[name]) for name in ("since", "gives_up_at"))
+    return counted_seconds((end - since).total_seconds())
+
+
+def counted_seconds(seconds: float) -> str:
+    """Return a time as pages count it."""
+    whole = max(0, round(seconds))
+    return f"{whole} s" if whole <= 120 else f"{whole // 60} min {whole % 60} s"
 
 
 _LEFT = {

@@ -25,6 +25,7 @@ from tasks_app.tracing.delivery import deliver_due
 from tasks_app.worker import jobs, mails, mcp_refresh, reaper
 from tasks_app.worker.library_index import read_due
 from tasks_app.worker.search_index import SearchIndex
+from tasks_app.worker.silences import Silences
 from tools_app.held_resources import anything
 from tools_app.sandbox import ports
 
@@ -77,6 +78,7 @@ class Supervisor:
     def __init__(self, *, sweeps: bool = True, leave_queue: Callable[[], object] | None = None) -> None:
         self._sweeps, self._leave_queue = sweeps, leave_queue
         self._due: dict[str, float] = {}
+        self._silences = Silences()
         self._threads = [Repeating("supervisor", self._round, POLL_SECONDS, affinity.called)]
         if sweeps:
             index, vectors, more = SearchIndex(), VectorIndex(), threading.Event()
@@ -105,6 +107,7 @@ class Supervisor:
         if running:
             self._every(settings.LEASE_SECONDS / 3, "renew", partial(lease.renew, running))
             self._signal_interrupted(running)
+        self._silences.look()
         if self._sweeps and (is_called or anything()):
             self._take_what_waits_for_us(also_queued=is_called)
         is_drained = process.is_draining() and not running

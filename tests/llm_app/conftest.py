@@ -26,7 +26,7 @@ class Watcher:
         self.failures: list[tuple[str, Action, float]] = []
         self.adaptions: list[str] = []
 
-    def attempt(self) -> None:
+    def attempt(self, provider: str, silence_s: float) -> None:
         pass
 
     def delta(self, delta: Delta) -> None:

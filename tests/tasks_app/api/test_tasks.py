@@ -28,6 +28,7 @@ def test_a_new_task_shows_all_its_fields(alices, task):
         "children": [],
         "state": "thinking",
         "waiting_for": None,
+        "silence": None,
         "queue_position": None,
         "failure": None,
         "stopped": False,

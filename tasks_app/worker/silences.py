@@ -1,0 +1,51 @@
+"""Providers that send nothing: the row of their task says so, and pages show it.
+
+A silence is written when it is noticed and when it is over, so a call that answers in time costs nothing.
+"""
+
+import time
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from tasks_app.events import broadcast
+from tasks_app.models import Task
+from tasks_app.runtime import cancellation, process
+from tasks_app.runtime.cancellation import Silence
+
+QUIET_SECONDS = 10.0  # until a silence is worth a word
+
+
+class Silences:
+    """The silences of this process, as its tasks' rows have them."""
+
+    def __init__(self) -> None:
+        self._noted: dict[UUID, Silence] = {}
+
+    def look(self) -> None:
+        """Note silences that have begun, and remove those that are over."""
+        current = cancellation.silences(QUIET_SECONDS)
+        for task_id in self._noted.keys() | current.keys():
+            if self._noted.get(task_id) != current.get(task_id):
+                _store(task_id, current.get(task_id))
+        self._noted = current
+
+
+def _store(task_id: UUID, silence: Silence | None) -> None:
+    task = Task.objects.filter(pk=task_id).select_related("session").first()
+    if task is None:
+        return
+    noted = silence and _as_json(silence, task.epoch)
+    if Task.objects.filter(pk=task_id, epoch=task.epoch, lease_owner=process.name()).update(silence=noted):
+        broadcast.silence_changed(task.session)
+
+
+def _as_json(silence: Silence, epoch: int) -> dict[str, Any]:
+    since, gives_up_at = (_moment(seconds).isoformat() for seconds in (silence.since, silence.gives_up_at))
+    return {"provider": silence.provider, "since": since, "gives_up_at": gives_up_at, "epoch": epoch}
+
+
+def _moment(monotonic: float) -> datetime:
+    return timezone.now() + timedelta(seconds=monotonic - time.monotonic())
