@@ -11,9 +11,7 @@ RUN /venv/bin/uv venv --quiet --no-project --system-site-packages --python /usr/
  && /venv/bin/uv pip install --quiet --python /opt/workshop/bin/python3 --compile-bytecode --only-binary :all: \
     --require-hashes -r requirements/workshop.txt
 COPY . .
-RUN SECRET_KEY=build FIELD_ENCRYPTION_KEY=MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA= REDIS_URL=redis://build \
-    /venv/bin/python manage.py collectstatic --noinput --verbosity 0 \
- && /venv/bin/python -m compileall -q /app /venv/lib
+RUN /venv/bin/python -m compileall -q /app /venv/lib
 
 FROM python:3.12-slim
 RUN apt-get update -qq \

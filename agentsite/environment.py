@@ -96,7 +96,7 @@ def store() -> dict[str, Any]:
     s3://KEY:SECRET@BUCKET/FOLDER?endpoint=https://…&region=…, of which only the bucket must be there: without a key,
     boto3 looks where it always does (its environment, the machine's role). Raises ImproperlyConfigured.
     """
-    kept = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+    kept = {"staticfiles": {"BACKEND": "agentsite.static_files.HashedNames"}}
     if not (text := env.str("STORAGE_URL", default="")):
         options = {"location": VAR_DIR, "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
         return kept | {"default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}}

@@ -1,24 +1,15 @@
 """What the site adds to each response and to the log of requests.
 
-Static files, on the event loop, ours without comments and spaces. The Content Security Policy: strict everywhere, but
-looser under /admin/, whose theme evaluates expressions, and for the styles of /api/docs/. And an answer that says when
-to try again, where a page cannot be served now.
+The Content Security Policy: strict everywhere, but looser under /admin/, whose theme evaluates expressions, and for the
+styles of /api/docs/. And an answer that says when to try again, where a page cannot be served now.
 """
 
 import logging
 import zoneinfo
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
-import rcssmin
-import rjsmin
-from asgiref.sync import iscoroutinefunction
 from csp.constants import HEADER as CSP_HEADER
 from csp.utils import build_policy
 from django.conf import settings
-from django.core.exceptions import MiddlewareNotUsed
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
@@ -26,10 +17,8 @@ from django.utils import timezone, translation
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 from django.views.defaults import page_not_found
-from servestatic.middleware import ServeStaticMiddleware
 
 from agentsite.accounts.tries import TooManyTries
-from agentsite.environment import VAR_DIR
 from tasks_app.api.problems import BUSY, BUSY_SECONDS, is_of_gone
 from tasks_app.runtime.outage import drop_broken_connections
 
@@ -54,41 +43,6 @@ DOCS_POLICY = {
     "base-uri": ["'none'"],
     "form-action": ["'none'"],
 }
-
-
-_MINIFIERS = {".css": rcssmin.cssmin, ".js": rjsmin.jsmin}
-
-
-class StaticFiles(ServeStaticMiddleware):
-    """Of requests that are answered in a thread, none is for a file: it would only hop to the loop and back."""
-
-    sync_capable = True
-
-    def __init__(self, get_response: Any) -> None:
-        if not iscoroutinefunction(get_response):
-            raise MiddlewareNotUsed
-        super().__init__(get_response)
-
-    def add_file_to_dictionary(self, url: str, path: str, root: Any = None, stat_cache: Any = None) -> None:
-        source = Path(path)
-        if source.parent in settings.STATICFILES_DIRS and source.suffix in _MINIFIERS:
-            path, root, stat_cache = str(minified(source)), None, None
-        super().add_file_to_dictionary(url, path, root, stat_cache)
-
-
-def minified(source: Path) -> Path:
-    """A copy of a style or script in `var/static`, without comments and spaces, named by what it holds.
-
-    So hosts that share the folder write no file that another one serves, which may still be of an earlier version.
-    """
-    content = _MINIFIERS[source.suffix](source.read_text()).encode()
-    copy = VAR_DIR / "static" / f"{source.stem}.{sha256(content).hexdigest()[:16]}{source.suffix}"
-    if not copy.exists():
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        fresh = copy.with_name(f"{uuid4().hex}.new")  # whoever finds the copy finds all of it
-        fresh.write_bytes(content)
-        fresh.replace(copy)
-    return copy
 
 
 class ContentSecurityPolicy(MiddlewareMixin):

@@ -44,7 +44,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "tasks_app.runtime.log_ids.RequestIds",
     "django.middleware.security.SecurityMiddleware",
-    "agentsite.middleware.StaticFiles",
+    "agentsite.static_files.StaticFiles",
     "agentsite.middleware.SecureCookies",
     "agentsite.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -172,10 +172,9 @@ PUBLIC_URL = env.str("AGENTSITE_URL", default=next(iter(CSRF_TRUSTED_ORIGINS), _
 
 # --- the web ----------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-SERVESTATIC_USE_FINDERS = True
-SERVESTATIC_AUTOREFRESH = DEBUG
+SERVESTATIC_USE_FINDERS = SERVESTATIC_AUTOREFRESH = DEBUG
+SERVESTATIC_USE_STATIC_ROOT = False
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],

@@ -63,7 +63,6 @@ pytest_plugins = ["tests.whole_run"]
 
 def pytest_configure() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
-    settings.SERVESTATIC_USE_FINDERS = settings.SERVESTATIC_USE_STATIC_ROOT = False  # each new client reads all files
 
 
 def _flush(self: TransactionTestCase) -> None:

@@ -2,8 +2,6 @@
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from django.db.utils import ConnectionHandler
 from django.http import HttpRequest, HttpResponse
 
 from agentsite.asgi import Handler
-from agentsite.middleware import minified
 from tests.server import free_port
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,24 +63,3 @@ async def test_a_file_needs_no_thread() -> None:
     handler = Handler()
     assert await get(handler, f"{settings.STATIC_URL}nothing.css") == 404
     assert not handler._threads._threads
-
-
-def test_a_version_that_starts_leaves_the_files_alone_that_another_one_serves(tmp_path: Path) -> None:
-    """Hosts share the folder, and a process says how long a file is by what it found when it started."""
-    source = tmp_path / "upgraded.css"
-    source.write_text("a { color: red }  /* the first */")
-    first = minified(source)
-    source.write_text("a { color: blue; margin: 0 }")
-    second = minified(source)
-    assert (first.read_text(), second.read_text()) == ("a{color:red}", "a{color:blue;margin:0}")
-    assert minified(source) == second
-
-
-def test_hosts_that_share_the_folder_may_start_at_once(tmp_path: Path) -> None:
-    """Their processes have the same numbers, where each is in a container."""
-    source = tmp_path / "together.css"
-    for number in range(20):
-        source.write_text(f"a{{margin:{number}px}}")
-        with ThreadPoolExecutor(4) as hosts:
-            copies = list(hosts.map(minified, [source] * 4))
-        assert {copy.read_text() for copy in copies} == {f"a{{margin:{number}px}}"}

@@ -174,8 +174,12 @@ def new_server(tmp_path: Path) -> Iterator[Server]:
 def _load(page: Page, address: str) -> dict[str, int]:
     """The sizes of what a page consists of, uncompressed."""
     page.goto(address, wait_until="networkidle")
-    parts = "performance.getEntries().filter(part => 'decodedBodySize' in part)"
-    return dict(page.evaluate(f"{parts}.map(part => [new URL(part.name).pathname, part.decodedBodySize])"))
+    return _sizes(page, "decodedBodySize")
+
+
+def _sizes(page: Page, kind: str) -> dict[str, int]:
+    parts = f"performance.getEntries().filter(part => '{kind}' in part)"
+    return dict(page.evaluate(f"{parts}.map(part => [new URL(part.name).pathname, part.{kind}])"))
 
 
 def test_words_without_an_end_and_long_formulas_fit_a_phone(open_page, server):
@@ -194,10 +198,30 @@ def test_words_without_an_end_and_long_formulas_fit_a_phone(open_page, server):
 
 
 def test_the_first_load_is_small(open_page, new_server):
-    """Without the list of one's sessions, each of which has 280 bytes there."""
-    sizes = _load(open_page(new_server, new=True), "/")
+    """Without the list of one's sessions, each of which has 280 bytes there. Files are asked for once, not again."""
+    page = open_page(new_server, new=True)
+    sizes = _load(page, "/")
     assert sum(sizes.values()) < 96_000, sizes
     assert len(sizes) <= 8, sizes
+    files = {path: size for path, size in _sizes(page, "encodedBodySize").items() if path.startswith("/static/")}
+    assert sum(files.values()) < 35_000, files
+    page.goto("/inbox/", wait_until="networkidle")
+    sent = _sizes(page, "transferSize")
+    assert {path: sent[path] for path in files if path in sent} == dict.fromkeys(files.keys() & sent, 0)
+
+
+def test_the_first_diagram_takes_a_megabyte(open_page, server, speaker):
+    chat = Chat(open_page(server, new=True), server)
+    finished = []
+    chat.page.on("requestfinished", lambda request: finished.append(request))  # noqa: PLW0108  Playwright marks functions
+    speaker.says("```mermaid\nflowchart LR\n  A --> B\n```")
+    chat.start("Draw it.", model="speaker")
+    speaker.goes_on()
+    chat.page.locator(".diagram").scroll_into_view_if_needed()
+    expect(chat.page.locator(".diagram.shown")).to_be_visible()
+    sizes = {request.url: request.sizes()["responseBodySize"] for request in finished if "mermaid" in request.url}
+    assert len(sizes) == 1
+    assert sum(sizes.values()) < 1_000_000
 
 
 def test_what_a_session_loads_beside_its_html_is_small(open_page, server):

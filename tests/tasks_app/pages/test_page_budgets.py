@@ -3,16 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.models import Session as Login
-from django.contrib.staticfiles import finders
 from django.db.models.sql.compiler import SQLCompiler
 
-from agentsite.middleware import minified
+from agentsite.static_files import plain_name, prepared
 from llm_app.types import ToolCall
 from tasks_app.interaction.inbox import tasks_waiting_for
 from tasks_app.models import ContextType, Session, Task
@@ -59,7 +57,7 @@ def grow(task: Task, alice: Any) -> Any:
     return lambda entries: factories.append(task, *(draft for draft, _ in zip(work(), range(entries), strict=False)))
 
 
-@pytest.mark.parametrize(("entries", "most"), [(40, 30_400), (600, 50_000)])
+@pytest.mark.parametrize(("entries", "most"), [(40, 30_800), (600, 50_000)])
 def test_a_page_is_small_however_long_the_session_is(
     entries: int, most: int, grow: Any, alices: Browser, session: Session
 ) -> None:
@@ -72,12 +70,10 @@ def test_a_page_is_small_however_long_the_session_is(
     assert len(page.encode()) <= most
     files = set(re.findall(r'(?:href|src)="/static/([^"#]+)', page))
     assert len(files) + 1 <= 9
-    assert sum(map(served_size, files)) <= 110_500
-
-
-def served_size(name: str) -> int:
-    path = Path(str(finders.find(name)))
-    return (minified(path) if path.suffix in (".css", ".js") else path).stat().st_size
+    copies = [path for path in map(prepared, map(plain_name, files)) if path]
+    assert len(copies) == len(files)
+    assert sum(path.stat().st_size for path in copies) <= 110_500
+    assert sum(path.with_name(f"{path.name}.gz").stat().st_size for path in copies) <= 40_000
 
 
 def test_what_a_card_holds_comes_when_it_is_opened(grow: Any, alices: Browser, session: Session) -> None:

@@ -1,0 +1,157 @@
+"""Static files under names with a hash of their content: browsers keep them, compressed, until the content changes.
+
+Nothing is collected before a start. A file is prepared when it is first asked for, once for all processes that share
+`var/static`: minified if it is ours, with hashed names in its references, and a compressed copy beside it. Copies of
+earlier versions stay, so pages that are open during an upgrade get the files that they were made for.
+"""
+
+import asyncio
+import gzip
+import logging
+import posixpath
+import re
+import threading
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import rcssmin
+import rjsmin
+from asgiref.sync import iscoroutinefunction
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.storage import StaticFilesStorage
+from django.core.exceptions import MiddlewareNotUsed, SuspiciousFileOperation
+from django.http import HttpRequest, HttpResponseBase
+from servestatic.middleware import ServeStaticMiddleware
+from servestatic.responders import StaticFile
+
+from agentsite.environment import VAR_DIR
+
+logger = logging.getLogger(__name__)
+FOLDER = VAR_DIR / "static"
+_MINIFIERS = {".css": rcssmin.cssmin, ".js": rjsmin.jsmin}
+_COMPRESSED = {".css", ".html", ".js", ".json", ".map", ".svg", ".txt"}
+_HASHED = re.compile(r"(.+)\.[0-9a-f]{12}(\.\w+)")
+_REFERENCE = re.compile(r"""(url\(\s*["']?)([^"')\s:#?]+)""")
+_hashed_names: dict[str, str] = {}  # by plain name; only of files that exist
+_preparing = threading.Lock()
+
+
+class HashedNames(StaticFilesStorage):
+    """Addresses of static files. `make dev` has plain ones, as files change there."""
+
+    def url(self, name: str | None) -> str:
+        return super().url(name if settings.DEBUG or not name else hashed_name(name) or name)
+
+
+class StaticFiles(ServeStaticMiddleware):
+    """Of requests that are answered in a thread, none is for a file: it would only hop to the loop and back."""
+
+    sync_capable = True
+
+    def __init__(self, get_response: Any) -> None:
+        if not iscoroutinefunction(get_response):
+            raise MiddlewareNotUsed
+        super().__init__(get_response)
+
+    async def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        path = request.path_info
+        if settings.DEBUG or path in self.files or not path.startswith(self.static_prefix):
+            return cast(HttpResponseBase, await super().__call__(request))
+        if file := await asyncio.to_thread(self._find, path):
+            return cast(HttpResponseBase, await self.aserve(file, request))
+        return cast(HttpResponseBase, await self.get_response(request))
+
+    def _find(self, url: str) -> StaticFile | None:
+        name = url.removeprefix(self.static_prefix)
+        if url.endswith("/") or not self.url_is_canonical(url):
+            return None
+        if (path := stored(name) or prepared(plain_name(name))) is None:
+            return None
+        file = self.get_static_file(str(path), url)
+        if path.is_relative_to(FOLDER) and name in (plain_name(name), path.relative_to(FOLDER).as_posix()):
+            self.files[url] = file  # as many as there are files: any hash may be made up
+        return file
+
+    def immutable_file_test(self, path: str, url: str) -> bool:
+        """A name with the hash of an earlier or later version gets the content of this one, for a moment."""
+        return bool(_HASHED.fullmatch(url)) and posixpath.basename(url) == Path(path).name
+
+
+def plain_name(name: str) -> str:
+    """Return the name without a hash."""
+    match = _HASHED.fullmatch(name)
+    return "".join(match.groups()) if match else name
+
+
+def hashed_name(name: str) -> str:
+    """Return the name with the hash of the content that is served; '' if there is no such file."""
+    if name not in _hashed_names and (content := _content(name)) is not None:
+        stem, suffix = posixpath.splitext(name)
+        _hashed_names[name] = f"{stem}.{sha256(content).hexdigest()[:12]}{suffix}"
+    return _hashed_names.get(name, "")
+
+
+def stored(name: str) -> Path | None:
+    """Return the copy with a hashed name, of whichever version."""
+    path = FOLDER / name
+    return path if _HASHED.fullmatch(name) and path.is_file() else None
+
+
+def prepared(name: str) -> Path | None:
+    """Return the copy to serve, after making it if there is none yet; the file itself where there is no room for it."""
+    with _preparing:
+        hashed = hashed_name(name)
+        if not hashed:
+            return None
+        copy = FOLDER / hashed
+        compressed = copy.with_name(f"{copy.name}.gz") if copy.suffix in _COMPRESSED else None
+        try:
+            if not copy.exists() or (compressed and not compressed.exists()):
+                content = _content(name)
+                assert content is not None
+                if compressed:
+                    _write(compressed, gzip.compress(content, mtime=0))
+                _write(copy, content)
+        except OSError as error:
+            logger.warning("cannot keep a copy of %s: %s", name, error)
+            return _source(name)
+        return copy
+
+
+def _content(name: str) -> bytes | None:
+    if (source := _source(name)) is None:
+        return None
+    is_ours = source.parent in settings.STATICFILES_DIRS
+    if source.suffix != ".css" and not (is_ours and source.suffix in _MINIFIERS):
+        return source.read_bytes()
+    text = source.read_text()
+    if is_ours:
+        text = _MINIFIERS[source.suffix](text)
+    if source.suffix == ".css":
+        text = _REFERENCE.sub(lambda match: match[1] + _hashed_reference(name, match[2]), text)
+    return text.encode()
+
+
+def _source(name: str) -> Path | None:
+    try:
+        path = finders.find(name)
+    except SuspiciousFileOperation:
+        return None
+    return Path(path) if path and Path(path).is_file() else None
+
+
+def _hashed_reference(name: str, reference: str) -> str:
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(name), reference))
+    hashed = "" if reference.startswith("/") else hashed_name(target)
+    return posixpath.join(posixpath.dirname(reference), posixpath.basename(hashed)) if hashed else reference
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Readers find the whole file or none. Hosts that share the folder may write it together."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{uuid4().hex}.new")
+    draft.write_bytes(content)
+    draft.replace(path)

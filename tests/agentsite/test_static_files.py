@@ -1,0 +1,139 @@
+"""Static files: hashed names, one copy for all who share the folder, files of other versions."""
+
+import gzip
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.templatetags.static import static
+from django.test import AsyncClient
+
+from agentsite import static_files
+from agentsite.static_files import FOLDER, hashed_name, plain_name, prepared
+
+YEAR = "max-age=315360000, public, immutable"
+MINUTE = "max-age=60, public"
+
+
+@pytest.fixture
+def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose files are served as ours. Its content may change, as by an upgrade: `new_process` forgets names."""
+    monkeypatch.setattr(settings, "STATICFILES_DIRS", [tmp_path])
+    monkeypatch.setattr(finders, "find", lambda name: str(tmp_path / name) if (tmp_path / name).exists() else None)
+    monkeypatch.setattr(static_files, "_hashed_names", {})
+    return tmp_path
+
+
+def new_process() -> None:
+    static_files._hashed_names.clear()
+
+
+async def get(path: str, **headers: str) -> Any:
+    return await AsyncClient().get(path, headers={"Accept-Encoding": "gzip", **headers})
+
+
+async def body(response: Any) -> bytes:
+    data = b"".join([part async for part in response.streaming_content])
+    return gzip.decompress(data) if response.headers.get("Content-Encoding") == "gzip" else data
+
+
+async def test_a_file_of_ours_is_served_small_and_kept_for_ever() -> None:
+    response = await get(static("session.css"))
+    assert response.headers["Cache-Control"] == YEAR
+    assert response.headers["Content-Encoding"] == "gzip"
+    assert response.headers["Vary"] == "Accept-Encoding"
+    assert response.headers["Content-Type"] == 'text/css; charset="utf-8"'
+    plain = await body(response)
+    assert b"/*" not in plain
+    uncompressed = await get(static("session.css"), **{"Accept-Encoding": "identity"})
+    assert "Content-Encoding" not in uncompressed.headers
+    assert await body(uncompressed) == plain
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["admin/js/core.js", "unfold/css/styles.css", "drf_spectacular_sidecar/swagger-ui-dist/swagger-ui-bundle.js"],
+)
+async def test_files_of_packages_are_served_so_too(name: str) -> None:
+    response = await get(static(name))
+    assert (response.headers["Cache-Control"], response.headers["Content-Encoding"]) == (YEAR, "gzip")
+
+
+async def test_what_a_style_refers_to_has_a_hashed_name() -> None:
+    styles = prepared("unfold/fonts/inter/styles.css")
+    assert styles
+    (font, *_) = re.findall(r"url\((.+?)\)", styles.read_text())
+    assert plain_name(font) != font
+    response = await get(f"/static/unfold/fonts/inter/{font}")
+    assert response.headers["Cache-Control"] == YEAR
+    assert "Content-Encoding" not in response.headers  # compressed by itself
+
+
+async def test_names_without_or_with_another_hash_get_the_file_of_this_version_for_a_minute() -> None:
+    content = await body(await get(static("app.js")))
+    for name in ("app.js", f"app.{'0' * 12}.js"):
+        response = await get(f"/static/{name}")
+        assert response.headers["Cache-Control"] == MINUTE
+        assert await body(response) == content
+
+
+async def test_files_of_the_version_before_are_served_while_pages_of_it_are_open(ours: Path) -> None:
+    (ours / "a.css").write_text("a { color: red }")
+    before = static("a.css")
+    assert await body(await get(before)) == b"a{color:red}"
+    (ours / "a.css").write_text("a { color: blue }")
+    new_process()
+    assert static("a.css") != before
+    response = await get(before)
+    assert await body(response) == b"a{color:red}"
+    assert response.headers["Cache-Control"] == YEAR
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["nothing.css", "", "..%2fmanage.py", "../manage.py", "admin", "admin/", "app.js/", "app%00.js", "x" * 5000]
+    + [f"../keys/secret_key.{'0' * 12}.txt", f"a/../app.{'0' * 12}.js"],
+)
+async def test_there_is_nothing_else(path: str) -> None:
+    assert (await get(f"/static/{path}")).status_code in (400, 404)
+
+
+async def test_made_up_names_are_not_remembered() -> None:
+    handler = AsyncClient().handler
+    handler.load_middleware(is_async=True)
+    names = set(static_files._hashed_names)
+    for number in range(10):
+        await get(f"/static/app.{number:012x}.js")
+        await get(f"/static/nothing-{number}.js")
+    assert set(static_files._hashed_names) - names <= {"app.js"}
+
+
+def test_hosts_that_share_the_folder_may_start_together(ours: Path) -> None:
+    for number in range(20):
+        (ours / "together.css").write_text(f"a{{margin:{number}px}}")
+        new_process()
+        with ThreadPoolExecutor(4) as hosts:
+            copies = list(hosts.map(prepared, ["together.css"] * 4))
+        assert {copy.read_text() for copy in copies if copy} == {f"a{{margin:{number}px}}"}
+
+
+async def test_where_there_is_no_room_for_a_copy_the_file_itself_is_served(
+    ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (ours / "full.css").write_text("a { color: red }")
+    (ours / "no-folder").write_text("")
+    monkeypatch.setattr(static_files, "FOLDER", ours / "no-folder")
+    response = await get(static("full.css"))
+    assert await body(response) == b"a { color: red }"
+    assert response.headers["Cache-Control"] == MINUTE
+
+
+def test_a_name_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page has dozens of addresses of files."""
+    hashed_name("icons.svg")
+    monkeypatch.setattr(finders, "find", None)
+    assert (FOLDER / hashed_name("icons.svg")).name == static("icons.svg").rpartition("/")[2]
