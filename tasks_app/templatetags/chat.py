@@ -31,7 +31,6 @@ register.simple_tag(choices.agents, name="usable_agents")
 register.simple_tag(changes.proposed, name="proposed_change")
 # Unicode's categories of characters that show nothing (bidi controls, zero widths, separators …), and letters that do.
 _HIDDEN, _BLANK = ("Cc", "Cf", "Co", "Zl", "Zp"), "\u034f\u115f\u1160\u2800\u3164\uffa0"
-_MARKS = str.maketrans("", "", "*_`#|>")
 
 
 Tone = Literal["calm", "busy", "asks", "good", "bad"]
@@ -120,7 +119,7 @@ def without(arguments: dict[str, Any], names: str) -> dict[str, Any]:
 @register.filter
 def gist(text: str) -> str:
     """The first paragraph of a Markdown text, without its marks."""
-    return " ".join(text.strip().partition("\n\n")[0].translate(_MARKS).split())
+    return markdown.first_words(text)
 
 
 @register.filter

@@ -133,3 +133,20 @@ def test_text_whose_call_is_refused_is_withdrawn(chat: Chat, speaker):
     expect(chat.result("After all.")).to_be_visible()
     expect(chat.live).to_have_count(0)
     expect(chat.page.locator(".quiet", has_text="A message that was not sent")).to_be_visible()
+
+
+def test_an_ordered_list_with_a_task_in_it_keeps_its_numbers(chat: Chat) -> None:
+    text = "1. one\n2. [x] two\n3. three\n\nAnd\n\n- [ ] four\n- five"
+    chat.start(script(result(text)))
+    expect(chat.state).to_have_text("Done")
+    items = chat.result("three").get_by_role("listitem")
+    expect(items).to_have_count(5)
+    styles = items.evaluate_all("items => items.map(item => getComputedStyle(item).listStyleType)")
+    assert styles == ["decimal"] * 3 + ["none", "disc"]
+    for word in ("two", "four"):  # the box hides no word of its item
+        box, item = items.get_by_text(word).get_by_role("checkbox"), items.get_by_text(word)
+        end = box.evaluate("box => box.getBoundingClientRect().right")
+        begin = item.evaluate(
+            "item => { const r = document.createRange(); r.selectNode(item.lastChild); return r.getClientRects()[0].left }"
+        )
+        assert end <= begin + 6

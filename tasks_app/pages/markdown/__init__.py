@@ -4,6 +4,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from tasks_app.pages.markdown.plain import PLAIN, paragraphs
 
+LONGEST_PARAGRAPH = 2_000  # characters that are read of one, for a line
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -21,4 +22,14 @@ def markdown(text: str, files_url: str = "", *, is_whole: bool = True) -> SafeSt
     return mark_safe(sanitizer.sanitised(html, files_url))  # noqa: S308  sanitised on this very line
 
 
-__all__ = ["PICTURES", "markdown"]
+def first_words(text: str) -> str:
+    """Return the words of the first paragraph in one line, without what marks them up."""
+    paragraph = text.strip().partition("\n\n")[0][:LONGEST_PARAGRAPH]
+    if PLAIN.fullmatch(paragraph):
+        return " ".join(paragraph.split())
+    from tasks_app.pages.markdown import words
+
+    return words.words(paragraph)
+
+
+__all__ = ["PICTURES", "first_words", "markdown"]

@@ -16,6 +16,7 @@ from mdit_py_plugins.tasklists import tasklists_plugin
 
 from tasks_app.pages.markdown.code import fence, indented
 from tasks_app.pages.markdown.directions import set_directions
+from tasks_app.pages.markdown.emphasis import cjk_friendly
 from tasks_app.pages.markdown.formulas import formulas
 from tasks_app.pages.markdown.sanitizer import OUTSIDE, ports_url
 
@@ -104,7 +105,7 @@ def _way_back(self: Any, tokens: Sequence[Token], number: int, options: Any, env
 def structure() -> MarkdownIt:
     """Knows all blocks, and whatever is inside of them."""
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True}).enable(["table", "strikethrough", "linkify"])
-    parser.use(footnote_plugin, inline=False).use(formulas)
+    parser.use(footnote_plugin, inline=False).use(formulas).use(cjk_friendly)
     assert parser.linkify is not None
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # `main.py` is no address
     for scheme in ("//", "ftp:"):

@@ -46,6 +46,10 @@ def test_by_default_no_model_is_asked(play):
         ("x" * 90, "x" * 59 + "…"),
         ("  \n ", FIRST),
         ("**A**", "A"),
+        ("## Learn C#", "Learn C#"),
+        ("# **Rename _is_create**.", "Rename _is_create"),
+        ("*.py and *.md", "*.py and *.md"),
+        (".gitignore for __init__.py", ".gitignore for __init__.py"),
         ("A\0B", "A\ufffdB"),
     ],
 )

@@ -9,7 +9,7 @@ from django.conf import settings
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tasks_app.pages.markdown import markdown, parser, sanitizer
+from tasks_app.pages.markdown import first_words, markdown, parser, sanitizer
 from tasks_app.pages.markdown.plain import PLAIN
 
 FILES = "/s/1/files/"
@@ -304,3 +304,76 @@ def test_plain_words_are_shown_as_the_parser_would(text):
 )
 def test_what_is_plain_needs_no_parser(text, is_plain):
     assert bool(PLAIN.fullmatch(text)) == is_plain
+
+
+# --- emphasis beside CJK ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("これは**「重要」**です。", "これは<strong>「重要」</strong>です。"),
+        ("**「重要」**です", "<strong>「重要」</strong>です"),
+        ("これは*「重要」*です", "これは<em>「重要」</em>です"),
+        ("これは~~「重要」~~です", "これは<s>「重要」</s>です"),
+        ("これは***「重要」***です", "これは<em><strong>「重要」</strong></em>です"),
+        ("这是**我想做的事。**所以继续。", "这是<strong>我想做的事。</strong>所以继续。"),
+        ("这是**“重要”**的", "这是<strong>“重要”</strong>的"),
+        ("**마크다운(Markdown)**을 사용하세요.", "<strong>마크다운(Markdown)</strong>을 사용하세요."),
+        ("버튼**`저장`**을 누르세요", "버튼<strong><code>저장</code></strong>을 누르세요"),
+        ("**[リンク](a.md)**を", '<strong><a href="/s/1/files/a.md" target="_blank" rel="noopener noreferrer nofollow">'
+         "リンク</a></strong>を"),
+        ("**重要🙂**です", "<strong>重要🙂</strong>です"),
+        ("葛\U000e0100**(葛)**は", "葛\U000e0100<strong>(葛)</strong>は"),
+        ("**ハ゛(ﾊﾞ)**ﾃﾞｽ", "<strong>ハ゛(ﾊﾞ)</strong>ﾃﾞｽ"),
+        ("「__重要__」です", "「<strong>重要</strong>」です"),
+        ("调用__init__方法", "调用__init__方法"),
+        ("変数_名_前", "変数_名_前"),
+        ("5 * 3 ** 2、** です", "5 * 3 ** 2、** です"),
+    ],
+)  # fmt: skip
+def test_emphasis_beside_cjk(text, html):
+    assert markdown(text, FILES) == f'<p dir="auto">{html}</p>\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a**(b)**c", "a*\"b\"*c", "snake_case_name", "a __init__ b", "_(a)_b", "**a **b", "***a** b*", "~~a~~b", "🙂**(a)**b",
+     "*.py and *.md", "“**a**”b", "a**”b**", "5*3*2"],
+)  # fmt: skip
+def test_emphasis_elsewhere_is_as_commonmark_has_it(text):
+    plain = parser.MarkdownIt("commonmark", {"html": False}).enable("strikethrough")
+    assert parser.structure().renderInline(text) == plain.renderInline(text)
+
+
+def test_a_run_of_marks_takes_no_longer_than_its_length():
+    text = "これは**「重要」**です" * 5_000
+    began = time.process_time()
+    assert markdown(text, FILES).count("<strong>") == 5_000
+    assert time.process_time() - began < 10
+
+
+# --- in one line ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Is `_is_create` **really** used?", "Is _is_create really used?"),
+        ("_is_create and is_create_, __init__ and _private_", "_is_create and is_create_, __init__ and _private_"),
+        ("Look at *.py and *.md", "Look at *.py and *.md"),
+        ("a *word* and _two words_ and __three strong words__", "a word and two words and three strong words"),
+        ("# A `C#` heading\n\nmore", "A C# heading"),
+        ("1 < 2 and a > b, `a|b` | c", "1 < 2 and a > b, a|b | c"),
+        ("> quoted *words*\n> go on", "quoted words go on"),
+        ("- one\n- [two](a.md)\n- ![three](b.png)", "one two three"),
+        ("```py\nx = __name__\n```", "x = __name__"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "a b 1 2"),
+        ("これは**「重要」**です", "これは「重要」です"),
+        ("plain words", "plain words"),
+        ("", ""),
+        ("costs $5, formula $x_1$", "costs $5, formula x_1"),
+    ],
+)
+def test_a_line_of_a_text_keeps_names_and_loses_marks(text, line):
+    assert first_words(text) == line
