@@ -35,6 +35,14 @@ def is_in(address: str, networks: Sequence[Network]) -> bool:
     return any((mapped or parsed) in network for network in networks)
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches a server that listens there."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def without_port(text: str) -> str:
     """The address in an entry of X-Forwarded-For; empty if there is none."""
     text = text.strip().strip('"')

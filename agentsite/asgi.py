@@ -22,7 +22,6 @@ from typing import IO, Any
 from asgiref.sync import SyncToAsync, iscoroutinefunction
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 from django.conf import settings
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
@@ -32,7 +31,7 @@ from django.db import close_old_connections, connection
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.urls import resolve, set_script_prefix
 
-from agentsite.edge import BehindProxies, Limited
+from agentsite.edge import BehindProxies, KnownOrigins, Limited
 from tasks_app.api.metrics import WEBSOCKETS
 from tasks_app.live.consumer import websocket_urlpatterns
 
@@ -126,7 +125,7 @@ def _belongs_on_the_loop(path: str) -> bool:
 
 
 http_application = Handler()
-_websocket_application = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
+_websocket_application = KnownOrigins(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)))
 
 
 async def _counted(scope: Any, receive: Any, send: Any) -> None:

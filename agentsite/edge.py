@@ -11,8 +11,9 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
+from channels.security.websocket import OriginValidator
 from django.conf import settings
 from django.http import parse_cookie
 from django.template.loader import render_to_string
@@ -25,7 +26,7 @@ from tasks_app.api.problems import CONTENT_TYPE, Problem
 logger = logging.getLogger(__name__)
 Scope = dict[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
-TOO_MANY_STREAMS = 4429  # closes a websocket
+TOO_MANY_STREAMS, FOREIGN_ORIGIN = 4429, 4403  # close a websocket
 STREAM_SECONDS = 10  # until one more may be tried
 _FORWARDED = (b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host", b"daphne-root-path")
 _STREAM = re.compile(r"/api/v1/sessions/[^/]+/events/")
@@ -81,6 +82,33 @@ def _client(peer: str, forwarded: list[str]) -> tuple[str, int]:
 def _seen_first(values: list[str], hops: int) -> str:
     """What the trusted proxy that is nearest to the client says; further values are the client's own."""
     return values[-min(hops, len(values))]
+
+
+class KnownOrigins(OriginValidator):
+    """Opens websockets to pages of this server alone. Others are closed with a code of their own, so that a page
+    can say why: a browser is not told why a websocket was not accepted.
+    """
+
+    def __init__(self, application: Application) -> None:
+        origins = (origin.replace("*.", ".") for origin in settings.CSRF_TRUSTED_ORIGINS)
+        super().__init__(application, [*settings.ALLOWED_HOSTS, *origins])
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        origin = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"), "")
+        if self._is_known(origin):
+            await self.application(scope, receive, send)
+            return
+        logger.warning(
+            "a page's websocket was refused: its origin %r is neither in ALLOWED_HOSTS nor in CSRF_TRUSTED_ORIGINS",
+            origin[:200],
+        )
+        await _close(receive, send, FOREIGN_ORIGIN)
+
+    def _is_known(self, origin: str) -> bool:
+        try:
+            return bool(self.valid_origin(urlsplit(origin) if origin else None))
+        except ValueError:  # not an address
+            return False
 
 
 class Limited:
@@ -140,13 +168,18 @@ def _limits(scope: Scope, most: Mapping[str, int]) -> dict[str, int]:
     return {key: limit for key, limit in found.items() if limit}
 
 
+async def _close(receive: Any, send: Any, code: int) -> None:
+    """A browser is told why a websocket was closed, but not why it was not accepted."""
+    await receive()
+    await send({"type": "websocket.accept"})
+    await send({"type": "websocket.close", "code": code})
+
+
 async def _refuse(scope: Scope, receive: Any, send: Any, said: str, seconds: int) -> None:
     client = (scope.get("client") or ("",))[0]
     logger.warning("a request of %s was refused: %s", client, said)  # its path may hold a token, or the end of a line
     if scope["type"] == "websocket":
-        await receive()  # a browser is told why it was closed, but not why it was not accepted
-        await send({"type": "websocket.accept"})
-        await send({"type": "websocket.close", "code": TOO_MANY_STREAMS})
+        await _close(receive, send, TOO_MANY_STREAMS)
         return
     content_type, body = CONTENT_TYPE, json.dumps(Problem(status=429, detail=said).body)
     is_page = not scope["path"].startswith("/api/") and (b"hx-request", b"true") not in scope["headers"]

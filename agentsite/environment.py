@@ -172,6 +172,27 @@ def _write_once(path: Path, value: str) -> None:
         draft.unlink()
 
 
+def public_url() -> str:
+    """The address that people open, of AGENTSITE_URL; empty without one. Raises ImproperlyConfigured."""
+    given = env.str("AGENTSITE_URL", default="")
+    text = given.strip().rstrip("/")
+    try:
+        url = urlsplit(text)
+        is_address = url.scheme in _WEB and bool(url.hostname) and url.port != 0 and not url.username
+    except ValueError:
+        is_address = False
+    if not text:
+        return ""
+    if not is_address or url.query or url.fragment:
+        raise ImproperlyConfigured(f"AGENTSITE_URL is {text!r}. Write an address such as https://agents.example.org.")
+    if url.path:
+        raise ImproperlyConfigured(
+            f"AGENTSITE_URL is {text!r}, and this server cannot be served below a path. Give it a host name of its "
+            "own, such as https://agents.example.org."
+        )
+    return f"{url.scheme}://{url.netloc.lower()}"
+
+
 def trusted_proxies(texts: Sequence[str]) -> list[Network]:
     """Raises ImproperlyConfigured for what is no address."""
     try:

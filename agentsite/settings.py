@@ -1,6 +1,7 @@
 """Django's settings: one file for the embedded and the team mode, told apart by `REDIS_URL`."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from agentsite import environment, postgresql
 from agentsite.admin_site import UNFOLD  # noqa: F401
@@ -10,11 +11,15 @@ from agentsite.log_settings import LOGGING  # noqa: F401
 DEBUG = EMBEDDED and env.bool("DEBUG", default=False)  # `make dev`; `serve` refuses it beyond loopback
 SECRET_KEY = key("SECRET_KEY")
 FIELD_ENCRYPTION_KEY = key("FIELD_ENCRYPTION_KEY")
-ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), "127.0.0.1", "localhost", "[::1]"]
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+AGENTSITE_URL = environment.public_url()
+HOSTS_OF_OTHERS = [*env.list("ALLOWED_HOSTS", default=[]), *filter(None, [urlsplit(AGENTSITE_URL).hostname])]
+ALLOWED_HOSTS = [*HOSTS_OF_OTHERS, "127.0.0.1", "localhost", "[::1]"]
+_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+CSRF_TRUSTED_ORIGINS = [*_ORIGINS, *filter(None, [AGENTSITE_URL])]
+CSRF_FAILURE_VIEW = "agentsite.refusals.csrf_failure"
 TRUSTED_PROXIES = environment.trusted_proxies(env.list("TRUSTED_PROXIES", default=[]))
 SECURE_HSTS_SECONDS = env.whole("AGENTSITE_HSTS_SECONDS", 2_592_000)  # 30 days; sent over https alone
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = any(origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = any(origin.startswith("https://") for origin in _ORIGINS)
 
 INSTALLED_APPS = [
     "agentsite.accounts",
@@ -168,7 +173,7 @@ vars().update(environment.mail())
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="agentsite@localhost")
 _OWN = f"http://127.0.0.1:{env.whole('PORT', 8000)}"
-PUBLIC_URL = env.str("AGENTSITE_URL", default=next(iter(CSRF_TRUSTED_ORIGINS), _OWN))  # where mails lead to
+PUBLIC_URL = AGENTSITE_URL or next(iter(CSRF_TRUSTED_ORIGINS), _OWN)  # where links lead to that leave the site
 
 # --- the web ----------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"

@@ -41,6 +41,7 @@ SECOND_FACTOR = [
         name="mfa_download_recovery_codes",
     ),
 ]
+handler400 = "agentsite.refusals.bad_request"
 urlpatterns = [
     path("api/v1/", include("tasks_app.api.urls")),  # first: programs ask most often, and each address is tried in turn
     path("", include("tasks_app.urls")),

@@ -16,6 +16,7 @@ htmx.config.wsReconnectDelay = (retries) => Math.min(10_000, 300 * 2 ** retries)
 
 const CLOSED = {
   4401: text("You are signed out. Reload the page to sign in."),
+  4403: text("This page does not update by itself: the server does not know its address. Its operator adds it to ALLOWED_HOSTS or CSRF_TRUSTED_ORIGINS, and restarts it."),
   4429: text("Too many pages of yours are open. Close some, then reload this one."),
   4404: text("This session was deleted, or is no longer shared with you."),
 };

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage
 
 from agentsite.checks.messages import broken, note, ok
-from agentsite.environment import EMBEDDED, VAR_DIR
+from agentsite.environment import EMBEDDED, VAR_DIR, env
+from agentsite.serving.hosts import hosts_sentence
 from tasks_app import workspaces
 from tools_app.browser import program
 from tools_app.sandbox import workshop
@@ -113,6 +114,11 @@ def _of_every_site() -> Iterator[CheckMessage]:
         yield broken(111, "settings", sentence, "Set a long random one.")
     if "*" in settings.ALLOWED_HOSTS:
         yield broken(112, "settings", "ALLOWED_HOSTS allows every name.", "List the names of this site.")
+    if sentence := hosts_sentence(env.str("HOST", default="127.0.0.1")):
+        yield note(115, "settings", sentence, "Requests under any other name are refused (400).")
+    if settings.AGENTSITE_URL.startswith("https://") and not settings.TRUSTED_PROXIES:
+        sentence = f"AGENTSITE_URL is {settings.AGENTSITE_URL}, and no proxy may say that a request came over https."
+        yield note(116, "settings", sentence, "Name the address of the proxy that ends TLS in TRUSTED_PROXIES.")
 
 
 def _of_a_team() -> Iterator[CheckMessage]:

@@ -31,7 +31,9 @@ from agentsite.configuration import ConfigurationError, apply_at_start, offer_he
 from agentsite.environment import EMBEDDED, VAR_DIR
 from agentsite import workshop
 from agentsite.accounts import sign_in
+from agentsite.addresses import is_loopback
 from agentsite.serving import first_start
+from agentsite.serving.hosts import hosts_sentence
 from agentsite.serving.back_pressure import Server, WebSocket
 from agentsite.serving.channel import HTTPFactory
 from agentsite.serving.limits import Connections, raise_limit_of_files
@@ -56,7 +58,7 @@ class CannotServe(Exception):
 
 def serve(host: str, port: int, say: Say) -> None:
     """Runs until SIGINT or SIGTERM, and ends the process. Raises CannotServe with a sentence that says what to do."""
-    base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    base = _base(host, port)
     _check_debug(host)
     lock = _lock(base) if EMBEDDED else None  # noqa: F841  held until the process ends
     _check_port(host, port)
@@ -73,11 +75,17 @@ def serve(host: str, port: int, say: Say) -> None:
     globalLogPublisher.addObserver(STDLibLogObserver())  # Daphne drops what Twisted says of faults
     if EMBEDDED:
         EmbeddedWorker(app, settings.CELERY_WORKER_CONCURRENCY, test).start()
-    reactor.callWhenRunning(lambda: _greet(say, base, admin, test))
+    reactor.callWhenRunning(lambda: _greet(say, base, admin, test, hosts_sentence(host)))
     server = _web(host, port)
     gc.freeze()  # what a start has made stays: no collection looks through it
     server.run()
     _end()
+
+
+def _base(host: str, port: int) -> str:
+    """The address by which this machine reaches the server."""
+    own = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # noqa: S104  they are compared
+    return f"http://{f'[{own}]' if ':' in own else own}:{port}"
 
 
 def _prepare_database() -> None:
@@ -134,7 +142,7 @@ def _lock(base: str) -> ServerLock:
 
 
 def _check_debug(host: str) -> None:
-    if settings.DEBUG and host not in ("127.0.0.1", "::1", "localhost"):
+    if settings.DEBUG and not is_loopback(host):
         raise CannotServe(f"DEBUG shows the server's internals to everybody who can reach {host}. Unset it.")
 
 
@@ -181,9 +189,9 @@ class ConnectionTest(threading.Thread):
             say(_verdict(self.verdict))
 
 
-def _greet(say: Say, base: str, admin: first_start.Admin, test: ConnectionTest) -> None:
+def _greet(say: Say, base: str, admin: first_start.Admin, test: ConnectionTest, hosts: str) -> None:
     is_late = test.is_late
-    say(_greeting(base, admin, "" if is_late else test.verdict))
+    say(_greeting(base, admin, "" if is_late else test.verdict, hosts))
     if is_late:
         threading.Thread(target=test.tell, args=(say,), name="verdict", daemon=True).start()
     if EMBEDDED:  # elsewhere workers run the commands
@@ -194,13 +202,14 @@ def _verdict(sentence: str) -> str:
     return f"  Test      {sentence}"
 
 
-def _greeting(base: str, admin: first_start.Admin, verdict: str) -> str:
+def _greeting(base: str, admin: first_start.Admin, verdict: str, hosts: str) -> str:
     """Address, login, one-click link, the model with the verdict of its test, and the sandbox, one a line."""
     backend, model = sandbox(), first_start.model_that_answers()
     lines = [
         "",
         f"  Ready at  {base}/",
-        f"  Sign in   {sign_in.link(base, admin.user)}",
+        *([f"  Hosts     {hosts}"] if hosts else []),
+        f"  Sign in   {sign_in.link(settings.AGENTSITE_URL or base, admin.user)}",
         f"  Login     {admin.user.username}" + (f" / {admin.password}   (shown only now)" if admin.password else ""),
         f"  Model     {model}",
         *(_verdict(sentence) for sentence in [verdict or first_start.fault_of_model()] if sentence),

@@ -2,16 +2,17 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
 from django.core import exceptions as django
 from django.db import IntegrityError, InterfaceError, OperationalError
-from django.http import Http404, UnreadablePostError
+from django.http import Http404, HttpRequest, UnreadablePostError
 from rest_framework.exceptions import APIException, MethodNotAllowed, ValidationError
 from rest_framework.response import Response
 
+from tasks_app import origins
 from tasks_app.errors import Refusal
 from tasks_app.models import Project, Session, Task
 from tasks_app.runtime.outage import drop_broken_connections
@@ -24,6 +25,7 @@ _SAID: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
     ((django.RequestDataTooBig,), (413, "The request is too large.")),
     ((django.BadRequest, django.SuspiciousOperation, UnreadablePostError), (400, "The request cannot be read.")),
 )
+_CSRF = "CSRF Failed: "  # what Django REST framework begins such a refusal with
 _NO_SUCH_ROW = "23503"
 _FAULT = (500, "The server failed; an administrator can find the details in the log.")
 
@@ -72,6 +74,8 @@ class TooLarge(APIException):
 def answer(error: Exception, context: dict[str, Any]) -> Response:
     """DRF's exception handler: every error becomes a problem, and none a traceback."""
     problem = problem_of(error)
+    if problem.detail.startswith(_CSRF):
+        problem = _refused_origin(problem, context["request"]._request)
     if problem.status == 503:
         logger.warning("a request was not served: %s", error)
         if isinstance(error, (OperationalError, InterfaceError)):
@@ -79,6 +83,13 @@ def answer(error: Exception, context: dict[str, Any]) -> Response:
     elif problem.status >= 500:
         logger.error("a request failed by a fault of the server", exc_info=error)
     return Response(problem.body, problem.status, headers=dict(problem.headers), content_type=CONTENT_TYPE)
+
+
+def _refused_origin(problem: Problem, request: HttpRequest) -> Problem:
+    """Name the setting that is missing, where Django's check of a page's request names its own reason only."""
+    origins.log_untrusted_proxy(request)
+    sentence = origins.csrf_sentence(request, problem.detail.removeprefix(_CSRF))
+    return replace(problem, detail=sentence) if sentence else problem
 
 
 def problem_of(error: Exception) -> Problem:

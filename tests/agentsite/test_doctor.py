@@ -360,3 +360,18 @@ def test_it_says_whether_commands_have_their_packages(setting, says, settings, m
     monkeypatch.setattr(machine, "VAR_DIR", tmp_path)
     settings.WORKSHOP = setting
     assert status_of(machine.packages_are_installed()) == says
+
+
+def test_a_server_that_listens_to_others_and_answers_none_is_a_note(
+    model: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOST", "0.0.0.0")  # noqa: S104
+    assert "answers only to 127.0.0.1 and localhost" in doctor()["settings"]["sentence"]
+    settings.HOSTS_OF_OTHERS = ["agents.example.org"]
+    assert doctor()["settings"]["status"] == "ok"
+
+
+def test_an_https_address_without_a_trusted_proxy_is_a_note(model: Any, settings: Any) -> None:
+    settings.AGENTSITE_URL = "https://agents.example.org"
+    found = doctor()["settings"]
+    assert (found["status"], "TRUSTED_PROXIES" in found["mend"]) == ("note", True)

@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from agentsite.asgi import application
-from agentsite.edge import TOO_MANY_STREAMS, BehindProxies, Limited
+from agentsite.edge import FOREIGN_ORIGIN, TOO_MANY_STREAMS, BehindProxies, KnownOrigins, Limited
 from agentsite.environment import trusted_proxies
 
 PROXY, CLIENT = "10.0.0.5", "203.0.113.7"
@@ -246,3 +246,40 @@ def test_so_many_streams_at_once_and_one_that_ends_makes_room(most: Any, kind: s
 
     most(streams=2)
     asyncio.run(open_them())
+
+
+# --- websockets ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_known"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("https://agents.example.org", True),
+        ("https://a.trusted.example", True),
+        ("https://trusted.example.evil", False),
+        ("http://a.trusted.example", False),
+        ("https://other.example", False),
+        ("http://[", False),
+        ("null", False),
+        ("", False),
+    ],
+)
+def test_a_websocket_of_a_foreign_page_is_closed_with_its_reason(settings: Any, origin: str, is_known: bool) -> None:
+    settings.ALLOWED_HOSTS = ["agents.example.org", "127.0.0.1"]
+    settings.CSRF_TRUSTED_ORIGINS = ["https://*.trusted.example"]
+    sent: list[Any] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        await send("let in")
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = {"origin": origin} if origin else {}
+    asyncio.run(KnownOrigins(application)(scope(kind="websocket", **headers), receive, send))
+    closed = [{"type": "websocket.accept"}, {"type": "websocket.close", "code": FOREIGN_ORIGIN}]
+    assert sent == (["let in"] if is_known else closed)

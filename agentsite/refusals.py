@@ -1,0 +1,39 @@
+"""Pages for requests that are refused before a view sees them: a foreign host, a foreign origin, a missing cookie."""
+
+from typing import Any
+
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from tasks_app import origins
+from tasks_app.api.problems import CONTENT_TYPE, Problem
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a request that cannot be read, or whose host is not this server's. Django has logged the host."""
+    is_foreign = isinstance(exception, DisallowedHost)
+    with translation.override(translation.get_language_from_request(request)):
+        sentence = origins.host_sentence(request) if is_foreign else _("The server could not read this request.")
+        title = _("Not an address of this server") if is_foreign else _("Not understood")
+        return _refusal(request, 400, "400.html", title, sentence)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer a form that Django's check refused, and say in the log which setting is missing."""
+    origins.log_untrusted_proxy(request)
+    sentence = origins.csrf_sentence(request, reason) or _(
+        "Nothing was sent: you have signed in or out since this page was loaded. Reload it and try again."
+    )
+    title = _("Not an address of this server") if origins.is_of_origin(reason) else _("This page is out of date")
+    return _refusal(request, 403, "403_csrf.html", title, sentence)
+
+
+def _refusal(request: HttpRequest, status: int, template: str, title: str, sentence: str) -> HttpResponse:
+    if request.path_info.startswith("/api/"):
+        body = Problem(status=status, detail=sentence).body
+        return JsonResponse(body, status=status, content_type=CONTENT_TYPE)
+    context: dict[str, Any] = {"title": title, "sentence": sentence, "level": "error"}
+    return render(request, template, context, status=status)

@@ -1,0 +1,86 @@
+"""Requests that are refused for their address: the sentence that names the setting, for people and for the log."""
+
+import logging
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
+from django.middleware import csrf
+from django.utils.translation import gettext as _
+
+logger = logging.getLogger(__name__)
+_ORIGIN_REASONS = tuple(reason.partition("%s")[0] for reason in (csrf.REASON_BAD_ORIGIN, csrf.REASON_BAD_REFERER))
+
+
+def host_sentence(request: HttpRequest) -> str:
+    """Return what to do about a request under a host name that is not this server's."""
+    return _(
+        "This server does not answer under the name “{host}”. If it should, its operator adds the name to "
+        "ALLOWED_HOSTS and restarts it."
+    ).format(host=request.META.get("HTTP_HOST", "")[:200])
+
+
+def csrf_sentence(request: HttpRequest, reason: str) -> str:
+    """Return what to do about a form that Django's check refused for its origin or cookie; empty for its token."""
+    if is_of_origin(reason):
+        return _origin_sentence(request)
+    if reason == csrf.REASON_NO_CSRF_COOKIE:
+        return _cookie_sentence(request)
+    return ""
+
+
+def is_of_origin(reason: str) -> bool:
+    """Return whether Django refused a form for the page that it came from."""
+    return reason.startswith(_ORIGIN_REASONS)
+
+
+def _origin_sentence(request: HttpRequest) -> str:
+    origin = _origin(request)
+    if origin == "null":
+        return _("Nothing was sent: the browser did not say which page this came from. Reload the page and try again.")
+    if is_tls_ended_by_stranger(request):
+        return _(
+            "Nothing was sent: your browser uses https, but the proxy before this server is not trusted to say so. "
+            "Its operator adds the proxy's address to TRUSTED_PROXIES, or {origin} to CSRF_TRUSTED_ORIGINS, and "
+            "restarts it."
+        ).format(origin=origin)
+    return _(
+        "Nothing was sent: this came from a page at {origin}, which is not an address of this server. If it is one, "
+        "its operator adds it to CSRF_TRUSTED_ORIGINS, or makes the proxy pass the header Host on, and restarts it."
+    ).format(origin=origin)
+
+
+def _cookie_sentence(request: HttpRequest) -> str:
+    if settings.CSRF_COOKIE_SECURE and not request.is_secure():
+        return _(
+            "Nothing was sent: the cookies of this server are for https only, as CSRF_TRUSTED_ORIGINS names an https "
+            "address, and this page came over http. Open it with https://, or let its operator add the proxy to "
+            "TRUSTED_PROXIES."
+        )
+    return _("Nothing was sent: your browser sent no cookie. Allow cookies for this site, reload it and try again.")
+
+
+def log_untrusted_proxy(request: HttpRequest) -> None:
+    """Name the address that a page's own requests come from by http, although the page came over https."""
+    if is_tls_ended_by_stranger(request):
+        address = request.META.get("REMOTE_ADDR", "")
+        logger.warning("https ended before %s, which is not in TRUSTED_PROXIES. If it is your proxy, add it", address)
+
+
+def is_tls_ended_by_stranger(request: HttpRequest) -> bool:
+    """Return whether the browser's own page came over https and this request, from the same host, over plain http."""
+    origin = urlsplit(_origin(request))
+    try:
+        host = request.get_host()
+    except DisallowedHost:
+        return False
+    return origin.scheme == "https" and not request.is_secure() and origin.netloc.lower() == host.lower()
+
+
+def _origin(request: HttpRequest) -> str:
+    """Return the origin that the browser names, of at most 200 characters."""
+    if origin := request.META.get("HTTP_ORIGIN", ""):
+        return str(origin)[:200]
+    referer = urlsplit(request.META.get("HTTP_REFERER", ""))
+    return f"{referer.scheme}://{referer.netloc}"[:200]
