@@ -23,7 +23,7 @@ from tasks_app.models import (
     WaitingFor,
 )
 from tasks_app.record import redactor_of
-from tasks_app.runtime import admission
+from tasks_app.runtime import admission, suspects
 
 MOST_STUCK = 10  # tasks that are named at once
 _STUCK_AFTER = timedelta(minutes=1)  # runnable, and no worker has it
@@ -131,8 +131,12 @@ def _of_a_worker(task: Task) -> Iterator[Reason]:
         yield from _of_workers()
         return
     if task.crashes:
-        sentence = f"Its worker died at this step ({task.crashes} so far); after 3 more the task is given up."
-        yield Reason(kind=Kind.FAULT, sentence=sentence, hint="The log of the workers says why.")
+        most = suspects.MOST_CRASHES + 1
+        sentence = f"Its worker died {task.crashes} times since its last result; at {most} it is given up."
+        hint = "The log of the workers says why."
+        if suspects.is_suspect(task):
+            hint = f"It runs alone until it has a result, so it may wait for others. {hint}"
+        yield Reason(kind=Kind.FAULT, sentence=sentence, hint=hint)
     yield _activity(task)
 
 

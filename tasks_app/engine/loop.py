@@ -16,7 +16,7 @@ from tasks_app.engine import preflight, run_tool, think
 from tasks_app.engine.check_call import before_execution
 from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState
 from tasks_app.run import Interrupt, TaskContext, UnitOfWork
-from tasks_app.runtime import process
+from tasks_app.runtime import process, suspects
 from tasks_app.runtime.metrics import ITERATIONS
 
 logger = logging.getLogger(__name__)
@@ -28,10 +28,16 @@ LONGEST_LINE = 120  # characters
 
 
 def run(context: TaskContext) -> None:
-    """Advances a claimed task until it waits, ends, its time slice is over, or its worker drains."""
+    """Advance a claimed task until it waits, ends, its time slice is over, or its worker drains.
+
+    A suspect's slice also ends with its first result: others wait for it.
+    """
     end = time.monotonic() + TIME_SLICE
+    was_suspect = suspects.is_suspect(context.task)
     while is_runnable(context.task) and time.monotonic() < end and not process.is_draining():
         advance(context)
+        if was_suspect and not context.task.crashes:
+            break
         logger.info("iteration %d, state %s", context.task.iteration, context.task.state)
 
 

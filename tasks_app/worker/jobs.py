@@ -18,8 +18,9 @@ from tasks_app.events import broadcast, event_loop, live_stream, stream_buffer
 from tasks_app.models import FailureCode, IdempotencyKey, Task, TaskState
 from tasks_app.record import left_blobs
 from tasks_app.run import Failed, Stopped, TaskContext, UnitOfWork, affinity
-from tasks_app.runtime import admission, cancellation, lease, log_ids, process, turns
+from tasks_app.runtime import admission, cancellation, lease, log_ids, process, suspects, turns
 from tasks_app.runtime.outage import drop_broken_connections
+from tasks_app.runtime.suspects import MOST_CRASHES
 from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, hand_on
 from tasks_app.services.sessions import title_from_model
 from tasks_app.workspaces import measure, sandbox, workspace_of
@@ -28,7 +29,6 @@ from tools_app.files import Workspace
 logger = logging.getLogger(__name__)
 _still_runnable = Select(lambda pk: Task.objects.runnable().filter(pk=pk).order_by().values_list("pk"))
 WITHDRAWN_SECONDS = 5.0  # at most, for text to be taken back
-MOST_CRASHES = 3  # claims in a row that ended with a dead worker; then the task is taken for the cause
 
 
 @shared_task(name=ADVANCE_TASK, ignore_result=True, bind=True)
@@ -67,7 +67,7 @@ def advance(task_id: UUID) -> None:
             task = lease.claim(task_id)
             if task is not None:
                 with log_ids.bound(task=task.id, session=task.session_id, user=task.started_by_id):
-                    _advance(task)
+                    _advance_in_turn(task)
     except lease.StaleLease as error:
         logger.info("taken over by another worker: %s", error)
     except (OperationalError, InterfaceError) as error:
@@ -88,6 +88,16 @@ def _try_again(task_id: UUID, task: Task | None) -> None:
         enqueue(task_id)
     except Error as error:
         logger.warning("the database is still busy; task %s goes on when its lease runs out: %s", task_id, error)
+
+
+def _advance_in_turn(task: Task) -> None:
+    """A suspect runs alone; a task that must wait for one gives its lease back, so that no crash counts for it."""
+    with suspects.entered(task) as may_run:
+        if may_run:
+            _advance(task)
+        else:
+            logger.info("waits, because a task under which the server died runs alone")
+            lease.release(task)
 
 
 def _advance(task: Task) -> None:
@@ -129,7 +139,8 @@ def _context_of(task: Task) -> TaskContext | None:
         _fail(
             task,
             FailureCode.TOOL_CRASHED,
-            "The server or its database failed several times at this step, so the task was given up.",
+            f"The server or its database failed {task.crashes} times while this task worked and had no result, so it "
+            "was given up. Ask for less at once, or ask an administrator for the reason: it is in the server's log.",
         )
         return None
     try:

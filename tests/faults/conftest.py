@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 Start = Callable[..., Team]
 
 
-QUICK = {f"test_{family}.py" for family in ("kill_embedded", "people", "providers")}  # one server each
+QUICK = {f"test_{family}.py" for family in ("kill_embedded", "people", "poison", "providers")}  # one server each
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

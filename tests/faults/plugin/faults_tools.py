@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import signal
 import time
 import uuid
 
@@ -54,3 +55,17 @@ def _add(name: str, danger: Danger) -> None:
 
 for _danger in Danger:
     _add(f"probe_{_danger.word}", _danger)
+
+
+@tool(
+    name="kill_server",
+    description="Ends the process that runs it, as `kill -9` does.",
+    arguments=ProbeArguments,
+    danger=Danger.MODERATE,
+    target=Target.ENGINE,
+    compact_template="kill_server {mark}",
+)
+async def kill_server(arguments: ProbeArguments, context: ToolContext) -> ToolResult:
+    await asyncio.sleep(arguments.seconds)
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("it lives")
