@@ -58,7 +58,7 @@ def reasons(task: Task) -> list[Reason]:
 
 def _reasons(task: Task) -> list[Reason]:
     if not task.is_active:
-        end = task.failure_detail or "It has its result."
+        end = "This fork has only its beginning." if task.is_cut_off else task.failure_detail or "It has its result."
         return [Reason(kind=Kind.NORMAL, sentence=f"The task has ended. {end}", since=task.ended_at)]
     if task.waiting_for == WaitingFor.CHILDREN:
         return list(_of_children(task))

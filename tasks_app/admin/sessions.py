@@ -167,6 +167,8 @@ class TaskAdmin(ReadOnlyAdmin):
     @display(description="state", ordering="state", label=_COLOURS)
     def shown_state(self, task: Task) -> tuple[str, str]:
         """What the colour goes by, and the words."""
+        if task.is_cut_off:
+            return "forked", "forked"
         words = f"waiting for {task.waiting_for}" if task.waiting_for else str(task.failure_code or task.state)
         return task.state, words
 

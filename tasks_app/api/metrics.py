@@ -48,7 +48,7 @@ class _Installation(Collector):
 
 
 def _tasks() -> Metric:
-    by_state = dict(Task.objects.order_by().values_list("state").annotate(Count("pk")))
+    by_state = dict(Task.objects.without_copies().order_by().values_list("state").annotate(Count("pk")))
     family = Metric("agentsite_tasks", "Tasks by their state.", "gauge")
     for state in TaskState:
         family.add_sample("agentsite_tasks", {"state": state}, by_state.get(state, 0))

@@ -60,7 +60,9 @@ def as_json(task: Task, children: list[str]) -> dict[str, Any]:
         "usage": task.usage,
         "cost_usd": None if task.cost_usd is None else float(task.cost_usd),
         "output_schema": orjson.loads(task.output_schema) if task.output_schema else None,
-        "final_result": final and {name: final.get(name) for name in ("text", "data", "attachments", "suggestions")},
+        "final_result": {name: final.get(name) for name in ("text", "data", "attachments", "suggestions")}
+        if final
+        else None,
         "created_at": as_time(task.created_at),
         "ended_at": task.ended_at and as_time(task.ended_at),
     }

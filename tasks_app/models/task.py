@@ -50,6 +50,10 @@ class TaskQuerySet(models.QuerySet["Task"]):
         """Tasks that an engine process may advance: a terminal's are its own, unless somebody wants them stopped."""
         return self.filter(Q(terminal__in=["", process]) | Q(stop_requested_at__isnull=False))
 
+    def without_copies(self) -> "TaskQuerySet":
+        """Exclude tasks that a fork has copied or an import has made: they ended without a worker."""
+        return self.exclude(epoch=0, ended_at__isnull=False)
+
     def unclaimed(self) -> "TaskQuerySet":
         """Tasks that no worker holds, by the database's clock."""
         return self.filter(Q(lease_owner="") | Q(lease_expires_at__lt=Now()))
@@ -86,7 +90,9 @@ class Task(models.Model):
     state = models.CharField(max_length=14, choices=TaskState, default=TaskState.INITIALIZING)
     waiting_for = models.CharField(max_length=8, choices=WaitingFor, null=True, blank=True, default=None)
     stop_requested_at = models.DateTimeField(null=True, blank=True)
-    stopped = models.BooleanField(default=False)
+    stopped = models.BooleanField(
+        default=False, help_text="By a person; or, where it is done, by a fork that has only its beginning."
+    )
     failure_code = models.CharField(max_length=20, choices=FailureCode, blank=True)
     failure_detail = models.TextField(blank=True)
 
@@ -182,7 +188,8 @@ class Task(models.Model):
                 name="task_ended_has_a_time",
             ),
             models.CheckConstraint(
-                condition=Q(stopped=False) | Q(failure_code=FailureCode.STOPPED), name="task_stopped_is_failed"
+                condition=Q(stopped=False) | Q(failure_code=FailureCode.STOPPED) | Q(state=TaskState.DONE),
+                name="task_stopped_by_person_or_fork",
             ),
             models.CheckConstraint(
                 condition=~Q(state=TaskState.DONE) | Q(final_result__isnull=False), name="task_done_has_a_result"
@@ -208,6 +215,11 @@ class Task(models.Model):
         if not noted or noted["epoch"] != self.epoch or self.state not in (TaskState.INITIALIZING, TaskState.THINKING):
             return None
         return {name: noted[name] for name in ("provider", "since", "gives_up_at")}
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether a fork has only its beginning: it neither failed nor came to a result."""
+        return self.stopped and self.state == TaskState.DONE
 
     def check_transition(self, state: str) -> None:
         """Raises IllegalTransition if the task cannot enter this state now."""

@@ -50,7 +50,8 @@ def show(request: Request) -> HttpResponse:
 @signed_in
 def news(request: Request) -> HttpResponse:
     """What waits for me, and my tasks that ended just now: for the notifications of a browser."""
-    ended = Task.objects.filter(started_by=request.user, parent_call=None, ended_at__gt=timezone.now() - _LATEST)
+    own = Task.objects.without_copies().filter(started_by=request.user, parent_call=None, stopped=False)
+    ended = own.filter(ended_at__gt=timezone.now() - _LATEST)
     found = [*all_waiting_for(request.user), *ended.select_related("session")][:MOST_NEWS]
     mine = _visible(request.user, found)
     return JsonResponse({"news": [_told(task, is_mine=task.session_id in mine) for task in found]})

@@ -154,10 +154,10 @@ def _session(origin: Session, seq: int, owner: Any, entries: Sequence[ContextEnt
 
 def _active_agent(entries: Sequence[ContextEntry]) -> Agent | None:
     """To whom the conversation was handed on at its last entry, and who had not answered yet."""
-    if not entries or (entries[-1].task.state == TaskState.DONE and _is_whole(entries[-1].task, entries[-1].seq)):
+    if not entries or (_is_answered(entries[-1].task) and _is_whole(entries[-1].task, entries[-1].seq)):
         return None
     for entry in reversed(entries):
-        if entry.task_id != entries[-1].task_id and entry.task.state == TaskState.DONE:
+        if entry.task_id != entries[-1].task_id and _is_answered(entry.task):
             return None
         if entry.context_type == ContextType.HANDOFF:
             return Agent.objects.filter(name=entry.metadata["to"]).first()
@@ -183,10 +183,13 @@ def _task(copy: Session, original: Task, seq: int) -> Task:
         for name in ("state", "stopped", "failure_code", "failure_detail", "plan", "final_result"):
             setattr(task, name, getattr(original, name))
     else:
-        task.state, task.failure_code, task.stopped = TaskState.FAILED, FailureCode.STOPPED, True
-        task.failure_detail = "Forked here. Write a message to go on."
+        task.state, task.final_result, task.stopped = TaskState.DONE, {}, True
     task.save()
     return task
+
+
+def _is_answered(task: Task) -> bool:
+    return task.state == TaskState.DONE and not task.is_cut_off
 
 
 def _is_whole(task: Task, seq: int) -> bool:
@@ -220,4 +223,4 @@ def _closing(drafts: Sequence[Draft]) -> list[Draft]:
 def _said(origin: Session, task: Task, note: str) -> Draft:
     """For people; where the task was cut off or had been stopped, with the way to go on."""
     text = f"Forked from “{origin.title or 'New session'}”.{note}"
-    return notice(f"{text} Write a message to go on.", code=task.failure_code) if task.stopped else notice(text)
+    return notice(f"{text} Write a message to go on.", code=FailureCode.STOPPED) if task.stopped else notice(text)

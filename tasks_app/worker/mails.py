@@ -38,7 +38,7 @@ def _news() -> QuerySet[Task]:
     now = timezone.now()
     people = get_user_model().objects.filter(is_active=True).exclude(mails=[]).exclude(email="")
     news = Q(waiting_for__in=PERSON) | Q(ended_at__gt=now - _LATEST)
-    own = Task.objects.filter(started_by__in=people, parent_call=None, created_at__gt=now - _OLDEST)
+    own = Task.objects.without_copies().filter(started_by__in=people, parent_call=None, created_at__gt=now - _OLDEST)
     return own.filter(news, terminal="", stopped=False).select_related("started_by", "session")
 
 

@@ -106,6 +106,17 @@ def test_what_an_agents_switches_said_is_carried_over(migrated: Path, tmp_path: 
     ]
 
 
+def test_forks_that_counted_as_failed_do_no_longer(migrated: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(migrated, tmp_path))
+    forks = "SELECT count(*) FROM tasks WHERE stopped AND state = '{}' AND failure_detail = '{}'"
+    cut_off, failed = forks.format("done", ""), forks.format("failed", "Forked here. Write a message to go on.")
+    (count,) = _rows(path, cut_off)
+    assert count != (0,)
+    assert _rows(path, failed) == [(0,)]
+    _manage(path, "migrate", "tasks_app", "0035", "--verbosity=0")
+    assert _rows(path, failed) == [count]
+
+
 def _with_old_versions(recorded: Path) -> list[tuple[Any, ...]]:
     """Adds some of the versions that files had before there was a history; returns the changes that they become."""
     moved = []

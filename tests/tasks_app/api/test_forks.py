@@ -20,7 +20,10 @@ def test_it_answers_with_the_new_session(task: Task, alices: Any) -> None:
     copied = alices.call("GET", f"sessions/{body['id']}/entries/").json()["results"]
     assert copied[0]["content"] == "Please."
     assert copied[0]["task"] == body["task"]["id"]
-    assert body["task"]["state"] == "failed"
+    cut_off = alices.call("GET", f"tasks/{body['task']['id']}/").json()
+    shown = ("state", "stopped", "failure", "final_result")
+    assert [cut_off[name] for name in shown] == ["done", True, None, None]
+    assert alices.call("GET", "tasks/?state=failed").json()["results"] == []
 
 
 def test_a_reader_forks_what_is_shared_with_them(task: Task, program: Any, bob: Any, charlie: Any) -> None:

@@ -64,7 +64,7 @@ def test_an_open_call_is_closed_and_never_run(ended: Session, owner: Any) -> Non
     closing = entries(fork)[3]
     assert (closing.context_type, closing.content) == ("tool_result", "Not run: forked here.")
     assert closing.metadata["status"] == "rejected"
-    assert fork.tasks.get().state == "failed"
+    assert fork.tasks.get().is_cut_off
     assert not fork.tasks.get().tool_calls.exists()
 
 

@@ -201,6 +201,8 @@ def test_a_fork_goes_on_with_the_agent_that_acted_there(play_as, owner):
     run = play_as(on("writer"), ASK)
     run.advance()
     copy = forks.fork(run.task.session, run.entries[-1].seq, owner)
+    copy.refresh_from_db()
+    copy = forks.fork(copy, copy.last_seq, owner)  # as does a fork of the fork
     task = services.post_message(copy, owner, "Go on.").task
     assert Run(task).advance().agent_version.name == "writer"
 
