@@ -38,6 +38,8 @@ READ_PAGE = made("fetch_url", content="<web_page>\nThe lease ends in March.\n</w
         ("NO_SUBSTANTIVE", "Done.", [], [READ]),
         ("NO_SUBSTANTIVE", "The task is complete!", [], []),
         ("NO_SUBSTANTIVE", "…", [], []),
+        ("ACK_ONLY", "No problem, I will do that right away.", [], []),
+        ("NO_SEND", "You asked for a report: it is attached, not as text.", [], []),
     ],
 )
 def test_it_is_sent_back(code, text, attachments, past):
@@ -70,3 +72,71 @@ def test_it_is_sent_back(code, text, attachments, past):
 )
 def test_it_passes(text, attachments, past):
     assert fault(text, attachments, past) == ""
+
+
+NO_RESULTS = made("search", content="Nothing was found. Try other words, or drop site and since.", query="wasps")
+NO_MATCH = made("match", content="No match.", action="grep", pattern="TODO")
+NO_LINES = made("shell", content="[exit code 1, 0.0 s]", command="grep -r TODO .")
+NO_COUNT = made("shell", content="0\n[exit code 1, 0.0 s]", command="grep -c TODO a.py")
+SAYS_SO = made("shell", content="grep: no match\n[exit code 1, 0.0 s]", command="grep TODO a.py || echo no match")
+NO_FILE = made(status="failed", content="There is no file config.yml.", action="read", path="config.yml")
+NO_PAGE = made("fetch_url", "failed", content="The server answered 404.", url="https://a.org/x")
+TOO_LONG = made("shell", "failed", content="[killed after 120 s]", command="make")
+
+
+@pytest.mark.parametrize(
+    "past", [NO_RESULTS, NO_MATCH, NO_LINES, NO_COUNT, SAYS_SO, NO_FILE, NO_PAGE], ids=lambda c: c.tool
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No results found.",
+        "I searched and found nothing.",
+        "I searched, and there are none.",
+        "I ran the search: no matches.",
+        "I looked everywhere and did not find any.",
+        "The output is empty.",
+        "There aren't any.",
+        "None.",
+        "Nothing found. Let me know if you need anything else.",
+        "No match. Is there anything else?",
+        "There is nothing to fix, so I will leave it as it is.",
+        "I checked: 0 results.",
+        "Ich habe gesucht und nichts gefunden.",
+        "Die Suche ergab keine Ergebnisse.",
+        "Das Ergebnis ist leer.",
+        "Es gibt keine.",
+    ],
+)
+def test_that_nothing_was_found_is_a_result(text, past):
+    assert fault(text, [], [past]) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The command timed out.",
+        "It took too long.",
+        "make was killed after two minutes.",
+        "There is a problem with make.",
+        "La compilation a échoué.",
+        "Das Kommando wurde abgebrochen.",
+    ],
+)
+def test_trouble_is_told_in_many_words(text):
+    assert fault(text, [], [TOO_LONG]) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The mail has no attachments.",
+        "The file you attached is empty.",
+        "Your attachment holds three tables: sales, costs and staff.",
+        "I did not get any attachment with this message.",
+        "Die Mail hat keinen Anhang.",
+        "In deinem Anhang stehen drei Tabellen.",
+    ],
+)
+def test_attachments_of_others_need_not_be_attached(text):
+    assert fault(text, [], [READ]) == ""
