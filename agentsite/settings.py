@@ -161,6 +161,7 @@ ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_RATE_LIMITS = {"login": None, "login_failed": None}  # ours are in accounts.tries: these lock out whole offices
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[agentsite] "
 MFA_ADAPTER = "agentsite.accounts.two_factor.Adapter"
 MFA_TOTP_TOLERANCE = 1  # a code is taken half a minute early or late: clocks differ, and people type
 _FORMS = {"authenticate": "SignInForm", "reauthenticate": "ConfirmForm"}

@@ -1,6 +1,7 @@
-"""Requests that are refused for their address: the sentence that names the setting, for people and for the log."""
+"""The addresses of this server: links that leave the site, and requests that are refused for the address they name."""
 
 import logging
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -11,6 +12,11 @@ from django.utils.translation import gettext as _
 
 logger = logging.getLogger(__name__)
 _ORIGIN_REASONS = tuple(reason.partition("%s")[0] for reason in (csrf.REASON_BAD_ORIGIN, csrf.REASON_BAD_REFERER))
+
+
+def public_address(request: Any, path: str) -> str:
+    """Return the whole address of a path, for a link that leaves the site: that of AGENTSITE_URL, if it is set."""
+    return f"{settings.AGENTSITE_URL}{path}" if settings.AGENTSITE_URL else str(request.build_absolute_uri(path))
 
 
 def host_sentence(request: HttpRequest) -> str:

@@ -1,8 +1,12 @@
 """How allauth treats this site: accounts are made by administrators, not by visitors."""
 
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context as current
+from django.conf import settings
 from django.http import HttpRequest
 
 from agentsite.accounts.tries import Try
@@ -12,6 +16,10 @@ class AccountAdapter(DefaultAccountAdapter):
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Send a mail whose links and names are those of AGENTSITE_URL, under whatever host somebody asked for it."""
+        super().send_mail(template_prefix, email, _with_public_addresses(context))
+
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
         """The one place where a password is looked at to let somebody in. Raises TooManyTries."""
         attempt = Try(credentials.get("username", ""), request.META.get("REMOTE_ADDR", ""))
@@ -19,3 +27,16 @@ class AccountAdapter(DefaultAccountAdapter):
         if user is not None:
             attempt.succeeded()
         return user
+
+
+def _with_public_addresses(context: dict[str, Any]) -> dict[str, Any]:
+    """Return what a mail is made of, with the public address in place of that of the request."""
+    if not settings.AGENTSITE_URL:
+        return context
+    own, host = current.request.build_absolute_uri("/"), urlsplit(settings.AGENTSITE_URL).netloc
+    public = {
+        name: f"{settings.AGENTSITE_URL}/{value.removeprefix(own)}"
+        for name, value in context.items()
+        if isinstance(value, str) and value.startswith(own)
+    }
+    return {**context, **public, "current_site": SimpleNamespace(name=host, domain=host)}

@@ -6,12 +6,14 @@ the log says who has switched it on, off, or tried in vain.
 
 import logging
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.core import context
 from allauth.mfa import signals
 from allauth.mfa.adapter import DefaultMFAAdapter, get_adapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.core.cache import caches
 
 from agentsite.accounts.models import User
@@ -33,7 +35,8 @@ class Adapter(DefaultMFAAdapter):
 
     def get_totp_issuer(self) -> str:
         """What the app on the phone shows. A colon would end it."""
-        return f"agentsite {context.request.get_host().partition(':')[0]}"
+        host = urlsplit(settings.AGENTSITE_URL).netloc or context.request.get_host()
+        return f"agentsite {host.partition(':')[0]}"
 
 
 class _OnceAndSlowly:

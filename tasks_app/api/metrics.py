@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from llm_app.models import BreakerState, CircuitBreaker, Provider
+from tasks_app.api.formats import AsItIs
 from tasks_app.models import EngineProcess, Sample, Task, TaskState
 from tasks_app.runtime import metrics
 
@@ -28,9 +29,13 @@ class MayWatch(BasePermission):
 
 
 class Metrics(APIView):
-    """Of the whole installation, except `agentsite_websockets`. Workers report every 5 s."""
+    """Of the whole installation, except `agentsite_websockets`. Workers report every 5 s.
+
+    Whatever format a client prefers, it gets the text format, which all of them read.
+    """
 
     permission_classes = [MayWatch]
+    content_negotiation_class = AsItIs
     schema = None
 
     def get(self, request: Request) -> HttpResponse:

@@ -13,6 +13,7 @@ from rest_framework.generics import GenericAPIView, ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from tasks_app import origins
 from tasks_app.access import owned_project, owned_session
 from tasks_app.api.formats import Text, Whole
 from tasks_app.api.idempotency import idempotent
@@ -147,7 +148,7 @@ class LinkList(ListAPIView[ShareLink]):
         given = self.get_serializer(data=request.data)
         given.is_valid(raise_exception=True)
         token = sharing.make_link(session, given.validated_data["days"])
-        url = request.build_absolute_uri(reverse("shared", args=[token]))
+        url = origins.public_address(request, reverse("shared", args=[token]))
         return Response(LinkSerializer(session.links.first(), context={"url": url}).data, 201)
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from tasks_app import origins
 from tasks_app.access import Request, owned_project, owned_session, posted, signed_in
 from tasks_app.errors import Refusal
 from tasks_app.models import Session, ShareLink
@@ -86,7 +87,7 @@ def _change_links(request: Request, session: Session) -> str:
         case "link":
             days = posted(request, "days")
             token = sharing.make_link(session, int(days) if days in map(str, sharing.DAYS) else sharing.DAYS[0])
-            return request.build_absolute_uri(reverse("shared", args=[token]))
+            return origins.public_address(request, reverse("shared", args=[token]))
         case "revoke":
             session.links.filter(pk=_number(request)).delete()
             return ""
@@ -99,20 +100,25 @@ def _number(request: Request) -> int:
     return int(number) if number.isdecimal() and len(number) < 18 else 0
 
 
-@never_cache
-@require_GET
-def shared(request: HttpRequest, token: str) -> HttpResponse:
-    """What was said, for whoever has the link: words alone, redacted, by pages. No search engine shall keep it."""
+def _wrong_link(request: HttpRequest) -> HttpResponse:
+    """Raises Http404. Wrong links are counted, so that they close no right one: its readers may share an address."""
     address = f"shared-{request.META.get('REMOTE_ADDR', '')}"
     tries = caches["tries"]  # is there without Redis, too
     if tries.get(address, 0) >= TRIES:
         return HttpResponse(_("Too many attempts. Try again in a minute."), status=429, headers={"Retry-After": "60"})
+    tries.add(address, 0, 60)
+    with suppress(ValueError):  # it has just run out
+        tries.incr(address)
+    raise Http404()
+
+
+@never_cache
+@require_GET
+def shared(request: HttpRequest, token: str) -> HttpResponse:
+    """What was said, for whoever has the link: words alone, redacted, by pages. No search engine shall keep it."""
     link = ShareLink.objects.opened_by(token)
     if link is None:
-        tries.add(address, 0, 60)
-        with suppress(ValueError):  # it has just run out
-            tries.incr(address)
-        raise Http404()
+        return _wrong_link(request)
     session, after = link.session, request.GET.get("after", "")
     said, later = transfer.spoken(session, int(after) if after.isdecimal() and len(after) < 10 else 0)
     context = {"title": transfer.redacted_title(session), "said": said, "after": after, "later": later, "link": link}

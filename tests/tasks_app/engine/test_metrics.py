@@ -48,6 +48,24 @@ def test_only_administrators_and_accounts_with_the_permission_may_look(alice: An
     scraped(factories.UserFactory(is_superuser=True))
 
 
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "*/*",
+        "text/plain",
+        "application/openmetrics-text",
+        "text/html",
+        "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,application/openmetrics-text;"
+        "version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,/;q=0.1",
+    ],
+)
+def test_whatever_a_scraper_prefers_it_gets_text(watcher: Any, accept: str) -> None:
+    client = APIClient()
+    client.force_authenticate(watcher)
+    answer = client.get("/metrics", headers={"Accept": accept})
+    assert (answer.status_code, answer["Content-Type"].partition(";")[0]) == (200, "text/plain")
+
+
 def test_tasks_are_counted_by_state_and_breakers_shown(watcher: Any, session: Any) -> None:
     factories.TaskFactory(session=session)
     broken, fine = factories.ProviderFactory(name="broken"), factories.ProviderFactory(name="fine")

@@ -141,9 +141,27 @@ def test_a_revoked_link_opens_nothing(link, browser, alices, session):
 def test_who_guesses_links_is_stopped(link, browser):
     answers = [browser().get(f"/shared/guess{number}/").status_code for number in range(62)]
     assert answers == [404] * 60 + [429] * 2
-    assert browser().get(link).status_code == 429
-    caches["tries"].clear()
+
+
+def test_wrong_links_of_an_address_close_no_right_one(link, browser):
+    for number in range(62):
+        browser().get(f"/shared/guess{number}/")
+        assert number % 20 or browser().get(link).status_code == 200
     assert browser().get(link).status_code == 200
+
+
+def test_right_links_are_not_counted(link, browser):
+    for _ in range(61):
+        browser().get(link)
+    assert browser().get("/shared/guess/").status_code == 404
+
+
+def test_a_link_leads_to_the_public_address(mine, alices, settings):
+    settings.AGENTSITE_URL = "https://agents.example.org"
+    page = alices.post(f"/s/{mine.pk}/share/", {"do": "link", "days": "7"}).content.decode()
+    assert re.search(r"https://agents\.example\.org/shared/[\w-]{40,}/", page)
+    answer = alices.post(f"/api/v1/sessions/{mine.pk}/links/", {"days": 7}, content_type="application/json")
+    assert answer.json()["url"].startswith("https://agents.example.org/shared/")
 
 
 @pytest.mark.parametrize(("who", "status"), [("bob", 403), ("carol", 403), ("charlie", 404)])
