@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 PAGE = "page"  # the name of what the browser shows
 JOB = "job"  # how the names of background commands begin
+ENDED = "ended job"  # how the names of the notices begin that one has ended
 
 _held: dict[str, Mapping[str, str]] = {}
 

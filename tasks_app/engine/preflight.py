@@ -57,6 +57,8 @@ def check(context: TaskContext) -> None:
     if look.message == Mode.INTERJECT or (look.message and not _waits_for_no_person(context.history.open_call())):
         _take_messages(context)
     _tell_what_a_person_changed(context)
+    if context.history.open_call() is None:
+        context.tell_ended_jobs()
     step_settings.refresh_all(context, look)
     _check_iterations(context)
     _check_time(context)

@@ -145,6 +145,9 @@ class Session(models.Model):
     chain_head = models.CharField(max_length=64, blank=True)
     held_by = models.CharField(max_length=100, blank=True, editable=False)
     held = models.JSONField(default=dict, blank=True, editable=False)
+    last_job = models.PositiveIntegerField(
+        default=0, editable=False, help_text="The highest number of a background command; none is used again."
+    )
     files_bytes = models.PositiveBigIntegerField(
         default=0, editable=False, help_text="What workspace and home took up on disk when they were last measured."
     )

@@ -1,7 +1,7 @@
 """Reminders when something has happened: a task starts, a person interrupts it, a session is copied, or cut."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -160,6 +160,21 @@ def undone(paths: Sequence[str]) -> Draft:
 def deleted(paths: Sequence[str]) -> Draft:
     """Before the next step after a person has deleted files on the page."""
     return reminder(f"The person has deleted: {_named(paths)}. Do not make it again unasked.", "deleted")
+
+
+def jobs_ended(endings: Mapping[int, str], readable: Sequence[int]) -> Draft:
+    """Before the next step after commands of `shell` that ran in the background have ended by themselves, or are gone.
+
+    `endings` says by their numbers how they ended: empty where nobody knows. The output of `readable` ones is there.
+    """
+    sentences = [
+        ending or f"Job {number} is gone: it was unused too long, or the server was restarted."
+        for number, ending in endings.items()
+    ]
+    if readable:
+        numbers = ", ".join(map(str, readable))
+        sentences.append(f"The output that you have not read yet is there: `job` with action read, id {numbers}.")
+    return reminder(" ".join(sentences), "jobs_ended")
 
 
 def _named(paths: Sequence[str]) -> str:

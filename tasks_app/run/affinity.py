@@ -1,9 +1,14 @@
 """What an engine process holds for a session, such as an open page: while it lives, the session's tasks run there."""
 
+import asyncio
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from uuid import UUID
+
+from django.db import transaction
 
 from llm_app.composed_query import Select
 from tasks_app.events import event_loop
@@ -54,33 +59,75 @@ def release(session: str) -> None:
         event_loop.submit(release_session.release_session(session)).result(_LEAVING_S)
 
 
+def store_held(session: str) -> None:
+    """Store what is held now: a notice that a command has ended outlives this process. Called on the event loop."""
+    _storing.add(task := asyncio.get_running_loop().create_task(event_loop.in_thread(partial(_store, session))))
+    task.add_done_callback(_storing.discard)
+
+
+_storing: set[asyncio.Task[None]] = set()
+
+
+def _store(session: str) -> None:
+    """Under the lock that the session's task takes for a commit, so that the newest state is what stays."""
+    with transaction.atomic(), suppress(Session.DoesNotExist):
+        row = Session.objects.select_for_update(no_key=True).get(pk=session)
+        if row.held_by == process.name():
+            Session.objects.filter(pk=session).update(held=row.held | held_resources.held_for(session))
+
+
 class SessionAffinity:
-    """Keeps the session's row true, and tells the model what was lost of it, with the next result."""
+    """Keeps the session's row true, and tells the model what was lost of it, and which of its commands have ended."""
 
     def __init__(self, session: Session) -> None:
         self._session, self._key = session, str(session.pk)
-        gone = [words for name, words in session.held.items() if name not in self.held]
-        self._lost = f"[Gone: {', '.join(gone)}. It was idle too long, or the server was restarted.]" if gone else ""
-        self._untold, self._row = self._lost, (session.held, session.held_by)  # after the commit that is under way
+        gone = {name: words for name, words in session.held.items() if name not in self.held}
+        self._lost = {name: words for name, words in gone.items() if not _is_of_job(name)}
+        self._gone_jobs = {name: words for name, words in gone.items() if _is_of_job(name)}
+        self._untold, self._telling = self._lost, frozenset[str]()  # after the commit that is under way
+        self._row = (session.held, session.held_by)
 
     @property
     def held(self) -> Mapping[str, str]:
         """What this process holds for the session: name → words."""
         return held_resources.held_for(self._key)
 
+    @property
+    def ended_jobs(self) -> Mapping[int, str]:
+        """The numbers of commands whose end the model does not know, and how they ended; empty where that is lost."""
+        known = {**self._gone_jobs, **{name: words for name, words in self.held.items() if _is_notice(name)}}
+        numbers = {int(name.rpartition(" ")[2]) for name in known}
+        return {number: known.get(f"{held_resources.ENDED} {number}", "") for number in sorted(numbers)}
+
+    @contextmanager
+    def telling_ends(self) -> Iterator[None]:
+        """The commit in this block says which commands have ended."""
+        self._telling = frozenset(
+            name for name in (*self._gone_jobs, *self.held) if name not in self.held or _is_notice(name)
+        )
+        try:
+            yield
+        finally:
+            self._telling = frozenset()
+
     def with_losses(self, drafts: Sequence[Draft]) -> list[Draft]:
         """The drafts of a commit; the first result among them also says what was lost."""
         told, self._untold = list(drafts), self._lost
         for place, draft in enumerate(told):
             if self._untold and draft.context_type is ContextType.TOOL_RESULT:
-                told[place] = replace(draft, content=f"{draft.content}\n{self._untold}")
-                self._untold = ""
+                lost = f"[Gone: {', '.join(self._untold.values())}. It was idle too long, or the server was restarted.]"
+                told[place] = replace(draft, content=f"{draft.content}\n{lost}")
+                self._untold = {}
         return told
 
     def save(self) -> None:
         """In the transaction of the commit. What was lost stays in the row until it is told."""
         here, before = dict(self.held), (self._session.held, self._session.held_by)
-        self._row = before if self._untold else (here, process.name() if here else "")
+        stored = {**self._untold, **self._gone_jobs, **here}
+        self._row = (
+            {name: words for name, words in stored.items() if name not in self._telling},
+            process.name() if here else "",
+        )
         if self._row != before:
             Session.objects.filter(pk=self._session.pk).update(held=self._row[0], held_by=self._row[1])
 
@@ -88,3 +135,15 @@ class SessionAffinity:
         """After it: a commit that failed has stored and told nothing."""
         self._session.held, self._session.held_by = self._row
         self._lost = self._untold
+        if self._telling:
+            self._gone_jobs = {}
+            for name in self._telling:
+                held_resources.release(self._key, name)
+
+
+def _is_notice(name: str) -> bool:
+    return name.startswith(held_resources.ENDED)
+
+
+def _is_of_job(name: str) -> bool:
+    return name.startswith((held_resources.JOB, held_resources.ENDED))

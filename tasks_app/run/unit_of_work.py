@@ -9,6 +9,7 @@ from django.utils import timezone
 from llm_app.budgets import Allowance
 from llm_app.redaction import redacted_arguments
 from llm_app.statements import Statement, Update, save, stored
+from tasks_app import reminders
 from tasks_app.events import broadcast
 from tasks_app.interaction import children, next_task
 from tasks_app.models import ENDED, ContextEntry, InboxMessage, Session, Task, TaskState, ToolCallLog
@@ -19,6 +20,7 @@ from tasks_app.run.history import History
 from tasks_app.run.look import COLUMNS, VERSION, Look, look_at
 from tasks_app.run.usage import Calls
 from tasks_app.runtime import lease
+from tools_app.held_resources import JOB
 
 Fields = dict[str, Any]  # of the task
 Also = Callable[[], object] | None
@@ -139,6 +141,13 @@ class UnitOfWork:
         self._affinity.save()
         if also is not None:
             also()
+
+    def tell_ended_jobs(self) -> None:
+        """Append which background commands have ended since the model was last told, if any have."""
+        if ended := self._affinity.ended_jobs:
+            readable = [number for number in ended if f"{JOB} {number}" in self._affinity.held]
+            with self._affinity.telling_ends():
+                self.commit(reminders.jobs_ended(ended, readable))
 
     def take(self, *following: Draft) -> bool:
         """Appends what people wrote while the task ran, and what follows it; the next step thinks anew.

@@ -66,11 +66,34 @@ async def test_it_runs_on_is_written_to_and_read(call: Call) -> None:
     assert ended.content.startswith("bye")
 
 
+@pytest.mark.parametrize("command", ["exit 3", "echo up; echo no such module >&2; sleep 0.2; exit 3"])
+async def test_one_that_dies_at_its_start_is_not_said_to_run(call: Call, command: str) -> None:
+    begun = await call("shell", command=command, background=True)
+    *said, ending = begun.content.splitlines()
+    assert said == (["up", "no such module"] if "echo" in command else [])
+    assert re.fullmatch(r"\[job 1 ended with exit code 3 after \d\.\d s: it runs no more\]", ending)
+    assert begun.metadata["exit_code"] == 3
+    assert not held_resources.held_for("a session")
+
+
+async def test_one_that_prints_without_a_pause_is_running(call: Call) -> None:
+    begun = await call("shell", command="while :; do echo x; sleep 0.1; done", background=True)
+    assert begun.content.startswith("x\nx\n")
+    assert "[job 1 is running; " in begun.content
+
+
+async def test_what_it_left_behind_is_named(call: Call) -> None:
+    begun = await call("shell", command="sleep 1000 & echo started", background=True)
+    assert begun.content.startswith("started\n[job 1 ended with exit code 0 after ")
+    assert ": it runs no more; ended with it: `sleep 1000`. Run that itself with background" in begun.content
+
+
 async def test_a_job_that_was_read_to_its_end_is_forgotten(call: Call) -> None:
-    await call("shell", command="exit 3", background=True)
+    await call("shell", command="sleep 1.5; exit 3", background=True)
     await eventually(lambda: jobs.job("a session", 1).has_ended)
+    assert held_resources.held_for("a session").keys() == {"job 1", "ended job 1"}
     read = await call("job", action="read", id=1)
-    assert read.content == "[job 1 ended with exit code 3]"
+    assert re.fullmatch(r"\[job 1 ended with exit code 3 after \d\.\d s\]", read.content)
     assert not held_resources.held_for("a session")
     with pytest.raises(ToolError, match="There is no job 1. Jobs of this session: none"):
         await call("job", action="read", id=1)

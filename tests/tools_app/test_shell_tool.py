@@ -160,6 +160,20 @@ async def test_full_temporary_folders_are_named(call: Call, sandbox: Sandbox) ->
     assert "512 MiB" in note
 
 
+@pytest.mark.parametrize("how", ["sleep 1000 &", "nohup sleep 1000 >/dev/null 2>&1 &"])
+async def test_processes_that_it_leaves_behind_end_with_it_and_are_named(
+    call: Call, how: str, started: list[Started]
+) -> None:
+    result = await call("shell", command=f"{how} echo on")
+    assert result.content.startswith("on\n[exit code 0, ")
+    assert result.content.endswith("; ended with it: `sleep 1000`. What shall run on needs background=true]")
+
+
+@pytest.mark.parametrize("command", ["seq 3 | tail -1", "sleep 0.2 & wait", "true", "yes | head -1 > /dev/null"])
+async def test_a_command_that_leaves_nothing_behind_names_nothing(call: Call, command: str) -> None:
+    assert "ended with it" not in (await call("shell", command=command)).content
+
+
 async def test_input_is_empty_so_that_nothing_waits_for_an_answer(call: Call) -> None:
     assert (await call("shell", command="read answer; echo [$answer] $?")).content.startswith("[] 1\n")
 

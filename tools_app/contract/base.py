@@ -111,6 +111,8 @@ class ToolContext:
     `groups` are the names of tools by the group that they are loaded with. `page_bytes` is how much of a result the
     model is shown, the tool's own words included. `layers` and `mask`, what an administrator keeps commands from, are
     found when they are asked for.
+    `last_job` is the highest number of a background command that the session has used; `job_ended` is called on the
+    event loop when one has ended by itself.
     `secrets` are the values of the placeholders in the arguments, only for a tool that takes secrets.
     """
 
@@ -136,6 +138,8 @@ class ToolContext:
     library: Library = field(default_factory=NoLibrary)
     delegation: Delegation = field(default_factory=Delegation)
     reader: ReaderService | None = None
+    last_job: int = 0
+    job_ended: Callable[[], None] = field(default=lambda: None)
     report: Callable[[str], None]
     started: Callable[[Started], None]
 

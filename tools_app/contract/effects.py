@@ -74,6 +74,13 @@ class KeepSearch(Effect):
 
 
 @dataclass(frozen=True, kw_only=True)
+class JobStarted(Effect):
+    """A background command got this number, which the session uses for no other."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class LoadGroup(Effect):
     """The tools of a group are available from now on, in this session."""
 

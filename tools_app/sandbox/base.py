@@ -46,7 +46,10 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a command ended. `output` is stdout and stderr together, bounded; `truncated` says that more was produced."""
+    """How a command ended. `output` is stdout and stderr together, bounded; `truncated` says that more was produced.
+
+    `left_behind` are the command lines of processes that still ran when it had exited, and were ended then.
+    """
 
     exit_code: int
     output: str
@@ -55,6 +58,7 @@ class Outcome:
     out_of_memory: bool = False
     out_of_space: bool = False
     out_of_cpu_time: bool = False
+    left_behind: tuple[str, ...] = ()
 
     @property
     def was_killed(self) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tools_app.sandbox.base import Started
 
 _GONE_WITHIN_MS = 2000
+_LONGEST_LINE = 60  # characters of a command line
 
 
 def group_of(pid: int) -> Started:
@@ -28,6 +29,30 @@ def processor_seconds(pid: int) -> float:
     except OSError:
         return 0.0
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def members(pid: int) -> list[int]:
+    """The pids of the group's processes but its leader."""
+    found = (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdecimal() and entry.name != str(pid))
+    return [each for each in found if _group(each) == pid]
+
+
+def _group(pid: int) -> int:
+    """0 where the process has just exited."""
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0
+
+
+def command_line(pid: int) -> str:
+    """What the process was started with, shortened; empty for one that has ended."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    line = " ".join(" ".join(words).split())
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
 
 
 def signal_group(pid: int, number: signal.Signals) -> None:

@@ -75,6 +75,9 @@ class ProcessGroup:
         finally:
             os.close(descriptor)
 
+    def left(self) -> list[int]:
+        return process_groups.members(self.pid)
+
     async def gone(self) -> None:
         if self._process.returncode is None:
             await self.exited()

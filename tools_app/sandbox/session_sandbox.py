@@ -177,6 +177,9 @@ class Spawned:
         with suppress(OSError):
             self._said = self._status.recv(_MOST, socket.MSG_DONTWAIT)
 
+    def left(self) -> list[int]:
+        return [pid for pid in memory.descendants(self.pid) if pid != self.pid]
+
     async def gone(self) -> None:
         await readable(self._process)
 

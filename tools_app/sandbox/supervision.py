@@ -12,6 +12,7 @@ from tools_app.sandbox.base import Limits, Outcome, Started
 from tools_app.sandbox.output import Output
 
 _GRACE_S = 0.5  # between the request to end and the kill
+_ENDS_ITSELF_S, _LOOKS = 0.1, 5  # the end of a pipeline may come after that of its shell
 
 _SAMPLING_S = 0.5  # the kernel counts a process's time in ticks, so it ends one a little early or late
 
@@ -31,6 +32,9 @@ class Running(Protocol):
 
     async def exited(self) -> None:
         """Returns when its exit code is known; until `exit_code`, its pid is not used again."""
+
+    def left(self) -> list[int]:
+        """The pids of its processes but the first, once that has exited."""
 
     async def gone(self) -> None:
         """Returns when nothing of it is left, after `kill`."""
@@ -56,6 +60,7 @@ async def supervise(
 
     `folders` together may hold as much as a workspace.
     """
+    left_behind: tuple[str, ...] = ()
     output = Output(limits.output, on_output, limits.shown)
     reading = asyncio.create_task(output.read_from(running.output))
     exited = asyncio.create_task(running.exited())
@@ -69,6 +74,8 @@ async def supervise(
             {exited, greedy, filling}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED
         )
         computed = process_groups.processor_seconds(running.pid) if exited in done else 0.0
+        if exited in done:
+            left_behind = await _left_behind(running)
     finally:
         greedy.cancel()
         filling.cancel()
@@ -86,6 +93,7 @@ async def supervise(
         out_of_memory=greedy in done and exited not in done,
         out_of_space=filling in done and exited not in done,
         out_of_cpu_time=exit_code == 128 + signal.SIGKILL and computed > limits.processor_s - _SAMPLING_S,
+        left_behind=left_behind,
     )
 
 
@@ -95,6 +103,15 @@ async def _overflow(folders: Sequence[Path], most: int | None) -> None:
         await asyncio.Event().wait()
     else:
         await quota.exceeded(folders, most)
+
+
+async def _left_behind(running: Running) -> tuple[str, ...]:
+    """The command lines of processes that do not end with their shell by themselves, as the end of a pipeline does."""
+    for _ in range(_LOOKS):
+        if not running.left():
+            return ()
+        await asyncio.sleep(_ENDS_ITSELF_S / _LOOKS)
+    return tuple(filter(None, map(process_groups.command_line, running.left())))
 
 
 async def _end(running: Running, exited: "asyncio.Task[None]", reading: "asyncio.Task[None]") -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
@@ -15,18 +16,24 @@ from tools_app.shell.terminal import shown_by_terminal
 IDLE_S = 1800.0  # without a call that uses a job of the session
 MOST = 4  # of one session
 MOST_HERE = 50  # of one process
+MOST_NAMED = 3  # processes that ended with a command
+
+FIRST_WORDS_S = 1.0  # without any output, it runs
+SILENCE_S = 0.5  # after output, too
+SETTLES_WITHIN_S = 5.0  # one that prints all the time
 
 KEPT = 256 * 1024  # bytes of output that nobody has read yet: its beginning and its end
 
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """What is started: a command in a sandbox, with access to the network if it has any."""
+    """What is started: a command in a sandbox, with access to the network if it has any. `ended` is called after it."""
 
     sandbox: Sandbox
     command: Command
     outlet: AbstractAsyncContextManager[Outlet | None]
     started: Callable[[Started], None]
+    ended: Callable[[], None]
 
 
 class Job:
@@ -36,9 +43,12 @@ class Job:
         self.number, self._command = number, start.command
         self._unread = KeptOutput(KEPT)
         self._changed = asyncio.Event()
+        self._has_printed = False
+        self._began, self._seconds = time.monotonic(), 0.0
         source, self._input = os.pipe()
         os.set_blocking(self._input, False)
         self._task = asyncio.create_task(self._run(start, source))
+        self._task.add_done_callback(lambda _: self._changed.set())
 
     async def _run(self, start: Start, source: int) -> Outcome:
         try:
@@ -46,13 +56,27 @@ class Job:
                 command = replace(start.command, outlet=outlet, stdin=source)
                 return await start.sandbox.run(command, on_output=self._take, on_start=start.started)
         finally:
-            self._changed.set()
+            self._seconds = time.monotonic() - self._began
             os.close(source)
             self.close_input()
 
     @property
     def has_ended(self) -> bool:
         return self._task.done()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it could not be run, for a reason that `ending` raises."""
+        return self.has_ended and not self.was_ended and self._task.exception() is not None
+
+    @property
+    def was_ended(self) -> bool:
+        """Whether a call, or the end of its session, has ended it."""
+        return self._task.cancelled()
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._task.result().exit_code if self.has_ended and not self.was_ended else None
 
     @property
     def ending(self) -> str:
@@ -64,7 +88,14 @@ class Job:
         outcome = self._task.result()
         if reason := reason_of_kill(outcome, self._command.limits):
             return f"job {self.number} was {reason}"
-        return f"job {self.number} ended with exit code {outcome.exit_code}"
+        return f"job {self.number} ended with exit code {outcome.exit_code} after {self._seconds:.1f} s"
+
+    @property
+    def left_behind(self) -> str:
+        """Which processes ended with it, and what to do instead; empty where none did."""
+        left = () if self.exit_code is None else self._task.result().left_behind
+        named = ", ".join(f"`{line}`" for line in left[:MOST_NAMED])
+        return f"; ended with it: {named}. Run that itself with background, without & or nohup" if named else ""
 
     @property
     def advice(self) -> str:
@@ -73,6 +104,17 @@ class Job:
             return ""
         return advice(self._task.result(), self._command.limits, self._command.workspace, in_background=True)
 
+    async def settle(self) -> None:
+        """Wait until it has ended, or has printed nothing for a moment."""
+        until = time.monotonic() + SETTLES_WITHIN_S
+        while not self.has_ended and (left := until - time.monotonic()) > 0:
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(min(left, SILENCE_S if self._has_printed else FIRST_WORDS_S)):
+                    await self._changed.wait()
+            except TimeoutError:
+                return
+
     async def new_output(self, seconds: float) -> str:
         """What it printed since the last reading; waits at most `seconds` for anything, or for its end."""
         if not self._unread.size and not self.has_ended:
@@ -80,7 +122,10 @@ class Job:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._changed.wait()
-        await asyncio.sleep(0)
+        return self.take_output()
+
+    def take_output(self) -> str:
+        """What it printed since the last reading."""
         unread, self._unread = self._unread, KeptOutput(KEPT)
         return shown_by_terminal(unread.text())
 
@@ -101,12 +146,16 @@ class Job:
         if descriptor >= 0:
             os.close(descriptor)
 
+    def on_end(self, then: Callable[[], None]) -> None:
+        self._task.add_done_callback(lambda _: then())
+
     async def end(self) -> None:
         """Kills it with all of its group. Does nothing to one that has ended."""
         self._task.cancel()
         await asyncio.wait({self._task})
 
     def _take(self, text: str) -> None:
+        self._has_printed = True
         self._unread.add(text.encode(errors="replace"))
         self._changed.set()
 
@@ -120,18 +169,19 @@ class Jobs:
         self._announced: dict[str, set[int]] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
-    def start(self, session: str, start: Start) -> Job:
-        """Raises ToolError if there are too many."""
+    def start(self, session: str, start: Start, used: int = 0) -> Job:
+        """`used` is the highest number that the session has used before. Raises ToolError if there are too many."""
         jobs = self._jobs.setdefault(session, {})
         if sum(not job.has_ended for job in jobs.values()) >= MOST:
             raise ToolError(f"{MOST} commands run in the background already. End one with the tool job first.")
         if sum(len(each) for each in self._jobs.values()) >= MOST_HERE:
             raise ToolError("Too many commands run in the background on this server. Try again later.")
-        number = max(jobs, default=0) + 1
-        jobs[number] = Job(number, start)
+        number = max(used, *jobs, 0) + 1
+        job = jobs[number] = Job(number, start)
         held_resources.hold(session, _name(number), f"the background command {number}")
+        job.on_end(lambda: self._has_ended(session, job, start))
         self.used(session)
-        return jobs[number]
+        return job
 
     def job(self, session: str, number: int) -> Job:
         """Raises ToolError."""
@@ -155,6 +205,7 @@ class Jobs:
         jobs = self._jobs.get(session, {})
         jobs.pop(number, None)
         held_resources.release(session, _name(number))
+        held_resources.release(session, f"{held_resources.ENDED} {number}")
         if not jobs:
             self._jobs.pop(session, None)
             self._announced.pop(session, None)
@@ -172,6 +223,14 @@ class Jobs:
         for job in self.jobs_of(session):
             self.forget(session, job.number)
             await job.end()
+
+    def _has_ended(self, session: str, job: Job, start: Start) -> None:
+        """Leave a notice, unless it was ended by a call."""
+        if job.was_ended or self._jobs.get(session, {}).get(job.number) is not job:
+            return
+        ending = f"job {job.number} ended by a failure of the sandbox" if job.failed else job.ending
+        held_resources.hold(session, f"{held_resources.ENDED} {job.number}", f"{ending[0].upper()}{ending[1:]}.")
+        start.ended()
 
     def _leave(self, session: str) -> None:
         task = asyncio.create_task(self.end(session))

@@ -62,7 +62,7 @@ async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
     text = await running.new_output(0 if arguments.action == "kill" else arguments.wait_s)
     if running.has_ended:
         jobs.forget(context.session, arguments.id)
-    content = "\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}]"]))
+    content = "\n".join(filter(None, [text.rstrip("\n"), f"[{running.ending}{running.left_behind}]"]))
     served = await ports.listening(context.session) if jobs.jobs_of(context.session) else []
     return ToolResult(
         content=content,

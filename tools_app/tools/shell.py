@@ -5,12 +5,14 @@ import sys
 import time
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
+from typing import Any
 
 from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
-from tools_app.sandbox import Command, Limits, Outlet, outlet, ports
-from tools_app.shell.background_jobs import Start, jobs
+from tools_app.contract.effects import JobStarted
+from tools_app.sandbox import Command, Limits, Outcome, Outlet, outlet, ports
+from tools_app.shell.background_jobs import MOST_NAMED, Start, jobs
 from tools_app.shell.danger import judgement
 from tools_app.shell.endings import MAX_TIMEOUT_S, advice, reason_of_kill
 from tools_app.shell.secrets import as_variables
@@ -18,7 +20,6 @@ from tools_app.shell.terminal import RunningOutput, shown_by_terminal
 
 DEFAULT_TIMEOUT_S = 120
 LONGEST_JOB_S = 24 * 3600
-FIRST_WORDS_S = 1.0
 _LEFT_RUNNING = (  # short: a result keeps its last line whole only so far
     "read it, write to it or kill it with the tool job; it ends when none of the session has been used for half an "
     "hour. What it serves is at localhost:PORT for commands, at http://sandbox:PORT/ for fetch_url, browser and links "
@@ -81,22 +82,36 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
 
 
 async def _start(command: Command, context: ToolContext) -> ToolResult:
-    """Leaves it running; what it says at once, above all why it does not start, is in the result."""
-    start = Start(sandbox=context.sandbox, command=command, outlet=_outlet(context), started=context.started)
+    """Leave it running, once it is silent for a moment. The result has its output until then, or says how it ended."""
+    start = Start(
+        sandbox=context.sandbox,
+        command=command,
+        outlet=_outlet(context),
+        started=context.started,
+        ended=context.job_ended,
+    )
     if jobs.jobs_of(context.session):
         jobs.newly_served(context.session, await ports.listening(context.session))  # what others serve is not its own
-    job = jobs.start(context.session, start)
+    job = jobs.start(context.session, start, context.last_job)
     try:
-        text = await job.new_output(FIRST_WORDS_S)
+        await job.settle()
         served = await ports.listening(context.session)
     except asyncio.CancelledError:  # the model would never learn its number
         await job.end()
         jobs.forget(context.session, job.number)
         raise
-    said = [text.rstrip("\n"), f"[{job.ending}; {_LEFT_RUNNING}]"]
-    about = {"job": job.number, "ports": jobs.newly_served(context.session, served)}
-    notes = [f"[{job.advice}]"] if job.advice else []
-    return ToolResult(content="\n".join(filter(None, said)), cut="middle", notes=notes, metadata=about)
+    about: dict[str, Any] = {"job": job.number, "ports": jobs.newly_served(context.session, served)}
+    if job.has_ended:
+        jobs.forget(context.session, job.number)
+        about["exit_code"] = job.exit_code
+    state = f"{job.ending}: it runs no more{job.left_behind}" if job.has_ended else f"{job.ending}; {_LEFT_RUNNING}"
+    return ToolResult(
+        content="\n".join(filter(None, [job.take_output().rstrip("\n"), f"[{state}]"])),
+        cut="middle",
+        notes=[f"[{job.advice}]"] if job.advice else [],
+        effects=[JobStarted(number=job.number)],
+        metadata=about,
+    )
 
 
 async def _run(command: Command, context: ToolContext) -> ToolResult:
@@ -108,6 +123,7 @@ async def _run(command: Command, context: ToolContext) -> ToolResult:
     seconds = round(time.monotonic() - began, 3)
     output = shown_by_terminal(outcome.output).rstrip("\n")
     ended = reason_of_kill(outcome, command.limits) or f"exit code {outcome.exit_code}, {seconds:.1f} s"
+    ended += _left(outcome)
     hint = advice(outcome, command.limits, command.workspace)
     return ToolResult(
         content="\n".join(filter(None, [output, f"[{ended}]"])),
@@ -117,3 +133,12 @@ async def _run(command: Command, context: ToolContext) -> ToolResult:
         summary=f"{ended}: …{output.strip()[-_LAST_WORDS:]}" if len(output) > _LAST_WORDS else "",
         metadata={"exit_code": outcome.exit_code, "seconds": seconds, "truncated": outcome.truncated},
     )
+
+
+def _left(outcome: Outcome) -> str:
+    """Which processes ended with it, as a command leaves none behind."""
+    if not outcome.left_behind:
+        return ""
+    more = f" and {len(outcome.left_behind) - MOST_NAMED} more" if len(outcome.left_behind) > MOST_NAMED else ""
+    named = ", ".join(f"`{line}`" for line in outcome.left_behind[:MOST_NAMED])
+    return f"; ended with it: {named}{more}. What shall run on needs background=true"

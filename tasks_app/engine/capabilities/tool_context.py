@@ -17,7 +17,7 @@ from tasks_app.events.live_stream import LiveStream
 from tasks_app.memory import library, search
 from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Project, Session, Task
 from tasks_app.record import SessionSecrets, tokens
-from tasks_app.run import TaskContext, UnitOfWork
+from tasks_app.run import TaskContext, UnitOfWork, affinity
 from tasks_app.runtime import process, threads
 from tasks_app.workspaces import layers
 from tools_app.contract import Arguments, Engine, ReaderService, Target, ToolContext, ToolDefinition
@@ -63,6 +63,8 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         memory=StoredMemory(context),
         library=StoredLibrary(context),
         delegation=delegation_of(context, cleared.definition),
+        last_job=context.session.last_job,
+        job_ended=partial(affinity.store_held, session),
         report=report,
         started=process.remember,
     )

@@ -33,6 +33,7 @@ from tools_app.contract.effects import (
     ForgetNote,
     HandoffRefused,
     HandOn,
+    JobStarted,
     KeepNote,
     KeepSearch,
     LoadGroup,
@@ -144,6 +145,13 @@ def count_refused_handoff(effect: HandoffRefused, changes: Changes) -> None:
 def keep_search(effect: KeepSearch, changes: Changes) -> None:
     content = changes.redactor.redacted(effect.content)
     changes.rows.append(CachedSearch(user_id=changes.task.started_by_id, key=effect.key, content=content))
+
+
+@handles(JobStarted)
+def count_job(effect: JobStarted, changes: Changes) -> None:
+    session = changes.task.session
+    session.last_job = max(session.last_job, effect.number)
+    changes.also.append(lambda: Session.objects.filter(pk=session.pk).update(last_job=session.last_job))
 
 
 @handles(LoadGroup)

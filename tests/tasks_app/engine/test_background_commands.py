@@ -1,6 +1,7 @@
 """A command in the background belongs to its session: the next step reads it, and what a restart ends is said."""
 
 import os
+import re
 
 import pytest
 
@@ -8,6 +9,7 @@ from tasks_app import services
 from tasks_app.events import event_loop
 from tasks_app.models import Task
 from tasks_app.run import affinity as engine_holding
+from tasks_app.services import forks
 from tests.processes import below
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import until
@@ -51,8 +53,70 @@ def test_the_next_result_after_a_restart_says_that_it_is_gone(play, owner):
     look = call("file", action="list", path=".")
     run.task = services.post_message(session, owner, script(look, look, result())).task
     run.advance()
-    assert "[Gone: the background command 1." in run.results()[-3][1]
-    assert sum("[Gone:" in text for _, text in run.results()) == 1
+    assert ends_told(run) == ["Job 1 is gone: it was unused too long, or the server was restarted."]
+    session.refresh_from_db()
+    assert session.held == {}
+
+
+def ends_told(run):
+    return [entry.content for entry in run.entries if entry.metadata.get("kind") == "jobs_ended"]
+
+
+def test_the_end_of_a_job_is_told_once_before_the_next_step(play, owner):
+    start = call("shell", command="sleep 1.5; echo last words; exit 3", background=True)
+    wait = call("shell", command="sleep 3")
+    look = call("file", action="list", path=".")
+    run = play(start, wait, look, call("job", action="read", id=1), result())
+    run.advance()
+    (told,) = ends_told(run)
+    assert re.fullmatch(
+        r"Job 1 ended with exit code 3 after \d\.\d s\. The output that you have not read yet is there: `job` with "
+        r"action read, id 1\.",
+        told,
+    )
+    kinds = [entry.metadata.get("kind") or entry.context_type for entry in run.entries]
+    assert kinds[kinds.index("jobs_ended") - 1 :][:2] == ["tool_result", "jobs_ended"]
+    assert run.results()[3][1].startswith("last words\n[job 1 ended with exit code 3 after ")
+    assert run.task.session.held == {}
+
+
+def test_the_end_of_a_job_between_two_tasks_is_told_after_a_restart(play, owner):
+    """It is stored when it happens: the server may end before anybody asks."""
+    run = play(call("shell", command="sleep 1.5; exit 3", background=True), result())
+    run.advance()
+    session = run.task.session
+    until(lambda: "ended job 1" in type(session).objects.get(pk=session.pk).held)
+    end_all(str(session.pk))
+    run.task = services.post_message(session, owner, script(call("file", action="list", path="."), result())).task
+    run.advance()
+    run.task = services.post_message(session, owner, script(result())).task
+    run.advance()
+    (told,) = ends_told(run)
+    assert re.fullmatch(r"Job 1 ended with exit code 3 after \d\.\d s\.", told)
+
+
+def test_a_number_is_not_used_again_whatever_became_of_its_job(play, owner):
+    short = call("shell", command="exit 1", background=True)
+    run = play(short, call("shell", command="sleep 1000", background=True), call("job", action="kill", id=2), result())
+    run.advance()
+    assert [text.partition(" ended")[0] for _, text in run.results()[:1]] == ["[job 1"]
+    assert run.results()[1][1].startswith("[job 2 is running")
+    end_all(str(run.task.session_id))
+    run.task = services.post_message(run.task.session, owner, script(short, result())).task
+    run.advance()
+    assert run.results()[-2][1].startswith("[job 3 ended")
+    assert forks.fork(run.task.session, 0, owner).last_job == 3
+
+
+def test_a_job_that_floods_is_bounded_and_says_what_was_not_kept(play):
+    flood = call("shell", command="yes words that nobody reads", background=True)
+    run = play(flood, call("shell", command="sleep 1"), call("job", action="kill", id=1), result())
+    run.advance()
+    for _, text in (run.results()[0], run.results()[2]):
+        assert re.search(r"[\d,]+ of [\d,]+ lines \([\d,]+ of [\d,]+ bytes\) of output were not kept", text)
+    results = run.task.session.workspace_path / ".results"
+    assert [path.name.endswith(".clipped.txt") for path in results.iterdir()] == [True, True]
+    assert all(path.stat().st_size < 300_000 for path in results.iterdir())
 
 
 @pytest.mark.parametrize("by", ["us", "another process"])

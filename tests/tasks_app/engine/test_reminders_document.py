@@ -138,6 +138,7 @@ def examples() -> list[Draft | None]:
         reminders.imported("ChatGPT"),
         reminders.undone(["notes.md", "src/app.py"]),
         reminders.deleted(["draft.md"]),
+        reminders.jobs_ended({1: "Job 1 ended with exit code 1 after 63.2 s.", 2: ""}, [1]),
         reminders.budget(moment(standings=[standing()])),
         reminders.summary(1, 120, "The tests of main.go fail since the clock was changed; the cause is in clock.go."),
     ]
