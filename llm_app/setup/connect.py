@@ -1,6 +1,7 @@
 """From a key to a model that answers: the list is asked, a model is chosen and tried, and what works is stored."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -64,6 +65,13 @@ def change_model(route: Route, model: str) -> Connection:
     known = model_list.known_for(route.provider, KNOWN) or COMPATIBLE
     changed = _route(known, route.provider, _by_name(route.provider, model))
     changed.model, changed.extra_headers = route.model, route.extra_headers
+    return Connection(route=changed, outcome=try_route(changed))
+
+
+def change_key(route: Route, key: str) -> Connection:
+    """The same provider and model with another key. Stores nothing."""
+    changed, changed.provider = copy(route), copy(route.provider)
+    changed.provider.api_key = key
     return Connection(route=changed, outcome=try_route(changed))
 
 
@@ -149,6 +157,18 @@ def adopt(connection: Connection, replaced: Route | None = None) -> Route:
         others.update(priority=F("priority") + 1)
     route.save()
     model.retire_demo()
+    return route
+
+
+@transaction.atomic
+def adopt_key(connection: Connection) -> Route:
+    """Store the key of a route that `change_key` has tried."""
+    route = connection.route
+    route.provider.save(update_fields=["api_key"])
+    settings_changed(route.provider)
+    route.works, route.verdict = connection.outcome.ok, connection.outcome.sentence
+    route.tested_at = timezone.now()
+    route.save(update_fields=["works", "verdict", "tested_at", "price"])
     return route
 
 

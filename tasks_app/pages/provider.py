@@ -18,7 +18,7 @@ from llm_app.models import Protocol, Provider, Route
 from llm_app.pricing import prices
 from llm_app.provider_status import status_of
 from llm_app.redaction import seen_values
-from llm_app.setup import connect, known
+from llm_app.setup import connect, known, model_list
 from llm_app.setup.model_list import is_listable
 from tasks_app.access import Request, posted, signed_in
 from tasks_app.errors import Refusal
@@ -101,12 +101,21 @@ def panel(user: Any, form: KeyForm | None = None) -> dict[str, Any]:
     }
     if not about["may_set_up"]:
         return about
-    about["key_form"] = (form or KeyForm()) if _needs_key(route) else None
+    about["key_form"] = (form or KeyForm(initial=_place_of(route))) if _needs_key(route) else None
     if route is not None and not about["is_demo"]:
         about["status"] = status_of(route)
         about |= {"route": route, "is_listable": is_listable(route.provider)}
         about["has_price"] = prices.is_known(prices.price_of(route))
     return about
+
+
+def _place_of(route: Route | None) -> dict[str, str]:
+    """Return the address that a new key is for, unless it is the one that the key itself stands for."""
+    if route is None or not route.provider.base_url:
+        return {}
+    found = model_list.known_for(route.provider, known.KNOWN) or known.COMPATIBLE
+    is_usual = bool(found.base_url) and route.provider.base_url.startswith(found.base_url)
+    return {} if is_usual else {"kind": found.name, "address": route.provider.base_url}
 
 
 def _needs_key(route: Route | None) -> bool:
@@ -128,14 +137,26 @@ def enter_key(request: Request) -> HttpResponse:
     if not form.is_valid():
         return _again(request, form)
     seen_values.remember(form.provider.api_key)
-    connection = connect.connect(form.known, form.provider, form.cleaned_data["model"])
+    has_worked = route is not None and _is_same(route, form)
+    if route is not None and has_worked:
+        connection = connect.change_key(route, form.provider.api_key)
+    else:
+        connection = connect.connect(form.known, form.provider, form.cleaned_data["model"])
     if not connection.outcome.ok:
         form.add_error(None, translated(connection.verdict))
         return _again(request, form)
-    connection.route.price = form.price
-    adopted = connect.adopt(connection, replaced=_replaced(route))
-    _log(request, adopted.provider, ADDITION, "Set up on the first page, with its key.")
+    connection.route.price = form.price or connection.route.price
+    adopted = connect.adopt_key(connection) if has_worked else connect.adopt(connection, replaced=_replaced(route))
+    said = "Its key was changed on the first page." if has_worked else "Set up on the first page, with its key."
+    _log(request, adopted.provider, CHANGE if has_worked else ADDITION, said)
     return done(request, "home", _answers(adopted.provider_model, connection))
+
+
+def _is_same(route: Route, form: KeyForm) -> bool:
+    """Return whether the form has a key for the provider that is there, whose settings were not found wrong."""
+    is_open_question = route.works is False or route.provider.protocol == Protocol.SCRIPTED
+    asks_for_more = form.cleaned_data["model"] not in ("", route.provider_model)
+    return route.provider.base_url == form.provider.base_url and not is_open_question and not asks_for_more
 
 
 def _answers(model: str, connection: connect.Connection) -> str:

@@ -233,6 +233,38 @@ def test_a_call_that_says_nothing_of_the_model_changes_nothing(
     assert "It works (" in root.page("/")
 
 
+def test_a_new_key_keeps_the_provider_its_name_and_its_model(demo: Route, root: Any, server: FakeProvider) -> None:
+    provider = factories.ProviderFactory(
+        name="main", protocol="openai_native", base_url=server.base_url, api_key="sk-old"
+    )
+    demo.model.routes.all().delete()
+    main = factories.RouteFactory(
+        model=demo.model, provider=provider, provider_model="mine", price={"input": 1, "output": 2}
+    )
+    call(provider="main", provider_model="mine", **REFUSED)
+    page = root.page("/")
+    assert f'value="{server.base_url}"' in page
+    assert '<option value="compatible" selected>' in page
+    form = {"key": "sk-new", "kind": "compatible", "address": server.base_url}
+    assert "mine answers from now on. It works (" in root.post("/provider/key/", form, follow=True).content.decode()
+    (only,) = Route.objects.all()
+    assert (only.pk, only.provider.name, only.provider.api_key, only.price) == (
+        main.pk,
+        "main",
+        "sk-new",
+        {"input": 1, "output": 2},
+    )
+    assert Provider.objects.filter(name="main").count() == Provider.objects.exclude(name="demo").count() == 1
+
+
+def test_a_new_key_that_is_refused_too_is_not_stored(demo: Route, enter: Any, server: FakeProvider) -> None:
+    enter()
+    call(**REFUSED)
+    server.replies = [Reply(status=401)]
+    assert "The key is wrong" in enter(key="sk-proj-another").content.decode()
+    assert route().provider.api_key == KEY
+
+
 def test_new_settings_make_old_evidence_void(demo: Route, enter: Any, root: Any) -> None:
     enter()
     call(**REFUSED)
