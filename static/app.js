@@ -130,6 +130,11 @@ on("submit", ({ target }) => { // what waits for another server says so
 
 // --- commands and keys ----------------------------------------------------------------------------------------------
 
+// Keys of an input method are nobody's here. Safari ends a composition before the key that ends it: its code still says so.
+addEventListener("keydown", (event) => {
+  if (event.isComposing || event.keyCode === 229) event.stopImmediatePropagation();
+}, true);
+
 const isOpen = () => one("dialog[open]");
 
 on("keydown", async (event) => {
@@ -264,12 +269,12 @@ if (composer) {
   on("input", () => { keepDraft(); grow(); }, words);
   const isTouch = matchMedia("(pointer: coarse)").matches;
   on("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || isTouch) return;
+    if (event.key !== "Enter" || event.shiftKey || isTouch) return;
     event.preventDefault();
     send(event);
   }, words);
   on("keydown", (event) => { // Esc ends the task, where it means nothing else: with nothing open, and no other field in use
-    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || one("dialog[open], :popover-open")) return;
+    if (event.key !== "Escape" || event.defaultPrevented || one("dialog[open], :popover-open")) return;
     const field = document.activeElement;
     if (field === words || field === document.body) one("#stop-button")?.click();
     else words.focus();

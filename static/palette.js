@@ -32,7 +32,6 @@ function show() {
 }
 
 dialog.addEventListener("keydown", (event) => {
-  if (event.isComposing) return;
   const buttons = [...list.querySelectorAll("button")];
   const place = buttons.indexOf(document.activeElement);
   const next = { ArrowDown: place + 1, ArrowUp: place - 1 }[event.key];

@@ -1,10 +1,12 @@
 """Everything by keys: the palette of commands, and the page that says which keys there are."""
 
 import re
+from typing import Any
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Locator, expect
 
-from tests.e2e.conftest import Chat, call, result, script
+from tests.e2e.conftest import WAIT, Chat, call, result, script
 
 
 def test_a_command_is_found_by_its_words(chat: Chat):
@@ -25,13 +27,49 @@ def test_a_command_for_a_session_that_waits_keeps_its_words_apart(chat: Chat):
     expect(chat.page.locator("#commands button").first).to_have_text(re.compile(r"\S Asks you$"))
 
 
-def test_enter_that_ends_a_composition_chooses_no_command(chat: Chat):
+CHROMIUM = [("compositionstart", {}), ("keydown", {"isComposing": True, "keyCode": 229}), ("compositionend", {})]
+SAFARI = [("compositionstart", {}), ("compositionend", {}), ("keydown", {"keyCode": 229})]  # bugs.webkit.org 165004
+COMPOSITIONS = pytest.mark.parametrize("events", [CHROMIUM, SAFARI], ids=["Chromium", "Safari"])
+Events = list[tuple[str, dict[str, Any]]]
+
+
+def end_composition(field: Locator, key: str, events: Events) -> None:
+    """By a key that is meant for the input method, as each browser reports it."""
+    for name, about in [*events, ("keyup", {"keyCode": 229})]:
+        field.dispatch_event(name, about | {"key": key} if name.startswith("key") else {"data": "日本"})
+
+
+@COMPOSITIONS
+def test_enter_that_ends_a_composition_chooses_no_command(chat: Chat, events: Events):
     chat.page.keyboard.press("Control+k")
     command = chat.page.get_by_label("Command", exact=True)
     command.fill("usage")
-    command.dispatch_event("keydown", {"key": "Enter", "isComposing": True})
+    end_composition(command, "Enter", events)
     expect(chat.page.locator("#palette")).to_be_visible()
     expect(command).to_be_focused()
+    command.press("Enter")
+    chat.page.wait_for_url("**/usage/")
+
+
+@COMPOSITIONS
+def test_enter_that_ends_a_composition_sends_nothing(chat: Chat, events: Events):
+    chat.page.get_by_label("Model").select_option("script")
+    chat.words.fill(script(result("Half.")))
+    end_composition(chat.words, "Enter", events)
+    chat.words.fill(script(result("Whole.")))
+    chat.words.press("Enter")
+    expect(chat.result("Whole.")).to_be_visible()
+    expect(chat.result("Half.")).to_have_count(0)
+
+
+@COMPOSITIONS
+def test_escape_that_ends_a_composition_stops_no_task(chat: Chat, events: Events):
+    chat.start(script(call("shell", {"command": WAIT}), result()))
+    expect(chat.tool("shell")).to_contain_text("Running")
+    chat.words.focus()
+    end_composition(chat.words, "Escape", events)
+    chat.let_go()
+    expect(chat.result("Done.")).to_be_visible()
 
 
 def test_the_palette_gives_the_focus_back(chat: Chat):
