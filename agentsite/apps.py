@@ -24,6 +24,7 @@ class AgentsiteConfig(AppConfig):
         with without(*WITH_APPS, *driver), on_first_call("rest_framework.test", "APIRequestFactory"):
             for module in ("rest_framework.compat", "unfold.overrides", "drf_spectacular.plumbing"):
                 importlib.import_module(module)
+        importlib.import_module("agentsite.json_field").install()
         importlib.import_module("agentsite.checks.registry")  # registers them
         gc.freeze()  # what is loaded by now stays: no collection looks through it
         gc.set_threshold(YOUNG_OBJECTS)

@@ -196,7 +196,8 @@ CONTENT_SECURITY_POLICY = {
         "manifest-src": ["'self'"],
     }
 }
-DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024  # messages are limited to 1 MiB by their own check, with a clear answer
+JSON_BYTES = env.whole("AGENTSITE_JSON_BYTES", 1024**2, least=1024)  # parsing stops all other threads of the process
+DATA_UPLOAD_MAX_MEMORY_SIZE = max(JSON_BYTES, 4 * 1024**2)  # also of forms: a message of 1 MiB may take 3 in them
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"

@@ -17,6 +17,7 @@ from twisted.internet import reactor, tcp
 from twisted.protocols.policies import ProtocolWrapper
 
 logger = logging.getLogger(__name__)
+MOST_FRAMES = 120  # of a websocket's client, in a minute
 STALLED_SECONDS = 120.0  # without taking what waits: the client is gone, or comes back and goes on
 
 
@@ -112,6 +113,19 @@ class WebSocket(daphne.server.WebSocketFactory.protocol):
     """
 
     maxMessagePayloadSize: int  # noqa: N815  Autobahn's
+    _minute, _frames = 0, 0
+
+    def onFrameBegin(self) -> None:
+        """A page sends nothing, and pings of programs come seconds apart. Each frame costs the event loop as much as a
+        small request.
+        """
+        minute = int(reactor.seconds() // 60)
+        self._minute, self._frames = minute, self._frames + 1 if minute == self._minute else 1
+        if self._frames <= MOST_FRAMES:
+            super().onFrameBegin()
+        else:
+            logger.info("%s sent more than %d frames in a minute: its connection is closed", self.peer, MOST_FRAMES)
+            self.dropConnection(abort=True)
 
     def sendMessage(self, *message: Any, **options: Any) -> None:
         limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0

@@ -15,7 +15,7 @@ from twisted.internet import threads
 from twisted.web import http
 
 from agentsite.serving import limits
-from tasks_app.api.problems import CONTENT_TYPE, Problem
+from tasks_app.api.problems import CONTENT_TYPE, Problem, too_large
 
 logger = logging.getLogger(__name__)
 HEAD_SECONDS = 10.0  # from the connection, or from a later request's first byte, to a whole head
@@ -116,9 +116,7 @@ class Channel(http.HTTPChannel):
         if self.length is None:
             self._refuse(411, "Send the whole body with its Content-Length, not in chunks.")
         elif self.length > most:
-            self._refuse(
-                413, f"At most {most // 1024**2} MiB can be sent at once. Send smaller files, or fewer of them."
-            )
+            self._refuse(413, too_large(most))
         else:
             self._take(self.length)
 

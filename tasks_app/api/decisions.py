@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from tasks_app import services
 from tasks_app.access import writable_task
 from tasks_app.api.authentication import may_approve
-from tasks_app.api.formats import Text
+from tasks_app.api.formats import MessageBody, Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.api.rows import Rows
 from tasks_app.api.tasks import TaskSerializer
@@ -61,6 +61,7 @@ class Reply(GenericAPIView[Task]):
     """Answers the question that the task waits with, once; a second answer is 409."""
 
     serializer_class = ReplySerializer
+    parser_classes = (MessageBody,)
 
     @extend_schema(operation_id="tasks_reply", responses=TaskSerializer)
     @idempotent

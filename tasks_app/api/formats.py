@@ -3,6 +3,7 @@
 A page is `next`, `previous` and `results`, by a cursor that stays valid while rows are added.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import IO, Any
@@ -20,23 +21,31 @@ from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from tasks_app.api.problems import TooLarge
+from tasks_app.api.problems import TooLarge, too_large
 from tasks_app.api.rows import MOST_ROWS, Rows
 from tools_app.json_schema.coercion import DEEPEST, depth
 
+MOST_VALUES = 20_000  # objects, lists and their items in a body
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # also one without an end: each byte is looked at once
+
 
 class JSONBody(BaseParser):
-    """Strict JSON of a size that can be held. Raises TooLarge and ParseError."""
+    """Strict JSON, bounded in bytes, values and depth before it is parsed. Raises TooLarge and ParseError."""
 
     media_type = "application/json"
+
+    @property
+    def limit(self) -> int:
+        return int(settings.JSON_BYTES)
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        body = stream.read(limit + 1)
-        if len(body) > limit:
-            raise TooLarge()
+        body = stream.read(self.limit + 1)
+        if len(body) > self.limit:
+            raise TooLarge(too_large(self.limit))
+        if _values(body) > MOST_VALUES and _values(_STRING.sub(b"", body)) > MOST_VALUES:
+            raise ParseError(f"The body has more than {MOST_VALUES} values. Send fewer at once.")
         try:
             value = orjson.loads(body)
         except ValueError as error:
@@ -44,6 +53,19 @@ class JSONBody(BaseParser):
         if body.count(b"[") + body.count(b"{") > DEEPEST and depth(value) > DEEPEST:  # what reads it calls itself
             raise ParseError(f"The body is nested more than {DEEPEST} levels deep.")
         return value
+
+
+class MessageBody(JSONBody):
+    """JSON with a message of up to 1 MiB, which is longer when it is escaped."""
+
+    @property
+    def limit(self) -> int:
+        return int(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+
+
+def _values(body: bytes) -> int:
+    """Count lists, objects and separators. In texts they mean nothing."""
+    return sum(map(body.count, (b"[", b"{", b",")))
 
 
 class JSONAnswer(JSONRenderer):

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from tasks_app import services
 from tasks_app.access import visible_session, writable_session
-from tasks_app.api.formats import OldestFirst, Text
+from tasks_app.api.formats import MessageBody, OldestFirst, Text
 from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.models import InboxMessage, Mode, Session, Workflow
 from tasks_app.record import images, redactor_of
@@ -79,6 +79,7 @@ class MessageList(ListAPIView[InboxMessage]):
     """The messages that wait for their turn, the first to come first."""
 
     serializer_class = WaitingMessageSerializer
+    parser_classes = (MessageBody,)
     pagination_class = OldestFirst
     queryset = InboxMessage.objects.all()
 
@@ -118,6 +119,7 @@ class WaitingMessage(GenericAPIView[Session]):
     """One's own message that waits: other words for it, or its removal. 409 once the agent has it."""
 
     serializer_class = NewWordsSerializer
+    parser_classes = (MessageBody,)
 
     @extend_schema(operation_id="sessions_messages_change", responses=WaitingMessageSerializer)
     def patch(self, request: Request, session_id: UUID, message_id: int) -> Response:

@@ -64,6 +64,12 @@ class Problem:
         return {**body, "detail": self.detail} | ({"errors": self.errors} if self.errors else {})
 
 
+def too_large(limit: int) -> str:
+    """Say how many bytes a request may have."""
+    size = f"{limit // 1024**2} MiB" if limit >= 1024**2 else f"{limit // 1024} KiB"
+    return f"At most {size} can be sent at once. Send smaller files or texts, or fewer of them."
+
+
 class TooLarge(APIException):
     """A body over its limit."""
 

@@ -1,7 +1,8 @@
 """Sessions as files, out and in; and their forks."""
 
 from collections.abc import Callable
-from typing import Any
+from io import BytesIO
+from typing import IO, Any, cast
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -55,13 +56,23 @@ class Import(GenericAPIView[Session]):
     serializer_class = ImportedSerializer
     parser_classes = (RawBody,)
 
-    @extend_schema(request={"application/octet-stream": OpenApiTypes.BINARY}, responses={201: ImportedSerializer})
-    @idempotent
+    @extend_schema(
+        parameters=[KEY],
+        request={"application/octet-stream": OpenApiTypes.BINARY},
+        responses={201: ImportedSerializer},
+    )
     def post(self, request: Request) -> Response:
         if int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES:
             raise TooLarge(f"A file may have at most {MOST_BYTES // 1024**2} MiB.")
-        files = list(request.FILES.values())
-        imported = transfer.import_sessions(request.user, files[0].read() if files else b"")
+        if (earlier := earlier_answer(request)) is not None:
+            return earlier
+        file = next(iter(request.FILES.values()), None)
+        with transfer.prepared_import(request.user, cast(IO[bytes], file or BytesIO())) as store:
+            return self._stored(request, store)
+
+    @idempotent
+    def _stored(self, request: Request, store: Callable[[], transfer.Imported]) -> Response:
+        imported = store()
         return Response({"sessions": [one.pk for one in imported.sessions], "left_out": imported.left_out}, 201)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import chain, groupby
-from typing import Any
+from typing import IO, Any, cast
 from uuid import UUID
 
 from django.contrib import messages
@@ -219,7 +219,8 @@ def import_(request: Request) -> HttpResponse:
     try:
         if (file := request.FILES.get("file")) is None or (file.size or 0) > MOST_BYTES:
             raise transfer.NoExport()
-        imported = transfer.import_sessions(request.user, file.read())
+        with transfer.prepared_import(request.user, cast(IO[bytes], file)) as store:
+            imported = store()
     except Refusal as error:
         return refused(request, "session_import", error)
     messages.success(request, _("Imported: %(count)d") % {"count": len(imported.sessions)})

@@ -2,11 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator
-from itertools import accumulate, takewhile
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import accumulate, islice, takewhile
+from typing import IO, Any, NamedTuple
 
 import orjson
+from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
@@ -17,16 +20,24 @@ from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState
 from tasks_app.record import Draft, append_entries, redactor_of
 from tasks_app.record.entry_json import entry_json
 from tasks_app.services.sessions import create_session, require_place
-from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, Chat, Said, UnreadableChats, read_chats
+from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, Chat, Said, chat_of
 from tasks_app.transcript.item import Item
 from tasks_app.transcript.transcript import items_of
+from tools_app.child_process.parent import NoAnswer, lines_of
 
 PAGE, PAGE_CHARS = 200, 60_000  # entries and characters of one page of what was said
 MOST_SILENT = 20  # such pages in a row that are skipped at once
 MOST_AT_ONCE = 20_000  # messages of one import
+LONGEST_SECONDS = 600  # after which an import whose server was killed no longer counts as running
 TAG = "imported"  # in the list of who has imported it
 _NAMES = {"user": "User", "assistant": "Assistant"}
 _END = re.compile(r"</(?=\s*client_history)", re.IGNORECASE)
+
+
+class ImportRunning(Refusal):
+    """Another import of yours is still running. Try again when it has ended."""
+
+    status, retry_after = 429, 10
 
 
 class NoExport(Refusal):
@@ -146,16 +157,30 @@ class Imported(NamedTuple):
     left_out: int
 
 
-def import_sessions(owner: Any, data: bytes) -> Imported:
-    """A session for each conversation of a file, the newest ones first. Raises NoExport or SessionsQuotaFull."""
+@contextmanager
+def prepared_import(owner: Any, file: IO[bytes]) -> Iterator[Callable[[], Imported]]:
+    """Read a file in a child process; yield the function that stores a session for each conversation, newest first.
+
+    Raises NoExport, ImportRunning or SessionsQuotaFull.
+    """
+    running = f"import:{owner.pk}"
+    if not cache.add(running, True, LONGEST_SECONDS):
+        raise ImportRunning()
     try:
-        chats = read_chats(data)
-    except UnreadableChats as error:
+        with lines_of("tasks_app.text.foreign_chats", file) as values:
+            yield partial(_import, owner, values)
+    except NoAnswer as error:
         raise NoExport() from error
-    totals = accumulate(len(chat.messages) for chat in chats[:MOST_CHATS])
+    finally:
+        cache.delete(running)
+
+
+def _import(owner: Any, values: Iterator[Any]) -> Imported:
+    lengths: list[int] = next(values)
+    totals = accumulate(lengths[:MOST_CHATS])
     count = sum(1 for _ in takewhile(lambda total: total <= MOST_AT_ONCE, totals))
     require_place(owner, count)  # before any is made: whoever tries again would have the first ones twice
-    return Imported([_imported(owner, chat) for chat in chats[:count]], len(chats) - count)
+    return Imported([_imported(owner, chat_of(value)) for value in islice(values, count)], len(lengths) - count)
 
 
 def _imported(owner: Any, chat: Chat) -> Session:

@@ -42,6 +42,25 @@ class Chat:
     at: datetime | None = None
 
 
+def answer(request: object, body: bytes) -> Iterator[Any]:
+    """Yield how many messages each conversation has, and then each of the newest ones: for a child process."""
+    chats = read_chats(body)
+    yield [len(chat.messages) for chat in chats]
+    for chat in chats[:MOST_CHATS]:
+        messages = [[said.role, said.text, _written(said.at)] for said in chat.messages]
+        yield [chat.origin, chat.title, messages, _written(chat.at)]
+
+
+def chat_of(value: Any) -> Chat:
+    """Return a conversation as `answer` has written it."""
+    origin, title, messages, at = value
+    return Chat(origin, title, [Said(role, text, _moment(when)) for role, text, when in messages], _moment(at))
+
+
+def _written(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None
+
+
 def read_chats(data: bytes) -> list[Chat]:
     """Newest first, without those in which nobody says a word. Raises UnreadableChats."""
     try:

@@ -72,6 +72,12 @@ def test_the_numbers_of_a_route_are_those_of_json(number: str, field: str, brows
     assert "are no JSON numbers" in save(browser, factories.RouteFactory(), **{field: value})
 
 
+@pytest.mark.parametrize("value", ["[" * 90_000, "9" * 5_000, '"' + "x" * 100_000 + '"'], ids=["deep", "long", "large"])
+def test_json_that_cannot_be_taken_is_an_error_of_its_field(value: str, browser: Client) -> None:
+    assert save(browser, factories.RouteFactory(), extra_body=value)
+    assert save(browser, McpServer.objects.create(name="notes", transport="stdio", command=["x"]), command=value)
+
+
 def test_its_texts_can_be_stored_anywhere(browser: Client) -> None:
     said = save(browser, factories.RouteFactory(), extra_body='{"user": "\\u0000"}')
     assert "A NUL character cannot be stored" in said

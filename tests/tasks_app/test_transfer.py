@@ -24,6 +24,11 @@ __all__ = ["browser", "called", "program", "recorded", "task"]
 CHATS = Path(__file__).parent / "chats"
 
 
+def import_sessions(owner, data):
+    with transfer.prepared_import(owner, io.BytesIO(data)) as store:
+        return store()
+
+
 def words(name):
     return [(said.role, said.text) for said in read_chats((CHATS / name).read_bytes())[0].messages]
 
@@ -106,7 +111,7 @@ def test_what_is_no_export_is_refused(data):
 
 @pytest.fixture
 def imported(alice):
-    return transfer.import_sessions(alice, (CHATS / "chatgpt.json").read_bytes()).sessions
+    return import_sessions(alice, (CHATS / "chatgpt.json").read_bytes()).sessions
 
 
 def test_an_import_is_history_in_a_tag_that_names_its_origin(imported):
@@ -140,7 +145,7 @@ def test_an_import_keeps_no_secret(alice):
     data = (
         (CHATS / "chatgpt.json").read_bytes().replace(b"Alfama", b"Alfama-s3cr3t").replace(b"A trip", b"Alfama-s3cr3t")
     )
-    (session, _) = transfer.import_sessions(alice, data).sessions
+    (session, _) = import_sessions(alice, data).sessions
     assert session.title == "[secret:KEY] to Lisbon"
     contents = ContextEntry.objects.in_session(session).values_list("content", flat=True)
     assert not any("s3cr3t" in content for content in contents)
@@ -194,7 +199,7 @@ def chats(*lengths):
 
 def test_an_import_is_bounded_and_says_what_it_has_left_out(alice, browser, monkeypatch):
     monkeypatch.setattr(transfer, "MOST_AT_ONCE", 5)
-    sessions, left_out = transfer.import_sessions(alice, chats(2, 3, 2))
+    sessions, left_out = import_sessions(alice, chats(2, 3, 2))
     assert ([session.title for session in sessions], left_out) == (["3", "2"], 1)
     file = io.BytesIO(chats(4, 2))
     page = browser(alice).post("/sessions/import/", {"file": file}, follow=True).content.decode()
@@ -205,9 +210,9 @@ def test_where_there_is_no_place_for_all_of_it_nothing_is_made(alice):
     Limits.objects.create(pk=1, user_sessions=3)
     factories.SessionFactory(owner=alice)
     with pytest.raises(SessionsQuotaFull):
-        transfer.import_sessions(alice, chats(1, 1, 1))
+        import_sessions(alice, chats(1, 1, 1))
     assert Session.objects.count() == 1
-    assert len(transfer.import_sessions(alice, chats(1, 1)).sessions) == 2
+    assert len(import_sessions(alice, chats(1, 1)).sessions) == 2
 
 
 def test_a_file_larger_than_what_is_held_in_memory_may_have_a_key(program, alice, settings):
@@ -252,7 +257,7 @@ def test_others_export_nothing(session, browser, charlie, bob):
 def test_a_time_that_cannot_be_closes_nobodys_pages(at, zone, browser, alice, bob):
     chat = {"format": "agentsite-session", "title": "Odd", "updated_at": at}
     data = json.dumps({**chat, "messages": [{"role": "user", "text": "Hello.", "at": at}]}).encode()
-    (session,) = transfer.import_sessions(alice, data).sessions
+    (session,) = import_sessions(alice, data).sessions
     session.memberships.create(user=bob)
     bobs = browser(bob)
     bobs.cookies["timezone"] = zone
@@ -262,7 +267,7 @@ def test_a_time_that_cannot_be_closes_nobodys_pages(at, zone, browser, alice, bo
 
 def test_no_database_is_given_a_nul(alice):
     chat = {"format": "agentsite-session", "title": "A\0B", "messages": [{"role": "user", "text": "C\0D"}]}
-    (session,) = transfer.import_sessions(alice, json.dumps(chat).encode()).sessions
+    (session,) = import_sessions(alice, json.dumps(chat).encode()).sessions
     contents = "".join(ContextEntry.objects.in_session(session).values_list("content", flat=True))
     assert "\0" not in session.title + contents
 

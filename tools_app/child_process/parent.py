@@ -6,13 +6,18 @@ killed, has limits of its own, and holds no secret that such data could reach. I
 
 import asyncio
 import json
+import shutil
+import subprocess
 import sys
+import threading
 import weakref
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 _START = """
 import resource, sys
@@ -25,6 +30,7 @@ main(module)
 """
 _HOUSE = str(Path(__file__).resolve().parents[2])
 _AT_ONCE = 4  # children of one server process for each module; each may take a core, and 80 MB or more
+_waiting = threading.BoundedSemaphore(2)  # threads of requests whose children run; others wait for them
 _Gates = dict[str, asyncio.Semaphore]
 _gates: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Gates] = weakref.WeakKeyDictionary()
 
@@ -59,6 +65,28 @@ async def answer_of(module: str, request: Mapping[str, Any], body: bytes = b"", 
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+
+
+@contextmanager
+def lines_of(module: str, body: IO[bytes], limits: ChildLimits = _USUAL) -> Iterator[Iterator[Any]]:
+    """Yield the values of `module.answer({}, body)`, an iterator, for a thread that may wait. Raises NoAnswer.
+
+    They lie in a file, and one at a time is parsed: what is large never blocks other threads for long.
+    """
+    with TemporaryFile() as given, TemporaryFile() as output:
+        given.write(b"{}\n")
+        shutil.copyfileobj(body, given)
+        given.seek(0)
+        command = (sys.executable, "-I", "-c", _START, _HOUSE, module, str(limits.cpu_s), str(limits.memory))
+        try:
+            with _waiting:
+                subprocess.run(
+                    command, stdin=given, stdout=output, stderr=DEVNULL, env={}, timeout=limits.wall_s, check=True
+                )
+        except subprocess.SubprocessError as error:
+            raise NoAnswer from error
+        output.seek(0)
+        yield map(json.loads, output)
 
 
 async def _answer(process: Process, message: bytes, wall_s: float) -> Any:

@@ -8,6 +8,8 @@ from tools_app.errors import InvalidSchema
 from tools_app.json_schema.coercion import resolved
 
 LONGEST = 64 * 1024  # characters of JSON: all of it is in every request
+MOST_VALUES = 4_000  # each is looked at by the schema of schemas, which takes up to a millisecond
+MOST_CHOICES = 100  # lists or objects in an enum, which are compared with each other
 DEEPEST = 60  # levels: what is deeper, some validator or provider somewhere cannot take
 _ABOUT_ITSELF = ("$id", "$comment")  # at the root only: what a program that wrote the schema says of it
 _REFUSED = ("$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
@@ -30,6 +32,11 @@ def _read(schema: dict[str, Any]) -> str:
         raise InvalidSchema(f"It is longer than {LONGEST // 1024} KiB.")
     if _depth(schema) > DEEPEST:
         raise InvalidSchema(f"It is nested more than {DEEPEST} levels deep.")
+    if _values(schema) > MOST_VALUES:
+        raise InvalidSchema(f"It has more than {MOST_VALUES} values.")
+    for part in _objects(schema):
+        if _choices(part) > MOST_CHOICES:
+            raise InvalidSchema(f"An enum in it has more than {MOST_CHOICES} lists or objects.")
     _check_by_its_own_schema(schema)
     for part in _objects(schema):
         _check_references(part, schema)
@@ -52,6 +59,16 @@ def _check_by_its_own_schema(schema: dict[str, Any]) -> None:
 def _depth(value: Any) -> int:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
+
+
+def _values(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_values, inner))
+
+
+def _choices(part: dict[str, Any]) -> int:
+    choices = part.get("enum")
+    return sum(isinstance(choice, (dict, list)) for choice in choices) if isinstance(choices, list) else 0
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:

@@ -48,10 +48,15 @@ def test_a_method_that_is_not_there_is_405(alices, session, task):
 
 
 def test_a_body_over_the_limit_is_413(alices, session, settings):
-    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    settings.JSON_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
     body = {"content": "x" * 1000}
     check(alices.call("POST", f"sessions/{session.pk}/messages/", body), 413)
     check(alices.call("POST", f"sessions/{session.pk}/messages/", body, **{"Idempotency-Key": "k"}), 413)
+
+
+def test_json_of_more_than_a_mebibyte_is_413_and_says_what_to_do(alices):
+    answer = alices.call("POST", "sessions/", {"title": "x" * 1024**2})
+    assert check(answer, 413)["detail"].startswith("At most 1 MiB can be sent at once. ")
 
 
 @pytest.mark.parametrize(
