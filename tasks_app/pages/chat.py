@@ -61,8 +61,7 @@ def show(request: Request, session_id: UUID) -> HttpResponse:
         return render(request, "chat/_items.html", context)
     context |= choices.offered(request.user, session)
     context |= {
-        "tree": file_tree.tree_of(session),
-        "is_folded": "files" not in request.GET,
+        "tree": file_tree.tree_of(session, is_folded="files" not in request.GET, opened=request.GET.get("files", "")),
         "project": _project.first(request.user.pk, session.project_id),
         "parent": _parent.first(request.user.pk, session.parent_id),
         "forks": _forks.rows(request.user.pk, session.pk),

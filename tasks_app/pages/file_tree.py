@@ -1,26 +1,27 @@
 """The files of a session's workspace, as a tree that a page can show."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tasks_app.models import Session
 from tasks_app.workspaces import files_of
 from tools_app.errors import OutsideWorkspace, ToolError
-from tools_app.files import Entry, Workspace, as_text
+from tools_app.files import IGNORED, Entry, Workspace, as_text
 
-MOST_ENTRIES = 300  # shown of one workspace
-MOST_FOLDERS = 60  # opened
+MOST_ENTRIES = 300  # shown of one folder, and together before any is opened
+MOST_FOLDERS = 60  # read before any is opened
 
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A file or folder."""
+    """A file or folder. `inside` is None for a folder that was not read: the page asks for it when it is opened."""
 
     entry: Entry
     path: str
-    children: list["Node"] = field(default_factory=list)
+    inside: "Folder | None" = None
+    is_open: bool = False
 
     @property
     def name(self) -> str:
@@ -28,49 +29,102 @@ class Node:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tree:
-    """The outer entries come first when there are too many; `is_cut` says that some are not shown, `has_earlier` that
-    there are earlier versions of some.
-    """
+class Folder:
+    """The entries of a folder; `is_cut` says that there are more than a page shows."""
 
-    nodes: Sequence[Node]
-    is_cut: bool
+    nodes: Sequence[Node] = ()
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """`has_earlier` says that there are earlier versions of some files."""
+
+    top: Folder
     has_earlier: bool
 
 
-def tree_of(session: Session) -> Tree:
-    """Empty where a program or a person has put a link in the place of the workspace."""
-    nodes: list[Node] = []
-    is_cut = False
+def tree_of(session: Session, *, is_folded: bool = False, opened: str = "") -> Tree:
+    """Return the outer folders, as far as they fit; only the outermost one if the tree `is_folded`.
+
+    The folder `opened` is read in any case. The tree is empty where a link is in the place of the workspace.
+    """
+    top = None
     with suppress(OutsideWorkspace):
-        nodes, is_cut = _walk(files_of(session))
-    return Tree(nodes=nodes, is_cut=is_cut, has_earlier=session.changes.exists())
+        workspace = files_of(session)
+        listings = {"": _entries(workspace, "")} if is_folded else _listings(workspace, opened)
+        top = _folder("", listings, opened)
+    return Tree(top=top or Folder(), has_earlier=session.changes.exists())
 
 
-def _walk(workspace: Workspace) -> tuple[list[Node], bool]:
-    """Breadth first, within both bounds. Hidden entries are left out."""
+def folder_of(session: Session, path: str) -> Folder | None:
+    """Return what is in one folder, without what is in its folders; None if it cannot be opened, or is gone."""
+    with suppress(OutsideWorkspace):
+        return _folder(path, {path: _entries(files_of(session), path)}, "")
+    return None
+
+
+def _listings(workspace: Workspace, opened: str) -> Mapping[str, Sequence[Entry] | None]:
+    """Read folders breadth first, those on the way to `opened` before all others. Ignored ones wait to be opened."""
+    listings: dict[str, Sequence[Entry] | None] = {}
+    folders, room = deque([""]), MOST_ENTRIES
+    while folders and len(listings) < MOST_FOLDERS:
+        path = folders.popleft()
+        entries = _entries(workspace, path)
+        shown = min(len(entries or ()), MOST_ENTRIES)
+        if shown > room and not _leads_to(opened, path):
+            continue
+        listings[path], room = entries, room - shown
+        for entry in (entries or ())[:shown]:
+            inner = _inner(path, entry)
+            if entry.kind != "folder":
+                continue
+            if _leads_to(opened, inner):
+                folders.appendleft(inner)
+            elif IGNORED.isdisjoint(inner.split("/")):
+                folders.append(inner)
+    return listings
+
+
+def _folder(path: str, listings: Mapping[str, Sequence[Entry] | None], opened: str) -> Folder | None:
+    entries = listings.get(path)
+    if entries is None:
+        return None
+    nodes = []
+    for entry in entries[:MOST_ENTRIES]:
+        inner = _inner(path, entry)
+        is_open = entry.kind == "folder" and _leads_to(opened, inner)
+        inside = _folder(inner, listings, opened) if entry.kind == "folder" else None
+        nodes.append(Node(entry=entry, path=inner, inside=inside, is_open=is_open))
+    return Folder(nodes=nodes, is_cut=len(entries) > MOST_ENTRIES)
+
+
+def _inner(path: str, entry: Entry) -> str:
+    return f"{path}/{as_text(entry.name)}".removeprefix("/")
+
+
+def _leads_to(opened: str, path: str) -> bool:
+    return f"{opened}/".startswith(f"{path}/" if path else "")
+
+
+def _entries(workspace: Workspace, path: str) -> Sequence[Entry] | None:
+    """Return folders, then files, then ignored folders, each by name; hidden entries are left out.
+
+    None stands for a folder that cannot be opened. Raises OutsideWorkspace.
+    """
     if not workspace.root.is_dir():
-        return [], False
-    top: list[Node] = []
-    folders = deque([("", top)])
-    shown = opened = 0
-    while folders and opened < MOST_FOLDERS and shown < MOST_ENTRIES:
-        path, nodes = folders.popleft()
-        opened += 1
-        for entry in _entries(workspace, path)[: MOST_ENTRIES - shown]:
-            node = Node(entry=entry, path=f"{path}/{as_text(entry.name)}".removeprefix("/"))
-            nodes.append(node)
-            shown += 1
-            if entry.kind == "folder":
-                folders.append((node.path, node.children))
-    return top, bool(folders) or shown == MOST_ENTRIES
-
-
-def _entries(workspace: Workspace, path: str) -> list[Entry]:
-    """Folders first, then by name; none of a folder that cannot be opened."""
+        return None
     try:
         entries = workspace.entries(path or ".")
+    except OutsideWorkspace:
+        raise
     except ToolError:
-        return []
+        return None
     visible = [entry for entry in entries if not entry.name.startswith(".")]
-    return sorted(visible, key=lambda entry: (entry.kind != "folder", entry.name.lower()))
+    return sorted(visible, key=lambda entry: (_rank(entry), entry.name.lower()))
+
+
+def _rank(entry: Entry) -> int:
+    if entry.kind != "folder":
+        return 1
+    return 2 if entry.name in IGNORED else 0

@@ -1,6 +1,7 @@
 """The workspace's files and their earlier versions. Every path goes through the Workspace."""
 
 from typing import BinaryIO
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -30,11 +31,14 @@ MOST = 200  # shown
 
 @signed_in
 def files(request: Request, session_id: UUID) -> HttpResponse:
-    """What is in the folders, which a page asks for when one is opened; or takes more."""
+    """Return the panel, or with `?folder=PATH` what is in a folder; or store uploads."""
     if request.method != "POST":
         session = visible_session(request.user, session_id)
-        whole = f"{session.get_absolute_url()}?files#files"
-        return HttpResponse(fragments.files(session, request.user)) if request.htmx else redirect(whole)
+        folder = request.GET.get("folder", "")
+        if not request.htmx:
+            return redirect(f"{session.get_absolute_url()}?{urlencode({'files': folder})}#files")
+        shown = fragments.folder(session, request.user, folder) if folder else fragments.files(session, request.user)
+        return HttpResponse(shown)
     session = writable_session(request.user, session_id)
     try:
         uploads.store(session, request.FILES.getlist("files"))

@@ -110,6 +110,11 @@ def files(session: Session, viewer: Any, *, oob: bool = False) -> SafeString:
     return _rendered("chat/_files.html", context)
 
 
+def folder(session: Session, viewer: Any, path: str) -> SafeString:
+    """Return what is in one folder of the tree, which a page asks for when it is opened."""
+    return _rendered("chat/_nodes.html", {**viewing(session, viewer), "folder": file_tree.folder_of(session, path)})
+
+
 def entry(item: Item, viewer: Any, *, oob: bool = False) -> SafeString:
     return _rendered("chat/_entry.html", {**viewing(item.entry.session, viewer), "item": item, "oob": oob})
 

@@ -66,6 +66,22 @@ def test_a_file_is_dropped_onto_the_page(chat: Chat):
     expect(chat.page.locator("#chosen")).to_contain_text("dropped.txt")
 
 
+def test_folders_are_read_when_they_are_opened_and_stay_open(chat: Chat):
+    chat.start("```script\n- {call: message, arguments: {type: result, text: Done.}}\n```")
+    for path in ("src/app/main.py", "node_modules/left/index.js"):
+        chat.server.call("POST", f"sessions/{chat.session_id}/files/{path}", "x")
+    files = chat.page.locator("#files")
+    for folder in ("node_modules", "left", "src", "app"):
+        files.locator("summary").get_by_text(folder, exact=True).click()
+    expect(files).to_contain_text("index.js")
+    expect(files).to_contain_text("main.py")
+    chat.server.call("POST", f"sessions/{chat.session_id}/files/new.txt", "x")
+    expect(files).to_contain_text("new.txt")
+    expect(files.get_by_text("index.js")).to_be_visible()
+    expect(files.get_by_text("main.py")).to_be_visible()
+    expect(files).not_to_contain_text("empty")
+
+
 def test_a_folder_that_is_dropped_with_files_does_not_keep_them_from_being_sent(chat: Chat, tmp_path: Path):
     chat.start(script(result("First.")))
     expect(chat.result("First.")).to_be_visible()

@@ -6,10 +6,11 @@ from tools_app.files.names import UNWRITABLE, as_text, folded, stored
 from tools_app.files.owner import Owner, workspace_owner
 from tools_app.files.paths import RESULTS, parts
 from tools_app.files.picture_types import picture_type
-from tools_app.files.snapshot import Difference, FileState, Snapshot, differences
+from tools_app.files.snapshot import IGNORED, Difference, FileState, Snapshot, differences
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 
 __all__ = [
+    "IGNORED",
     "MAX_WHOLE",
     "RESULTS",
     "UNWRITABLE",

@@ -145,15 +145,81 @@ def test_the_tree_shows_folders_first_and_hides_what_is_hidden(alices, session, 
     assert "a&lt;b&gt;.txt" in page
 
 
+HTMX = {"HX-Request": "true"}
+
+
+def inside(browser, session, folder):
+    """What the page gets when a folder is opened."""
+    return browser.get(f"{session.get_absolute_url()}files/?folder={folder}", headers=HTMX).content.decode()
+
+
 def test_what_is_in_a_folder_comes_when_it_is_opened(alices, session, workspace):
     workspace.write_bytes("deep/er/est.txt", b"x")
+    workspace.write_bytes("deep/one.txt", b"x")
     page = alices.page(session.get_absolute_url())
-    assert 'id="folder-deep" hx-get="files/"' in page
-    assert "est.txt" not in page
-    fragment = alices.get(f"{session.get_absolute_url()}files/", headers={"HX-Request": "true"}).content.decode()
-    assert 'href="view/deep/er/est.txt"' in fragment
-    assert "<html" not in fragment
-    assert alices.get(f"{session.get_absolute_url()}files/").headers["Location"].endswith("?files#files")
+    assert 'hx-get="files/?folder=deep"' in page
+    assert "one.txt" not in page
+    opened = inside(alices, session, "deep")
+    assert 'href="view/deep/one.txt"' in opened
+    assert 'hx-get="files/?folder=deep%2Fer"' in opened
+    assert "est.txt" not in opened
+    assert "est.txt" in inside(alices, session, "deep%2Fer")
+    whole = alices.get(f"{session.get_absolute_url()}files/", headers=HTMX).content.decode()
+    assert 'href="view/deep/er/est.txt"' in whole
+    assert "<html" not in whole + opened
+
+
+def test_without_scripts_the_page_comes_with_the_folder_open(alices, session, workspace):
+    for name in ("one", "two"):
+        workspace.write_bytes(f"node_modules/{name}/index.js", b"x")
+    address = alices.get(f"{session.get_absolute_url()}files/?folder=node_modules%2Fone").headers["Location"]
+    page = alices.page(address.partition("#")[0])
+    assert 'id="folder-node_modules/one" open>' in page
+    assert 'href="view/node_modules/one/index.js"' in page
+    assert 'href="view/node_modules/two/index.js"' not in page
+
+
+def test_only_a_folder_that_was_read_is_said_to_be_empty(alices, session, workspace, monkeypatch):
+    monkeypatch.setattr("tasks_app.pages.file_tree.MOST_FOLDERS", 2)
+    for path in ("a/b/c/d.txt", "z/y.txt"):
+        workspace.write_bytes(path, b"x")
+    (workspace.root / "nothing").mkdir()
+    page = alices.page(f"{session.get_absolute_url()}?files")
+    assert ">empty<" not in page
+    assert 'hx-get="files/?folder=z"' in page
+    assert ">empty<" in inside(alices, session, "nothing")
+    for path in ("gone", "..%2F..", "a%2Fb%2Fc%2Fd.txt"):
+        assert "This folder is gone, or cannot be opened." in inside(alices, session, path)
+
+
+def test_ignored_folders_come_last_and_take_no_room_of_others(alices, session, workspace, monkeypatch):
+    monkeypatch.setattr("tasks_app.pages.file_tree.MOST_FOLDERS", 5)
+    for number in range(9):
+        workspace.write_bytes(f"node_modules/{number}/index.js", b"x")
+        workspace.write_bytes(f"__pycache__/{number}.pyc", b"x")
+    workspace.write_bytes("src/inner/main.py", b"x")
+    workspace.write_bytes("z.txt", b"x")
+    page = alices.page(f"{session.get_absolute_url()}?files")
+    names = [">src<", ">z.txt<", ">__pycache__<", ">node_modules<"]
+    assert [page.index(name) for name in names] == sorted(page.index(name) for name in names)
+    assert ("main.py" in page, "index.js" in page, ".pyc" in page) == (True, False, False)
+    assert "index.js" in inside(alices, session, "node_modules%2F0")
+
+
+def test_a_huge_folder_is_left_to_be_opened_and_shown_in_part(alices, session, workspace, monkeypatch):
+    monkeypatch.setattr("tasks_app.pages.file_tree.MOST_ENTRIES", 5)
+    for number in range(9):
+        workspace.write_bytes(f"many/f{number}.txt", b"x")
+    workspace.write_bytes("some/one.txt", b"x")
+    page = alices.page(f"{session.get_absolute_url()}?files")
+    assert ("one.txt" in page, "f0.txt" in page, "Not all files" in page) == (True, False, False)
+    opened = inside(alices, session, "many")
+    assert ("f4.txt" in opened, "f5.txt" in opened, "Not all files are shown" in opened) == (True, False, True)
+
+
+def test_strangers_see_no_folder(charlie, session, workspace, browser):
+    workspace.write_bytes("deep/one.txt", b"x")
+    assert browser(charlie).get(f"{session.get_absolute_url()}files/?folder=deep", headers=HTMX).status_code == 404
 
 
 def test_names_that_no_address_can_carry_break_no_page(alices, session, workspace):
