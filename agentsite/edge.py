@@ -10,6 +10,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -52,6 +53,8 @@ def _as_forwarded(scope: Scope) -> Scope:
     peer = (scope.get("client") or ("", 0))[0]
     if not is_in(peer, settings.TRUSTED_PROXIES):
         return plain
+    if prefixes := _values(scope, b"x-forwarded-prefix"):
+        _warn_of_prefix(prefixes[-1][:200])
     client, hops = _client(peer, _values(scope, b"x-forwarded-for"))
     if hosts := _values(scope, b"x-forwarded-host"):
         own = [header for header in own if header[0] != b"host"]
@@ -61,6 +64,16 @@ def _as_forwarded(scope: Scope) -> Scope:
         names = ("ws", "wss") if scope["type"] == "websocket" else ("http", "https")
         plain["scheme"] = names[is_secure]
     return {**plain, "client": [client, 0]}
+
+
+@lru_cache(maxsize=8)
+def _warn_of_prefix(prefix: str) -> None:
+    """Once for each path."""
+    if prefix.strip("/"):
+        logger.warning(
+            "a proxy serves this site below %r, where its links are not found: give it a host name of its own",
+            prefix,
+        )
 
 
 def _values(scope: Scope, name: bytes) -> list[str]:

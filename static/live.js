@@ -16,7 +16,7 @@ htmx.config.wsReconnectDelay = (retries) => Math.min(10_000, 300 * 2 ** retries)
 
 const CLOSED = {
   4401: text("You are signed out. Reload the page to sign in."),
-  4403: text("This page does not update by itself: the server does not know its address. Its operator adds it to ALLOWED_HOSTS or CSRF_TRUSTED_ORIGINS, and restarts it."),
+  4403: text("An administrator must add this address to ALLOWED_HOSTS."),
   4429: text("Too many pages of yours are open. Close some, then reload this one."),
   4404: text("This session was deleted, or is no longer shared with you."),
 };
@@ -210,15 +210,15 @@ document.addEventListener("toggle", async ({ target }) => {
   if (target.matches(".branch[open]")) target.scrollIntoView({ block: "nearest" });
 }, true);
 
-function sinceWhen() {
-  for (const since of all("[data-since]")) {
-    const seconds = Math.round((Date.now() - new Date(since.dataset.since)) / 1000);
-    since.title = new Date(since.dataset.since).toLocaleTimeString(locale);
-    since.textContent = seconds <= 120 ? `${Math.max(0, seconds)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+setInterval(() => {
+  for (const counter of all("[data-since]")) {
+    const began = new Date(counter.dataset.since);
+    const seconds = Math.max(0, Math.round((Date.now() - began) / 1000));
+    counter.title = began.toLocaleTimeString(locale);
+    counter.textContent = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   }
-}
+}, 1000);
 
-setInterval(sinceWhen, 1000);
 // A link to an entry that is not on the page: earlier ones are fetched until it is.
 function reach() {
   if (!/^#e\d/.test(location.hash) || one(location.hash)) return;

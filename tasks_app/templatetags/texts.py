@@ -23,10 +23,7 @@ OF_SCRIPTS = (
     _("Folders cannot be attached. Choose the files in them."),
     _("You are signed out. Reload the page to sign in."),
     _("Too many pages of yours are open. Close some, then reload this one."),
-    _(
-        "This page does not update by itself: the server does not know its address. Its operator adds it to "
-        "ALLOWED_HOSTS or CSRF_TRUSTED_ORIGINS, and restarts it."
-    ),
+    _("An administrator must add this address to ALLOWED_HOSTS."),
     _("This session was deleted, or is no longer shared with you."),
     _("The connection was lost. Reconnecting …"),
     _("Diagram"),

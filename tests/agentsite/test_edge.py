@@ -53,7 +53,7 @@ def seen(**request: Any) -> tuple[str, str, str]:
 
     asyncio.run(BehindProxies(application)(scope(**request), None, None))
     assert found["root_path"] == ""
-    assert {name for name, _ in found["headers"]} <= {b"host"}
+    assert {name for name, _ in found["headers"]} <= {b"host", b"x-forwarded-prefix"}
     return found["client"][0], found["scheme"], dict(found["headers"])[b"host"].decode()
 
 
@@ -66,6 +66,11 @@ class TestBehindProxies:
         assert seen(peer=PROXY, **FORWARDED) == (CLIENT, "https", "site.example")
         assert seen(peer="::ffff:10.0.0.5", **FORWARDED)[0] == CLIENT
         assert seen(peer="2001:db8::1", kind="websocket", **FORWARDED)[1] == "wss"
+
+    def test_a_path_that_a_proxy_serves_below_is_reported_once(self, caplog: pytest.LogCaptureFixture) -> None:
+        for _ in range(2):
+            seen(peer=PROXY, x_forwarded_prefix="/agents", **FORWARDED)
+        assert caplog.text.count("give it a host name of its own") == 1
 
     def test_what_others_say_is_removed(self) -> None:
         assert seen(**{**FORWARDED, "x_forwarded_for": "10.0.0.9"}, daphne_root_path="/x") == (CLIENT, "http", "inside")

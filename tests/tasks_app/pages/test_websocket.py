@@ -12,6 +12,7 @@ from channels.testing import WebsocketCommunicator
 from django.test import Client
 
 from agentsite.asgi import application
+from agentsite.edge import FOREIGN_ORIGIN
 from tasks_app.events import broadcast, event_loop, stream_buffer
 from tasks_app.events.stream_buffer import Chunk
 from tasks_app.live import consumer
@@ -162,8 +163,10 @@ async def test_others_are_told_that_there_is_nothing(connect, charlie, alice):
 
 
 async def test_another_site_is_not_let_in(connect, alice):
+    """It is closed with the reason before anything of a session is read: a browser is not told why one is refused."""
     async with connect(alice, origin="https://evil.example") as socket:
-        assert not socket.accepted
+        assert (await socket.receive_output(5))["code"] == FOREIGN_ORIGIN
+        assert await socket.receive_nothing()
 
 
 async def test_who_loses_their_right_hears_no_more(connect, bob, task):
