@@ -58,5 +58,6 @@ def _without_time(content: str, metadata: Mapping[str, Any]) -> str:
     """Return a result without the seconds that its command took."""
     if "seconds" not in metadata:
         return content
-    output, _, rest = content.rpartition(f", {metadata['seconds']:.1f} s]")
-    return output + rest
+    ending = f"[exit code {metadata['exit_code']}"
+    output, found, rest = content.rpartition(f"{ending}, {metadata['seconds']:.1f} s")
+    return f"{output}{ending}{rest}" if found else content

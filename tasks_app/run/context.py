@@ -166,6 +166,11 @@ class TaskContext(UnitOfWork):
             output_schema=self.task.output_schema,
         )
 
+    @property
+    def time_zone(self) -> str:
+        """The zone of the person who started the task; UTC where others can read it from the record."""
+        return "UTC" if self.is_shared else self.task.started_by.time_zone or "UTC"
+
     def files_changed_at(self) -> int:
         """Return the newest entry of the record when files of the workspace were last changed, by a look of now."""
         file_history.record_before(self.task, self.workspace)

@@ -11,7 +11,7 @@ import pytest
 from tests.processes import living
 from tests.tools_app.conftest import Call
 from tests.waiting import takes_less_than
-from tools_app.contract import Danger, ToolContext, coerce, registry
+from tools_app.contract import Danger, ToolContext, ToolResult, coerce, registry
 from tools_app.errors import InvalidArguments, SandboxUnavailable
 from tools_app.files import Workspace, workspace_owner
 from tools_app.sandbox import Sandbox, Started
@@ -172,6 +172,52 @@ async def test_processes_that_it_leaves_behind_end_with_it_and_are_named(
 @pytest.mark.parametrize("command", ["seq 3 | tail -1", "sleep 0.2 & wait", "true", "yes | head -1 > /dev/null"])
 async def test_a_command_that_leaves_nothing_behind_names_nothing(call: Call, command: str) -> None:
     assert "ended with it" not in (await call("shell", command=command)).content
+
+
+async def test_commands_have_the_time_zone_of_the_person(tool_context: ToolContext) -> None:
+    definition = registry.get("shell")
+    arguments = coerce.read_arguments(
+        definition, '{"command": "date +%Z; python3 -c \\"import time; print(time.tzname[0])\\""}'
+    )
+    result = definition.handler(arguments, replace(tool_context, time_zone="Asia/Tokyo"))
+    assert not isinstance(result, ToolResult)
+    assert (await result).content.startswith("JST\nJST\n")
+
+
+async def test_without_a_person_it_is_utc_whatever_the_server_has(call: Call) -> None:
+    assert (await call("shell", command="date +%Z")).content.startswith("UTC\n")
+
+
+@pytest.fixture
+def offline(call: Call, sandbox: Sandbox) -> Call:
+    """Calls in a sandbox without a network."""
+    if sandbox.name != "bubblewrap":
+        pytest.skip("it has the machine's network")
+    return call
+
+
+@pytest.mark.skipif(not which("git"), reason="needs git")
+async def test_no_pager_and_no_editor_waits_for_anybody(offline: Call) -> None:
+    commit = "git -c user.name=a -c user.email=a@b commit --allow-empty"
+    with takes_less_than(20):
+        result = await offline(
+            "shell", command=f"git init -q; {commit} -qm one; {commit} -q --amend; git log --format=%s"
+        )
+        assert result.content.startswith("one\n[exit code 0")
+
+
+@pytest.mark.skipif(not which("npm"), reason="needs npm")
+async def test_npm_neither_asks_nor_waits_for_a_network(offline: Call) -> None:
+    with takes_less_than(20):
+        assert "[exit code 0" in (await offline("shell", command="npm init > /dev/null && ls package.json")).content
+        assert "npm error" in (await offline("shell", command="npm install left-pad; echo done")).content
+
+
+async def test_pip_does_not_try_again_without_a_network(offline: Call) -> None:
+    with takes_less_than(20):
+        result = await offline("shell", command="python3 -m pip --version && python3 -m pip download six 2>&1; env")
+        assert "Retrying" not in result.content
+        assert {"PIP_RETRIES=0", "CI=1", "npm_config_fetch_retries=0"} <= set(result.content.splitlines())
 
 
 async def test_input_is_empty_so_that_nothing_waits_for_an_answer(call: Call) -> None:

@@ -107,7 +107,8 @@ class ToolContext:
     stored data and capabilities.
 
     `session` identifies the caller, for what outlives the call. `report` shows output while the tool runs, `started`
-    records a new process group; both are called on the event loop. `output_schema` is that of the task's result.
+    records a new process group; both are called on the event loop. `output_schema` is that of the task's result,
+    `time_zone` that of the person.
     `groups` are the names of tools by the group that they are loaded with. `page_bytes` is how much of a result the
     model is shown, the tool's own words included. `layers` and `mask`, what an administrator keeps commands from, are
     found when they are asked for.
@@ -125,6 +126,7 @@ class ToolContext:
     plan: Sequence[PlanStep] = ()
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
     output_schema: str = ""
+    time_zone: str = "UTC"
     page_bytes: int = 14_400
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     ask_model: AskModel = no_model

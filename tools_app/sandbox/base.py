@@ -99,7 +99,7 @@ class Command:
     its network and temporary files, where the backend can keep one up. What is in `home` stays from one to the next.
     Of the folders `views` it sees the first read-only at `parent` in the workspace, the next at `parent/parent`; not
     under local, where `parent` is empty. The programs of `layers` come before the system's, those of the first layer
-    first. Only bubblewrap applies the `mask`.
+    first. Only bubblewrap applies the `mask`. `time_zone` is a name of the tz database.
     """
 
     text: str
@@ -114,6 +114,7 @@ class Command:
     layers: tuple[Layer, ...] = ()
     mask: Mask = Mask()
     owner: Owner | None = field(default_factory=workspace_owner)
+    time_zone: str = "UTC"
 
 
 class Sandbox(Protocol):

@@ -80,7 +80,7 @@ class Bubblewrap:
         check(command)
         request = Request(
             words=shell(command),
-            environment=environment(command, home=HOME, path=_path()),
+            environment=environment(command, home=HOME, has_network=command.outlet is not None, path=_path()),
             limits=kernel_limits(command.limits),
             hidden=[f"{WORKSPACE}/{path}" for path in command.mask.hidden],
             fixed=[f"{WORKSPACE}/{path}" for path in command.mask.fixed],

@@ -85,7 +85,7 @@ def _options(command: Command) -> list[str]:
 
 def _script(command: Command) -> str:
     """What the container's shell reads: neither the command nor a value of its environment shows in `ps`."""
-    values = environment(command, home=_HOME if command.home else TEMPORARY).items()
+    values = environment(command, home=_HOME if command.home else TEMPORARY, has_network=False).items()
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values)
     bound = f"timeout -s KILL {command.limits.wall_s + 5:.0f}"  # in case the server dies and cannot remove it
     return f"{exports}exec {bound} $(command -v bash || echo sh) -c {shlex.quote(command.text)} </dev/null\n"

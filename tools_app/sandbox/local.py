@@ -41,7 +41,7 @@ class Local:
             program = Program(
                 # The kernel counts processes per user: this limit works only for a uid that has no other processes.
                 words=limited_shell(command, count_processes=command.owner is not None),
-                environment=environment(_as_it_is_here(command), home=str(home)),
+                environment=environment(_as_it_is_here(command), home=str(home), has_network=True),
                 directory=command.workspace,
                 owner=command.owner,
                 stdin=command.stdin,

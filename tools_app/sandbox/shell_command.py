@@ -17,6 +17,27 @@ MAX_TEXT = 120_000  # bytes; Linux takes 128 KiB for one argument
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
+# Nobody is at a terminal: what would open a pager or an editor, or ask a question, goes on without.
+_UNATTENDED = {
+    "PAGER": "cat",
+    "GIT_EDITOR": "true",
+    "GIT_TERMINAL_PROMPT": "0",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "npm_config_yes": "true",
+    "npm_config_update_notifier": "false",
+}
+# Without a network, trying again only takes time: npm did so for 71 s.
+_OFFLINE = {
+    "CI": "1",
+    "npm_config_fetch_retries": "0",
+    "PIP_RETRIES": "0",
+    "CARGO_NET_RETRY": "0",
+    "UV_HTTP_RETRIES": "0",
+    "BUNDLE_RETRY": "0",
+}
+
 # Not LD_PRELOAD and the like: they would run code in the programs that set the limits.
 _NAME = re.compile(r"(?!LD_|GLIBC_|MALLOC_)[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
@@ -68,13 +89,22 @@ def check(command: Command) -> None:
         raise InvalidArguments("The command is too long. Write a script with the tool file, and run that.")
 
 
-def environment(command: Command, *, home: str, path: str = PATH) -> dict[str, str]:
-    """Names and values as the command sees them. Raises ToolError for what cannot be one."""
+def environment(command: Command, *, home: str, has_network: bool, path: str = PATH) -> dict[str, str]:
+    """Return names and values as the command sees them. Raises ToolError for what cannot be one."""
     for name, value in command.environment.items():
         if not _NAME.fullmatch(name) or "\0" in value:
             raise ToolError(f"{name!r} cannot be set as an environment variable.")
     programs = [str(layer.mount / "bin") for layer in command.layers]
-    fixed = {"PATH": ":".join([f"{home}/.local/bin", *programs, path]), "HOME": home, "LANG": "C.UTF-8", "TERM": "dumb"}
+    fixed = {
+        "PATH": ":".join([f"{home}/.local/bin", *programs, path]),
+        "HOME": home,
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "TZ": command.time_zone,
+        **_UNATTENDED,
+    }
+    if not has_network:
+        fixed |= _OFFLINE
     if command.outlet:
         fixed |= command.outlet.environment
     return fixed | dict(command.environment)

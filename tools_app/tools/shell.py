@@ -77,6 +77,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
         views=context.workspace.views,
         home=context.workspace.make_home(),
         owner=context.workspace.owner,
+        time_zone=context.time_zone,
         limits=Limits(wall_s=seconds, workspace=context.workspace.most, shown=shown),
     )
 

@@ -50,6 +50,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         plan=[PlanStep(**step) for step in task.plan],
         groups=settings.policy.on_demand,
         output_schema=task.output_schema,
+        time_zone=context.time_zone,
         page_bytes=_page_bytes(settings.result_tokens),
         ask_model=models.ask,
         make_media=models.make,

@@ -174,8 +174,9 @@ def test_a_cycle_with_results_that_change_is_not_called_a_loop(worked_off):
 # --- loops ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_command_takes_another_time_each_time_and_is_a_loop_all_the_same(play):
-    run = play(*[call("shell", command="sleep 0.0$((RANDOM % 5)); echo same")] * 12)
+@pytest.mark.parametrize("rest", ["", "; sleep 100 &"])
+def test_a_command_takes_another_time_each_time_and_is_a_loop_all_the_same(play, rest):
+    run = play(*[call("shell", command=f"sleep 0.$((RANDOM % 3)); echo same{rest}")] * 12)
     assert run.advance().failure_code == "tool_loop"
     assert [status for status, _ in run.results()] == ["succeeded"] * 5 + ["blocked"] * 3
 
