@@ -81,8 +81,10 @@ def before_execution(context: TaskContext, call: OpenCall) -> ClearedCall:
         return _waited(context, call)
     if call.log.status == CallStatus.STARTED and call.log.danger != Danger.SAFE.word:
         seq = context.history.entries[-1].seq
-        context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq))
-        unknown = _refusal(context, call, CallStatus.UNKNOWN, UNKNOWN)
+        changes = file_history.record_call(context.task, context.workspace, call.call, seq)
+        context.stage(rows=changes)
+        words = "\n".join([UNKNOWN, *file_history.so_far(changes)])
+        unknown = _refusal(context, call, CallStatus.UNKNOWN, words)
         unknown.fields["crashes"] = context.task.crashes  # the next one like it may end its worker, too
         raise unknown
     step_settings.refresh_rows(context, context.look())  # the model took its time

@@ -39,7 +39,9 @@ def close_open_call(unit: UnitOfWork, workspace: Workspace | None, why: str) -> 
             text += f"\n{_done_by(delegated, workspace)}"
     if workspace and may_have_changed_files:
         seq = unit.history.entries[-1].seq
-        unit.stage(rows=file_history.record_call(unit.task, workspace, call.call, seq))
+        changes = file_history.record_call(unit.task, workspace, call.call, seq)
+        unit.stage(rows=changes)
+        text = "\n".join([text, *file_history.so_far(changes)])
     unit.stage(rows=[call.log, *_closed_approval(call)])
     return call.result(text, status)
 

@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 from llm_app.redaction import Redactor
 from tasks_app import file_history
 from tasks_app.engine import delegation, effects
+from tasks_app.engine.capabilities.progress import Progress
 from tasks_app.engine.capabilities.tool_context import tool_context
 from tasks_app.engine.check_call import ClearedCall
 from tasks_app.engine.hooks import consult
 from tasks_app.engine.repetition import reminder_of_cycle
 from tasks_app.events.live_stream import LiveStream
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models import CallStatus, TaskState, ToolCallLog
+from tasks_app.models import CallStatus, TaskState, ToolCallLog, WorkspaceChange
 from tasks_app.record import Draft, images
 from tasks_app.record.entry_json import plan_change
 from tasks_app.record.tokens import estimate, within_budget
@@ -26,7 +27,6 @@ from tasks_app.runtime.cancellation import WorkAborted
 from tools_app.contract import Danger, Target, ToolResult
 from tools_app.errors import ToolError
 from tools_app.hooks.base import Outcome
-from tools_app.shell.terminal import shown_by_terminal
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -49,31 +49,45 @@ def run(context: TaskContext, cleared: ClearedCall) -> ToolResult:
         file_history.record_before(context.task, context.workspace)
     leaves_no_trace = cleared.definition.is_plain and not changes_files and not context.settings.hooks
     held_at = None if leaves_no_trace else _intend(context, call.log)
-    stream = LiveStream(context.session.group, context.task.id, context.secrets.redactor)
-    began = time.monotonic()
+    progress = Progress(LiveStream(context.session.group, context.task.id, context.secrets.redactor))
+    began, was_aborted = time.monotonic(), False
     try:
-        work = _tried(
-            cleared, lambda: cleared.definition.handler(cleared.arguments, tool_context(context, cleared, stream))
-        )
-        if isinstance(work, ToolResult):
-            return work
-        with closing(work):
-            asked = held_at or _intend(context, call.log)
-            return _tried(cleared, lambda: context.interruption.unless_aborted(lease.unless_over(work, asked)))
+        result = _outcome(context, cleared, progress, held_at)
     except WorkAborted:
-        call.log.status = CallStatus.INTERRUPTED
-        context.stage(rows=[call.log])
-        raise Aborted(*call.result(_cut_short(stream), CallStatus.INTERRUPTED, stream=stream.id)) from None
+        was_aborted = True
+        result = _cut_short(context, progress, time.monotonic() - began)
     finally:
         call.log.duration_ms = round((time.monotonic() - began) * 1000)
-        context.streamed = stream
-        if changes_files:
-            _stage_change(context, call)
+        context.streamed = progress.stream
+    if changes_files:
+        changes = _stage_change(context, call)
+        if result.status in ("failed", "interrupted"):
+            result = replace(result, notes=[*result.notes, *file_history.so_far(changes)])
+    if was_aborted:
+        call.log.status = CallStatus.INTERRUPTED
+        context.stage(rows=[call.log])
+        text = "\n".join([_shown(context, call, result, _redacted(context, result)), *result.notes])
+        raise Aborted(*call.result(text, CallStatus.INTERRUPTED, stream=progress.stream.id))
+    return result
 
 
-def _stage_change(context: TaskContext, call: OpenCall) -> None:
+def _outcome(context: TaskContext, cleared: ClearedCall, progress: Progress, held_at: float | None) -> ToolResult:
+    """Raises WorkAborted."""
+    work = _tried(
+        cleared, lambda: cleared.definition.handler(cleared.arguments, tool_context(context, cleared, progress))
+    )
+    if isinstance(work, ToolResult):
+        return work
+    with closing(work):
+        asked = held_at or _intend(context, cleared.open.log)
+        return _tried(cleared, lambda: context.interruption.unless_aborted(lease.unless_over(work, asked)))
+
+
+def _stage_change(context: TaskContext, call: OpenCall) -> list[WorkspaceChange]:
     seq = context.history.entries[-1].seq
-    context.stage(rows=file_history.record_call(context.task, context.workspace, call.call, seq))
+    changes = file_history.record_call(context.task, context.workspace, call.call, seq)
+    context.stage(rows=changes)
+    return changes
 
 
 def _tried(cleared: ClearedCall, work: Callable[[], T]) -> T | ToolResult:
@@ -178,8 +192,8 @@ def _drafts(
     context: TaskContext, cleared: ClearedCall, result: ToolResult, whole: str, redactor: Redactor
 ) -> list[Draft]:
     """The result as it is recorded, `whole` being its redacted content, and what is said right after it."""
-    call, most = cleared.open, context.settings.result_tokens
-    content = within_budget(result, whole, context.workspace, call.call, most)
+    call = cleared.open
+    content = _shown(context, call, result, whole)
     kept, faults = images.keep(context.workspace, result.images)
     notes = [redactor.redacted(note) for note in result.notes]
     text = "\n".join([content, *notes, *faults, *([f"[{cleared.note}]"] if cleared.note else [])])
@@ -197,7 +211,15 @@ def _also(context: TaskContext, changes: effects.Changes) -> None:
     context.reserve_next_call()
 
 
-def _cut_short(stream: LiveStream) -> str:
-    """What a model needs to know of a tool that was ended: that it was, and how far it had come."""
-    output = shown_by_terminal(stream.text("tool_output"))[-2000:]
-    return "Interrupted by the user before it was done." + (f" Its output until then:\n{output}" if output else "")
+def _shown(context: TaskContext, call: OpenCall, result: ToolResult, whole: str) -> str:
+    return within_budget(result, whole, context.workspace, call.call, context.settings.result_tokens)
+
+
+def _cut_short(context: TaskContext, progress: Progress, seconds: float) -> ToolResult:
+    """The result of a tool that was ended: that it was, and how far it had come. Unchecked output is withheld."""
+    output = "" if context.settings.filters_output else progress.text().rstrip("\n")
+    words = f"Interrupted by the user after {seconds:.1f} s, before it was done."
+    text = f"{words} Its output until then:\n{output}" if output else words
+    return ToolResult(
+        content=f"{text}\n[interrupted after {seconds:.1f} s]" if output else text, cut="middle", status="interrupted"
+    )

@@ -5,7 +5,7 @@ that, so a crash between the two loses nothing: changes that are newer than it a
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -17,9 +17,19 @@ from django.utils import timezone
 from llm_app.types import ToolCall
 from tasks_app.models import CallStatus, FileChange, Session, Task, ToolCallLog, WorkspaceChange
 from tools_app.errors import ToolError
-from tools_app.files import Difference, FileHistory, FileState, LastLook, Snapshot, Workspace, differences
+from tools_app.files import (
+    Difference,
+    FileHistory,
+    FileState,
+    LastLook,
+    Snapshot,
+    Workspace,
+    as_text,
+    differences,
+)
 
 _FORGETS_EACH = 8  # so many changes of a session
+_NAMED = 20  # paths in a sentence
 logger = logging.getLogger(__name__)
 _RAN = (CallStatus.SUCCEEDED, CallStatus.FAILED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
 
@@ -111,6 +121,21 @@ def record_call(task: Task, workspace: Workspace, call: ToolCall, seq: int) -> l
         return []
     about = {"seq": seq, "task": task, "tool": call.name, "call_id": call.id}
     return [_change_of(task.session, found, **about)] if found else []
+
+
+def so_far(changes: Iterable[WorkspaceChange]) -> list[str]:
+    """A line that names the files which a call had changed when it ended early, if there are any.
+
+    The changes are not stored yet.
+    """
+    rows = [row for change in changes for row in change.unsaved]
+    words = [f"{as_text(row.path)} ({_deed(row)})" for row in rows[:_NAMED]]
+    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
+    return [f"[files that it had changed by then: {', '.join(words)}{more}]"] if rows else []
+
+
+def _deed(row: FileChange) -> str:
+    return "new" if row.before_mode is None else "deleted" if row.after_mode is None else "changed"
 
 
 def look_first(session: Session, workspace: Workspace) -> None:

@@ -107,14 +107,13 @@ class ToolContext:
     stored data and capabilities.
 
     `session` identifies the caller, for what outlives the call. `report` shows output while the tool runs, `started`
-    records a new process group; both are called on the event loop. `output_schema` is that of the task's result,
-    `time_zone` that of the person.
-    `groups` are the names of tools by the group that they are loaded with. `page_bytes` is how much of a result the
-    model is shown, the tool's own words included. `layers` and `mask`, what an administrator keeps commands from, are
-    found when they are asked for.
-    `last_job` is the highest number of a background command that the session has used; `job_ended` is called on the
-    event loop when one has ended by itself.
-    `secrets` are the values of the placeholders in the arguments, only for a tool that takes secrets.
+    records a new process group, `job_ended` that a background command has ended by itself: they are called on the event
+    loop. `so_far` takes a function that gives the output of a call that was interrupted. `output_schema` is that of the
+    task's result, `time_zone` that of the person. `groups` are the names of tools by the group that they are loaded
+    with. `page_bytes` is how much of a result the model is shown, the tool's own words included. `layers` and `mask`,
+    what an administrator keeps commands from, are found when they are asked for. `last_job` is the highest number of a
+    background command that the session has used. `secrets` are the values of the placeholders in the arguments, only
+    for a tool that takes secrets.
     """
 
     session: str
@@ -142,6 +141,7 @@ class ToolContext:
     reader: ReaderService | None = None
     last_job: int = 0
     job_ended: Callable[[], None] = field(default=lambda: None)
+    so_far: Callable[[Callable[[], str]], None] = field(default=lambda ask: None)
     report: Callable[[str], None]
     started: Callable[[Started], None]
 

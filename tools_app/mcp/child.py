@@ -1,7 +1,8 @@
 """The child's side: holds one connection to one server, and answers requests, a line of JSON each.
 
 `{"do": "list"}` and `{"do": "call", "name", "arguments"}` are answered by `{"tools"}`, `{"result"}` or `{"error"}`,
-with `"ended"` if no more answers will come. Large answers of a server stop here.
+with `"ended"` if no more answers will come. Before the answer to a call, `{"progress"}` has what the server says of it.
+Large answers of a server stop here.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 
 MOST_TOOLS = 200
+MOST_PROGRESS, LONGEST_PROGRESS = 500, 2000  # messages of a call, and characters of each
 LONGEST = 2 * 1000**2  # bytes of an answer
 
 
@@ -47,12 +49,25 @@ async def _answer(client: Client, request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         if request["do"] == "list":
             return {"tools": await _tools(client)}
-        result = await client.call_tool(request["name"], request["arguments"])
+        follow = _Progress().take
+        result = await client.call_tool(request["name"], request["arguments"], progress_callback=follow)
         return {"result": result.model_dump(mode="json", by_alias=True, exclude_none=True)}
     except MCPError as error:
         if error.code == CONNECTION_CLOSED:
             raise  # the server has ended, and so does this process: the next request starts both again
         return {"error": str(error)[:2000]}
+
+
+class _Progress:
+    """Passes on what a server says of one call, up to a number of messages."""
+
+    def __init__(self) -> None:
+        self._left = MOST_PROGRESS
+
+    async def take(self, progress: float, total: float | None, message: str | None) -> None:
+        if message and self._left:
+            self._left -= 1
+            _send({"progress": message[:LONGEST_PROGRESS]})
 
 
 async def _tools(client: Client) -> list[dict[str, Any]]:

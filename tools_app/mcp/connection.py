@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +39,10 @@ _GONE_S = 2  # for a process that was killed
 _REMEMBERED = 2000  # bytes of what it last said on stderr
 
 
+def _ignore(progress: str) -> None:
+    """Used if nobody follows a request."""
+
+
 class ServerFailed(ToolError):
     """The MCP server did not answer."""
 
@@ -61,12 +65,15 @@ class Connection:
     def is_open(self) -> bool:
         return self._process is not None and self._process.returncode is None
 
-    async def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The server's answer. Raises ServerFailed. Cancelled, or out of time, it ends the server's child."""
+    async def ask(self, request: Mapping[str, Any], report: Callable[[str], None] = _ignore) -> dict[str, Any]:
+        """The server's answer; `report` is given what it says before that.
+
+        Raises ServerFailed. Cancelled, or out of time, it ends the server's child.
+        """
         async with self._one_at_a_time:
             try:
                 async with asyncio.timeout(self.target.timeout_s):
-                    answer = await self._exchange(request)
+                    answer = await self._exchange(request, report)
             except TimeoutError as error:
                 await self.close()
                 raise ServerFailed(
@@ -87,7 +94,7 @@ class Connection:
         if not self.is_open:
             await self._start()
 
-    async def _exchange(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    async def _exchange(self, request: Mapping[str, Any], report: Callable[[str], None]) -> dict[str, Any]:
         process = self._process if self.is_open and self._process else await self._start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -95,8 +102,10 @@ class Connection:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             await process.stdin.drain()
         try:
-            line = await process.stdout.readline()
-            answer = json.loads(line)
+            answer = json.loads(await process.stdout.readline())
+            while isinstance(answer, dict) and "progress" in answer:
+                report(f"{answer['progress']}\n")
+                answer = json.loads(await process.stdout.readline())
         except ValueError as error:
             said = self._errors.decode(errors="replace").strip().splitlines()
             why = f" Its last words were: {said[-1]}" if said else ""

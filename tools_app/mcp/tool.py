@@ -58,7 +58,7 @@ async def call(server: str, tool: str, digest: str, arguments: dict[str, Any], c
                 f"The tool {tool} of {server} has changed since an administrator confirmed it, so it was not called. "
                 "Use another way, or say that it must be confirmed again."
             )
-        answer = await connection.ask({"do": "call", "name": tool, "arguments": arguments})
+        answer = await connection.ask({"do": "call", "name": tool, "arguments": arguments}, context.report)
     return await asyncio.to_thread(result_of, answer["result"], context.workspace, context.page_bytes)
 
 

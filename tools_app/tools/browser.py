@@ -100,6 +100,7 @@ async def browser(arguments: BrowserArguments, context: ToolContext) -> ToolResu
         return await _visit(arguments.url or "", pages, context)
     page = pages.page_of(context.session)
     pages.used(context.session, over=True)
+    context.so_far(lambda: f"[the page was at {page.url}: view it to see what came of it]")
     try:
         page.begin(context.network)
         return await _act(arguments, page, context)
@@ -119,6 +120,7 @@ async def _visit(url: str, pages: "Pages", context: ToolContext) -> ToolResult:
     was_open = pages.has(context.session)
     page = await pages.open(context.session, context.network, context.started)
     pages.used(context.session, over=True)
+    context.so_far(lambda: f"[{url} was being loaded; the page had got to {page.url}]")
     try:
         page.begin(context.network)
         await page.visit(url)

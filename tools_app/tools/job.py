@@ -59,6 +59,7 @@ async def job(arguments: JobArguments, context: ToolContext) -> ToolResult:
         await running.end()
     elif arguments.input is not None:
         running.write(with_values(arguments.input, context.secrets))
+    context.so_far(lambda: f"[{running.ending}; what it prints is there for the next read]")
     text = await running.new_output(0 if arguments.action == "kill" else arguments.wait_s)
     if running.has_ended:
         jobs.forget(context.session, arguments.id)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResult, tool
 from tools_app.contract.effects import JobStarted
-from tools_app.sandbox import Command, Limits, Outcome, Outlet, outlet, ports
+from tools_app.sandbox import Command, KeptOutput, Limits, Outcome, Outlet, outlet, ports
 from tools_app.shell.background_jobs import MOST_NAMED, Start, jobs
 from tools_app.shell.danger import judgement
 from tools_app.shell.endings import MAX_TIMEOUT_S, advice, reason_of_kill
@@ -67,7 +67,6 @@ def _outlet(context: ToolContext) -> AbstractAsyncContextManager[Outlet | None]:
 def _command(arguments: ShellArguments, context: ToolContext) -> Command:
     text, environment = as_variables(arguments.command, context.secrets)
     seconds = LONGEST_JOB_S if arguments.background else arguments.timeout_s
-    shown = sys.maxsize if arguments.background else None
     return Command(
         text=text,
         environment=environment,
@@ -78,7 +77,7 @@ def _command(arguments: ShellArguments, context: ToolContext) -> Command:
         home=context.workspace.make_home(),
         owner=context.workspace.owner,
         time_zone=context.time_zone,
-        limits=Limits(wall_s=seconds, workspace=context.workspace.most, shown=shown),
+        limits=Limits(wall_s=seconds, workspace=context.workspace.most, shown=sys.maxsize),
     )
 
 
@@ -94,6 +93,7 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
     if jobs.jobs_of(context.session):
         jobs.newly_served(context.session, await ports.listening(context.session))  # what others serve is not its own
     job = jobs.start(context.session, start, context.last_job)
+    context.so_far(lambda: f"{job.take_output()}\n[the command was ended, too]")
     try:
         await job.settle()
         served = await ports.listening(context.session)
@@ -117,10 +117,15 @@ async def _start(command: Command, context: ToolContext) -> ToolResult:
 
 async def _run(command: Command, context: ToolContext) -> ToolResult:
     began = time.monotonic()
-    running = RunningOutput()
-    outcome = await context.sandbox.run(
-        command, on_output=lambda text: context.report(running.feed(text)), on_start=context.started
-    )
+    running, so_far = RunningOutput(), KeptOutput(command.limits.output)
+    context.so_far(lambda: shown_by_terminal(so_far.text()))
+
+    def heard(text: str) -> None:
+        so_far.add(text.encode(errors="replace"))
+        if not so_far.truncated:
+            context.report(running.feed(text))
+
+    outcome = await context.sandbox.run(command, on_output=heard, on_start=context.started)
     seconds = round(time.monotonic() - began, 3)
     output = shown_by_terminal(outcome.output).rstrip("\n")
     ended = reason_of_kill(outcome, command.limits) or f"exit code {outcome.exit_code}, {seconds:.1f} s"

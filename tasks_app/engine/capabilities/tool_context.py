@@ -10,10 +10,10 @@ from llm_app.models import ServiceKey
 from llm_app.redaction import Redactor, names_in, placeholder
 from tasks_app.engine.capabilities.mcp_targets import McpTargets
 from tasks_app.engine.capabilities.model_access import ModelAccess
+from tasks_app.engine.capabilities.progress import Progress
 from tasks_app.engine.capabilities.skills import StoredSkills
 from tasks_app.engine.check_call import ClearedCall
 from tasks_app.engine.delegation import delegation_of
-from tasks_app.events.live_stream import LiveStream
 from tasks_app.memory import library, search
 from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Project, Session, Task
 from tasks_app.record import SessionSecrets, tokens
@@ -35,10 +35,10 @@ _REACHING_HOSTS = (Target.SANDBOX, Target.NETWORK, Target.BROWSER)
 _NO_HOSTS = NetworkPolicy()
 
 
-def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream) -> ToolContext:
+def tool_context(context: TaskContext, cleared: ClearedCall, progress: Progress) -> ToolContext:
     settings, task, secrets = context.settings, context.task, context.secrets
     session = str(task.session_id)
-    report = _unheard if settings.filters_output else partial(stream.feed, "tool_output")
+    report = _unheard if settings.filters_output else partial(progress.stream.feed, "tool_output")
     models = ModelAccess(context, model=context.model, abilities=settings.abilities, say=report)
     return ToolContext(
         session=session,
@@ -67,6 +67,7 @@ def tool_context(context: TaskContext, cleared: ClearedCall, stream: LiveStream)
         last_job=context.session.last_job,
         job_ended=partial(affinity.store_held, session),
         report=report,
+        so_far=progress.so_far,
         started=process.remember,
     )
 

@@ -22,6 +22,7 @@ ECHO = {  # as the SDKs of other languages write schemas
     "additionalProperties": False,
 }
 _kept: list[str] = []
+_token: list[Any] = []
 
 
 def _schema(**types: str) -> dict[str, Any]:
@@ -34,11 +35,18 @@ def _keep(text: str) -> str:
     return f"{len(_kept)} notes"
 
 
+def _tell(message: str) -> None:
+    """Progress of the call that runs."""
+    params = {"progressToken": _token[0], "progress": 1, "message": message}
+    print(json.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}), flush=True)
+
+
 TOOLS: dict[str, tuple[dict[str, Any], Callable[..., Any]]] = {
     "add": (_schema(a="integer", b="integer"), lambda a, b: a + b),
     "keep": (_schema(text="string"), _keep),
     "fail": (NOTHING, lambda: 1 / 0),
     "hang": (NOTHING, lambda: time.sleep(3600)),
+    "work": (NOTHING, lambda: (_tell("read 3 of 9 files"), time.sleep(3600))),
     "die": (NOTHING, lambda: os._exit(3)),
     "flood": (NOTHING, lambda: "x" * 4_000_000),
     "many": (_schema(count="integer"), lambda count: "\n".join(f"note {number}" for number in range(count))),
@@ -60,6 +68,7 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         case "tools/list":
             return {"tools": [{"name": name, "inputSchema": schema} for name, (schema, _) in TOOLS.items()]}
         case "tools/call":
+            _token[:] = [(params.get("_meta") or {}).get("progressToken")]
             return _called(params["name"], params.get("arguments") or {})
     return None
 

@@ -1,0 +1,21 @@
+"""The output of a tool while it runs: shown to people, and the result of a call that is interrupted."""
+
+from collections.abc import Callable
+
+from tasks_app.events.live_stream import LiveStream
+from tools_app.shell.terminal import shown_by_terminal
+
+
+class Progress:
+    """`so_far` is given by a tool that knows better than its reported output how far it has come."""
+
+    def __init__(self, stream: LiveStream) -> None:
+        self.stream = stream
+        self._so_far: Callable[[], str] | None = None
+
+    def so_far(self, ask: Callable[[], str]) -> None:
+        self._so_far = ask
+
+    def text(self) -> str:
+        """What there is, once the tool has been ended."""
+        return self._so_far() if self._so_far else shown_by_terminal(self.stream.text("tool_output"))
