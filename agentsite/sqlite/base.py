@@ -17,6 +17,9 @@ from django.db.backends.sqlite3 import base
 from django.db.backends.utils import debug_transaction  # type: ignore[attr-defined]  # not in Django's stubs
 from django.utils.asyncio import async_unsafe
 
+from tasks_app.text.retrieval import fold
+from tasks_app.text.said import said_in
+
 PATIENCE_SECONDS = 60.0  # a burst of 200 messages is written in less; then somebody holds the lock for good
 MOST_IDLE = 4  # connections that wait to be used again: each knows the schema and statements, a MiB or two
 _UNLOGGED = nullcontext()
@@ -97,7 +100,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return self._idle.pop()
         except IndexError:
             connection = super().get_new_connection(conn_params)
-            connection.create_function("FOLD", 1, lambda text: text and text.casefold(), deterministic=True)
+            connection.create_function("FOLD", 1, lambda text: text and fold(text), deterministic=True)
+            connection.create_function("SAID", 1, lambda call: call and fold(said_in(call)), deterministic=True)
             return connection
 
     @async_unsafe

@@ -74,6 +74,9 @@ def record_locked(
             if not session.changes.filter(pk__gt=last.change).exists():  # else a call's change came while we looked
                 change = _change_of(session, found, seq=seq, **about)
                 change.save()
+                # For search, the newest entry is taken up once more, with the names of these files.
+                indexed = Session.objects.filter(pk=session.pk, indexed_seq__gte=max(seq, 1))
+                indexed.update(indexed_seq=seq - 1)
                 break
     if change and not change.told:
         history.mark_untold()

@@ -52,7 +52,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
     def matching(self, words: str | Sequence[Word]) -> "SessionQuerySet":
         """Those with all of the words in their title or in entries; all if there are none."""
         wanted = searched(words) if isinstance(words, str) else words
-        return self.filter(has_words(wanted, _related("entries"))) if wanted else self
+        return self.filter(has_words(wanted, _related("entries"), _related("changes"))) if wanted else self
 
     def behind(self) -> "SessionQuerySet":
         """Those whose newest entries have no terms yet."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection, connections
-from django.db.models import BooleanField, Func, Q, Value
+from django.db.models import Func, Q, TextField, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.lookups import Contains
 
@@ -65,22 +65,36 @@ class FullText:
 
 
 def has(field: str, word: Any) -> Q:
-    """Whether it is in the text of a field, in capital or small letters: SQLite itself knows these of ASCII alone."""
-    found = Q(**{f"{field}__icontains": word})
-    if connection.vendor == "postgresql":
-        return found
-    given = word if isinstance(word, RawSQL) else Value(word)
-    return found | Q(_NotAscii(given)) & Q(Contains(_Folded(field), _Folded(given)))
+    """Return whether a folded word is in the text of a field, however that is spelt."""
+    return Q(Contains(_Folded(field), _as_expression(word)))
 
 
-class _NotAscii(Func):
-    template, output_field = "%(expressions)s GLOB '*[^ -~]*'", BooleanField()
+def says(field: str, word: Any) -> Q:
+    """Return whether a folded word is in what a call says, by the field that has its JSON text."""
+    return Q(Contains(_Said(field), _as_expression(word)))
+
+
+def _as_expression(word: Any) -> Any:
+    return word if isinstance(word, RawSQL) else Value(word)
 
 
 class _Folded(Func):
-    """By the function of `agentsite/sqlite`."""
+    """`retrieval.fold` in SQL: a function of `agentsite/sqlite`, or those of PostgreSQL that come closest."""
 
-    function = "FOLD"
+    function, output_field = "FOLD", TextField()
+    of_postgresql = "replace(replace(lower(normalize(%(expressions)s, NFKC)), 'ß', 'ss'), 'ς', 'σ')"
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template=self.of_postgresql, **context)
+
+
+class _Said(_Folded):
+    """`said.said_in`, folded. PostgreSQL looks at all values of the call: its JSON may be damaged."""
+
+    function = "SAID"
+    of_postgresql = _Folded.of_postgresql.replace(
+        "%(expressions)s", r"""regexp_replace(%(expressions)s, '\\?"\w+\\?": ?', ' ', 'g')"""
+    )
 
 
 def with_all(terms: Sequence[str], *, unfinished: bool) -> str:

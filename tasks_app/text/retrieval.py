@@ -17,13 +17,18 @@ T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 
 
+def fold(text: str) -> str:
+    """Return what all spellings of a text have in common: of capital and small letters, and of its normal forms."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
 def terms_of(text: str) -> list[str]:
     """Words in small letters, without the s of a plural; pairs of characters where words have no spaces between.
 
     A term has letters and digits only: nothing in it means anything to a database.
     """
     found: list[str] = []
-    for run in _RUN.finditer(unicodedata.normalize("NFKC", text).casefold()):
+    for run in _RUN.finditer(fold(text)):
         found += _pairs(run[0]) if run["dense"] else [_singular(run[0])[:LONGEST]]
     return found
 

@@ -14,9 +14,11 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from tasks_app.models import ContextEntry, Session, SessionText
+from llm_app.redaction import Redactor
+from tasks_app.models import CallStatus, ContextEntry, FileChange, Session, SessionText, ToolCallLog
 from tasks_app.record import redactor_of
 from tasks_app.text.retrieval import searched_terms
+from tasks_app.text.said import said_in
 
 AT_ONCE = 64  # entries, whose terms make one row
 QUIET_SECONDS = 30  # then fewer are taken up, too
@@ -24,6 +26,9 @@ MOST_CHARACTERS = 200_000  # of a row: PostgreSQL takes 1 MiB
 ROUND_SECONDS = 0.2
 _SESSIONS, _TEXTS = 20, 50  # that are looked up at once
 _VERSION = "SELECT version FROM settings_version"
+_FORMAT = "2"  # of the terms: rows of an earlier one are made anew, as after a change of secrets
+_MOST_FILES = 2_000  # names of changed files in a row
+_REFUSED = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)  # what such a call says, nobody was told
 
 
 class SearchIndex:
@@ -51,7 +56,7 @@ class SearchIndex:
             return False
         texts = SessionText.objects.filter(pk__gt=self._renewed).select_related("session").defer("terms")
         found = list(texts.order_by("pk")[:_TEXTS])
-        versions = {session: redactor_of(session).version for session in {text.session for text in found}}
+        versions = {session: _masked_with(redactor_of(session)) for session in {text.session for text in found}}
         for text in found:
             if text.masked_with != versions[text.session]:
                 _redact_again(text)
@@ -97,15 +102,28 @@ def _redact_again(text: SessionText) -> None:
 def _texts(session: Session, first: int, last: int) -> Iterator[SessionText]:
     """More than one only where there are very many terms."""
     redactor = redactor_of(session)
+    masked_with = _masked_with(redactor)
     rows = ContextEntry.objects.in_session(session).filter(seq__range=(first, last))
+    refused = ToolCallLog.objects.filter(session_id=session.pk, status__in=_REFUSED)
+    withheld = set(refused.values_list("call_id", flat=True))
     terms: dict[str, None] = {}
-    for content, masked_with in rows.values_list("content", "masked_with"):
-        text = content if masked_with == redactor.version else redactor.redacted(content)
-        terms |= dict.fromkeys(searched_terms(text))
+    for entry in rows.only("content", "tool_call", "masked_with"):
+        said = said_in(entry.tool_call) if entry.call and entry.call["id"] not in withheld else ""
+        for text in filter(None, (entry.content, said)):
+            terms |= dict.fromkeys(
+                searched_terms(text if entry.masked_with == redactor.version else redactor.redacted(text))
+            )
+    changes = FileChange.objects.filter(change__session=session, change__seq__range=(first - 1, last))
+    for path in changes.order_by().values_list("path", flat=True).distinct()[:_MOST_FILES]:
+        terms |= dict.fromkeys(searched_terms(redactor.redacted(path)))
     for part in _parts(list(terms)):
         yield SessionText(
-            session=session, first_seq=first, last_seq=last, terms=" ".join(part), masked_with=redactor.version
+            session=session, first_seq=first, last_seq=last, terms=" ".join(part), masked_with=masked_with
         )
+
+
+def _masked_with(redactor: Redactor) -> str:
+    return f"{_FORMAT}{redactor.version}"[:16]
 
 
 def _parts(terms: list[str]) -> Iterator[list[str]]:

@@ -1,28 +1,50 @@
 """Sessions are found by what was said in them, whether or not the index has it by now."""
 
+import json
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection, transaction
 from django.utils import timezone
 
 from llm_app.models import Secret
-from tasks_app.models import ContextEntry, ContextType, Session, SessionText
-from tasks_app.record import Draft
+from llm_app.types import ToolCall
+from tasks_app import file_history
+from tasks_app.interaction import uploads
+from tasks_app.models import ContextEntry, ContextType, Session, SessionText, ToolCallLog
+from tasks_app.record import Draft, redactor_of
 from tasks_app.services import forks, sessions
 from tasks_app.text import full_text
+from tasks_app.text.said import said_in
 from tasks_app.worker import search_index
+from tasks_app.workspaces import workspace_of
 from tests import factories
 
 KEY = "quietmagpie77"
 
 
 @pytest.fixture
-def say(session):
-    task = factories.TaskFactory(session=session)
+def task(session):
+    return factories.TaskFactory(session=session)
+
+
+@pytest.fixture
+def say(task):
     return lambda *texts: factories.append(
         task, *(Draft(context_type=ContextType.USER_MESSAGE, content=text) for text in texts)
     )
+
+
+@pytest.fixture
+def speak(task):
+    def spoken(arguments):
+        call = ToolCall(
+            id=f"call_{len(str(arguments))}", name="message", arguments=json.dumps(arguments, ensure_ascii=False)
+        )
+        factories.append(task, Draft(context_type=ContextType.AI_MESSAGE, tool_call=call))
+
+    return spoken
 
 
 def grown_quiet():
@@ -59,6 +81,116 @@ def test_what_is_found(words, expected, is_taken_up, session, say):
         take_up_all()
     found = is_found(words)
     assert found is expected or (expected is None and found is not is_taken_up)  # only the index knows words
+
+
+SPELLINGS = [
+    ("Привет МИР ёлка", "привет"),
+    ("Привет МИР ёлка", "мир"),
+    ("Привет МИР ёлка", "ЁЛКА"),
+    ("Die Größe der Übersicht", "übersicht"),
+    ("Die Größe der Übersicht", "GRÖSSE"),
+    ("Cafe\u0301 Re\u0301sume\u0301", "café"),
+    ("Café Résumé", "re\u0301sume\u0301"),
+    ("ﾃｽﾄ", "テスト"),
+    ("ﾃﾞｽｸ", "デスク"),
+    ("３３３メートル", "333"),
+    ("333", "３３３"),
+    ("한글", "\u1112\u1161\u11ab\u1100\u1173\u11af"),
+]
+
+
+@pytest.mark.parametrize("is_taken_up", [False, True])
+@pytest.mark.parametrize("place", ["title", "message", "answer", "question", "option", "suggestion", "attachment"])
+@pytest.mark.parametrize(("text", "words"), SPELLINGS)
+def test_it_is_found_in_every_spelling(text, words, place, is_taken_up, session, say, speak):
+    """What people wrote, and what the agent said, which is in the arguments of its calls."""
+    Session.objects.filter(pk=session.pk).update(title=text if place == "title" else "x")
+    match place:
+        case "message":
+            say(text)
+        case "answer":
+            speak({"type": "result", "text": f"It is:\n{text}"})
+        case "question":
+            speak({"type": "ask", "text": text})
+        case "option":
+            speak({"type": "ask", "text": "x", "options": [text]})
+        case "suggestion":
+            speak({"type": "result", "text": "x", "suggestions": [text]})
+        case "attachment":
+            speak({"type": "info", "text": "x", "attachments": [f"out/{text}.txt"]})
+    if is_taken_up:
+        take_up_all()
+    assert is_found(words)
+    assert not is_found("zebra")
+
+
+@pytest.mark.parametrize("is_taken_up", [False, True])
+def test_an_argument_is_not_found_by_its_name(session, speak, is_taken_up):
+    speak({"type": "result", "text": "giraffe", "attachments": ["river.txt"]})
+    if is_taken_up:
+        take_up_all()
+    assert is_found("giraffe river.txt")
+    assert [is_found(word) for word in ("arguments", "attachments", "options")] == [False] * 3
+
+
+def test_what_nobody_was_told_is_not_found(session, task, speak):
+    speak({"type": "result", "text": "giraffe"})
+    call = ContextEntry.objects.get(session=session).call["id"]
+    ToolCallLog.objects.create(
+        task=task, session_id=session.pk, call_id=call, name="message", fingerprint="x", status="blocked"
+    )
+    take_up_all()
+    assert not is_found("giraffe")
+
+
+@pytest.mark.parametrize("is_taken_up", [False, True])
+@pytest.mark.parametrize("has_entries", [False, True])
+def test_an_uploaded_file_is_found_by_its_name(session, say, is_taken_up, has_entries):
+    if has_entries:
+        say(*(f"word{number}" for number in range(search_index.AT_ONCE)))
+        take_up_all()
+    uploads.store(session, [SimpleUploadedFile("U\u0308bersicht.txt", b"x")])
+    assert is_found("übersicht")
+    if is_taken_up:
+        take_up_all()
+    assert is_found("ÜBERSICHT")
+    if has_entries:
+        say("later")
+        take_up_all()
+        assert is_found("übersicht later word1")
+
+
+@pytest.mark.parametrize("is_taken_up", [False, True])
+def test_a_file_that_a_call_made_is_found_by_its_name(session, task, say, is_taken_up):
+    say("x")
+    take_up_all()
+    workspace = workspace_of(session)
+    file_history.record(session, workspace)
+    workspace.write_bytes("reports/Größe.csv", b"x")
+    (change,) = file_history.record_call(task, workspace, ToolCall(id="c", name="shell", arguments="{}"), 1)
+    with transaction.atomic():
+        change.seq = 1
+        change.save()
+        say("ran")
+    if is_taken_up:
+        take_up_all()
+    assert is_found("größe")
+    assert is_found("grösse.csv")
+
+
+def test_what_an_earlier_version_took_up_is_taken_up_again(session, say, speak):
+    say("giraffes")
+    speak({"type": "result", "text": "zebra"})
+    take_up_all()
+    SessionText.objects.update(terms="giraffe", masked_with=redactor_of(session).version)
+    assert not is_found("zebra")
+    search_index.SearchIndex().work()
+    assert (is_found("zebra"), is_found("giraffes")) == (True, True)
+
+
+def test_a_call_that_cannot_be_read_says_nothing():
+    assert said_in("{") == said_in('{"name": "message"}') == said_in('{"name": "message", "arguments": "[1"}') == ""
+    assert said_in('{"name": "message", "arguments": "[1]"}') == ""
 
 
 def test_only_who_may_see_a_session_finds_it(session, say, alice, bob, charlie):
