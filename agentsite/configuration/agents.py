@@ -1,6 +1,5 @@
 """The sections `agents` and `workflows`: how an agent is set up, and the steps that a task may go through in order."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
@@ -35,9 +34,11 @@ def _mark(name: str) -> str:
 
 
 def _expression(pattern: str) -> str:
+    import regex  # 2 MB that few installations need: on first use
+
     try:
-        re.compile(pattern)
-    except re.error as error:
+        regex.compile(pattern)
+    except regex.error as error:
         raise ValueError(f"no regular expression: {error}") from error
     return pattern
 

@@ -1,7 +1,6 @@
 """Agents: what they are for, who may choose them, and their prompts."""
 
 import base64
-import re
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +57,13 @@ class PatternsField(LinesField):
     """Regular expressions, one a line."""
 
     def clean(self, value: str) -> list[str]:
+        import regex  # 2 MB that few installations need: on first use
+
         patterns = [line for line in forms.CharField.clean(self, value).splitlines() if line.strip()]
         for number, pattern in enumerate(patterns, 1):
             try:
-                re.compile(pattern)
-            except re.error as error:
+                regex.compile(pattern)
+            except regex.error as error:
                 raise forms.ValidationError(f"Line {number} is not a regular expression: {error}.") from error
         return patterns
 

@@ -98,12 +98,13 @@ async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
 
 
 async def _answer(hook: Hook, method: str, *about: Any) -> tuple[Verdict | None, str]:
-    """What the hook says, and that in words. One that fails before execution refuses."""
+    """What the hook says, and that in words. One that fails before execution, or that filters output, refuses."""
     try:
         said = await ask(hook, method, *about)
     except Exception:
         logger.exception("the hook %s failed", hook.name)
-        return (_FAILED, "failed") if method == "before_execution" else (None, _SKIPPED)
+        is_needed = method == "before_execution" or hook.filters_output
+        return (_FAILED, "failed") if is_needed else (None, _SKIPPED)
     match said:
         case Refuse():
             return said, f"refused: {said.reason}"

@@ -73,7 +73,7 @@ def _found(rule: RoutingRule, message: str) -> bool:
     import regex  # 2 MB that few installations need: on first use
 
     try:
-        return bool(regex.search(rule.pattern, message, regex.IGNORECASE, timeout=PATIENCE))
+        return bool(regex.search(rule.pattern, message, regex.IGNORECASE, timeout=PATIENCE, concurrent=True))
     except TimeoutError:
         fault = f"The expression took over {PATIENCE} s on a message of {len(message)} characters."
     except regex.error as error:

@@ -85,9 +85,9 @@ class Hook:
 
     A method may be a coroutine function, which must not block; an ordinary one runs in a thread of its own. It has
     `limit_s` seconds. One that raises or takes longer refuses before execution, and is skipped, visibly, after it and
-    before completion. `filters_output`: while such a hook is on, nothing is streamed before the hook has passed it.
-    A plugin that is `for_all` looks at every call; another only at those of agents whose settings name it, where
-    administrators read its `summary`.
+    before completion. `filters_output`: while such a hook is on, nothing is streamed before the hook has passed it, and
+    what it failed on is withheld. A plugin that is `for_all` looks at every call; another only at those of agents whose
+    settings name it, where administrators read its `summary`.
     """
 
     name = ""

@@ -1,13 +1,14 @@
 """The hooks that come with the server. Each is off unless an agent's settings name it."""
 
 import json
-import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tools_app.hooks.base import Call, Hook, HookContext, Outcome, Refuse
 from tools_app.hooks.termination_review import TerminationReview
 
+PATIENCE_S = 2  # for all patterns of an output filter; some patterns take exponential time
 SAFE_MODE, OUTPUT_FILTER = "safe_mode", "output_filter"
 QUESTION = (
     "before you finish, check your own work. Compare the result with what was asked, point by point. Look at the "
@@ -41,15 +42,17 @@ class Autopilot(Hook):
 class OutputFilter(Hook):
     """Withholds a whole result, or a whole message, in which a pattern is found. Rewrites nothing.
 
-    `patterns` are regular expressions; the model learns the number of the one that was found, not its text.
+    `patterns` are regular expressions; the model learns the number of the one that was found, not its text. A text that
+    a pattern cannot be compared with in time is withheld as well.
     """
 
     name = "output filter"
     summary = "Results and messages that match one of its patterns are withheld as a whole."
     filters_output = True
+    limit_s = 60.0  # its own timeout, which counts processor time, comes first
 
     def __init__(self, patterns: Iterable[str]) -> None:
-        self._patterns = [re.compile(pattern) for pattern in patterns]
+        self._patterns = list(patterns)
 
     def before_execution(self, call: Call, around: HookContext) -> Refuse | None:
         if call.tool != "message":
@@ -60,9 +63,25 @@ class OutputFilter(Hook):
         return self._refusal(outcome.content)
 
     def _refusal(self, *texts: str) -> Refuse | None:
+        import regex  # 2 MB that few installations need: on first use
+
+        deadline = time.monotonic() + PATIENCE_S
         for number, pattern in enumerate(self._patterns, 1):
-            if any(pattern.search(text) for text in texts):
-                return Refuse(reason=f"it contains something that must not be shown here (pattern {number}).")
+            try:
+                for text in texts:
+                    patience = max(deadline - time.monotonic(), 0.001)
+                    if regex.search(pattern, text, timeout=patience, concurrent=True):
+                        return Refuse(reason=f"it contains something that must not be shown here (pattern {number}).")
+            except TimeoutError:
+                return Refuse(
+                    reason=f"pattern {number} of this agent's output filter could not be compared with it within "
+                    f"{PATIENCE_S} s. Ask for less at once; an administrator can write a simpler pattern."
+                )
+            except regex.error as error:
+                return Refuse(
+                    reason=f"pattern {number} of this agent's output filter is not a regular expression: {error}. An "
+                    "administrator can correct it."
+                )
         return None
 
 

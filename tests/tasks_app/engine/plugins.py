@@ -57,6 +57,14 @@ class FailingLater(Hook):
         raise RuntimeError("a detail that nobody may see")
 
 
+class FailingFilter(Hook):
+    name = "failing filter"
+    filters_output = True
+
+    def after_execution(self, call, outcome, around):
+        raise RuntimeError("a detail that nobody may see")
+
+
 class Blocking(Hook):
     """Blocks its thread, as no hook should."""
 

@@ -161,6 +161,26 @@ def test_a_long_result_is_not_kept_in_a_file_either(play, agent):
     assert not list(folder.rglob(".results/*"))
 
 
+@pytest.mark.parametrize("pattern", [r"(a+)+b", r"(a|aa)+$", r"(?:a+a+)+b", r"(?i)(a{1,500}){1,500}b"])
+def test_result_is_withheld_where_a_pattern_takes_too_long(pattern, play, agent):
+    agent(withheld_patterns=["no match", pattern])
+    folder = Session.objects.get().workspace_path
+    folder.mkdir(parents=True)
+    (folder / "long.txt").write_text("a" * 4_000 + "!")
+    run = play(call("file", action="read", path="long.txt"), result("I could not read it."))
+    assert run.advance().state == "done"
+    status, content = run.results()[0]
+    assert (status, "pattern 2 of this agent's output filter could not be compared" in content) == ("blocked", True)
+    assert "aaaa" not in content
+
+
+def test_result_is_withheld_where_a_stored_pattern_is_not_valid(play, agent):
+    agent(withheld_patterns=["("])
+    run = play(call("plan", steps=[{"title": "One", "status": "pending"}]), result("Done."), result("Done."))
+    run.advance()
+    assert "pattern 1 of this agent's output filter is not a regular expression" in run.results()[-1][1]
+
+
 def test_a_message_is_refused_and_says_nothing_of_the_pattern(play, agent):
     agent(withheld_patterns=["no match", r"EMP-\d{4}"])
     run = play(result("Her number is EMP-1815."), result("She works here."))

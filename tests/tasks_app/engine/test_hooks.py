@@ -89,6 +89,15 @@ def test_after_execution_and_before_the_end_it_is_skipped_and_a_notice_says_so(p
     assert "The hook “slow look” failed and was skipped." in said
 
 
+def test_output_is_withheld_where_its_filter_fails(play, hooked):
+    hooked("FailingFilter")
+    run = play(WRITE, result())
+    run.advance()
+    status, content = run.results()[0]
+    assert status == "blocked"
+    assert "withheld by failing filter" in content
+
+
 def test_the_first_refusal_is_the_last_word(play, hooked, owner):
     hooked("Careful", "NoSecretsFile")
     run = play(call("file", action="write", path="secret.txt", content="x"), result())

@@ -1,0 +1,23 @@
+"""The output filter alone: the server goes on while it searches, however hostile its pattern."""
+
+import threading
+import time
+
+from tools_app.hooks.base import Outcome
+from tools_app.hooks.builtin import OutputFilter
+
+
+def test_other_threads_go_on_while_a_pattern_is_searched():
+    answers = []
+    outcome = Outcome(status="succeeded", content="a" * 200_000)
+    search = threading.Thread(
+        target=lambda: answers.append(OutputFilter(["(a+)+b"]).after_execution(None, outcome, None))
+    )
+    search.start()
+    longest = 0.0
+    while search.is_alive():
+        began = time.perf_counter()
+        time.sleep(0.001)
+        longest = max(longest, time.perf_counter() - began)
+    assert "pattern 1" in answers[0].reason
+    assert longest < 1.0  # a search that holds the interpreter's lock keeps all others waiting for its 2 s
