@@ -53,7 +53,9 @@ _RULES = (
     # Claude: platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting.
     _Rule("thinking", "thinking_form", "adaptive", r"thinking\.type\.adaptive"),
     _Rule("thinking", "thinking_form", "budget", "adaptive thinking is not supported"),
-    _Rule("tool_choice", "parallel_tool_calls", value=True, says=r"disable_parallel_tool_use.*(extra|not permitted)"),
+    _Rule(
+        "tool_choice", "parallel_tool_calls", value=True, says=r"disable_parallel_tool_use.{0,200}(extra|not permitted)"
+    ),
     _Rule("tool_choice", "tool_choice", "auto"),
     _Rule("parallel_tool_calls", "parallel_tool_calls", value=True),
     _Rule("cache_control", "cache_points", value=False, sent="system"),

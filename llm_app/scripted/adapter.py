@@ -28,7 +28,7 @@ from llm_app.scripted.reply import Reply, ScriptedCall, play
 from llm_app.transport.sse import ServerEvent
 from llm_app.transport.waiting import Runner, from_loop
 
-_BLOCK = re.compile(r"(`{3,})script\n(.*?)\1", re.DOTALL)
+_BLOCK = re.compile(r"(?<!`)(`{3,}+)script\n(.*?)\1", re.DOTALL)
 _END = {"call": "message", "arguments": {"type": "result", "text": "The script has ended."}}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-_LINE = re.compile(r"<(?P<tag>user|agent|asked|step|turns)\b[^>]*>(?P<words>.*?)</(?P=tag)>", re.DOTALL)
+_LINE = re.compile(r"<(user|agent|asked|step|turns)\b[^<>]*+>")
 _STEPS = re.compile(r"(\d+) steps?\b")
 _OURS = ("<", "[picture:")  # reminders, and the pictures of a result
 
@@ -48,11 +48,20 @@ def _told(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     if message["role"] != "user" or not (words := _words(message["content"])).startswith("<compacted_history>"):
         yield message
         return
+    place, unclosed = 0, set[str]()
     for line in _LINE.finditer(words):
-        if line["tag"] == "user":
-            yield {"role": "user", "content": line["words"]}
+        tag = line[1]
+        if line.start() < place or tag in unclosed:
+            continue
+        place = max(place, words.find(f"</{tag}>", line.end()))
+        if place < line.end():
+            unclosed.add(tag)
+            continue
+        content = words[line.end() : place]
+        if tag == "user":
+            yield {"role": "user", "content": content}
         else:
-            count = _STEPS.match(line["words"]) if line["tag"] == "turns" else None
+            count = _STEPS.match(content) if tag == "turns" else None
             yield from [{"role": "assistant", "content": ""}] * (int(count[1]) if count else 1)
 
 

@@ -1,7 +1,6 @@
 """Pictures of agents: drawn from a mark or the first letters of the name, or uploaded and encoded anew."""
 
 import hashlib
-import re
 import zlib
 from functools import cache, lru_cache
 from io import BytesIO
@@ -84,4 +83,8 @@ def drawn(name: str, mark: str) -> str:
 @cache
 def _icons() -> dict[str, str]:
     text = (settings.BASE_DIR / "static" / "icons.svg").read_text()
-    return dict(re.findall(r'<symbol id="([a-z]+)"[^>]*>(.*?)</symbol>', text, re.DOTALL))
+    icons = {}
+    for symbol in text.split('<symbol id="')[1:]:
+        opening, _, inside = symbol.partition(">")
+        icons[opening.partition('"')[0]] = inside.partition("</symbol>")[0]
+    return icons

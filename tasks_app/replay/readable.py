@@ -185,7 +185,7 @@ def _scalar(value: Any) -> Iterator[str]:
 
 _TAGS = "about|user|agent|asked|handoff|step|turns|omitted|note"
 _BEGIN = r"(?:^|(?<=</asked>))"
-_LINE = re.compile(rf'{_BEGIN}<({_TAGS})((?: \w+="[^"]*")*)>(.*?)</\1>', re.DOTALL | re.MULTILINE)
+_LINE = re.compile(rf'{_BEGIN}<({_TAGS})((?: \w+="[^"]*+")*+)>', re.MULTILINE)
 _ATTRIBUTE = re.compile(r' (\w+)="([^"]*)"')
 _LABELS = {
     "user": "The person",
@@ -214,12 +214,19 @@ def lines_of(block: str) -> Iterator[OutlineLine]:
     Text without a line of its own, such as that of a skill, comes between them.
     """
     inside = block.removeprefix("<compacted_history>\n").removesuffix("\n</compacted_history>")
-    place = 0
-    while found := _LINE.search(inside, place):
-        yield from _between(inside[place : found.start()])
-        place = found.end()
-        if found[1] != "about":
-            yield _line(found)
+    place, unclosed = 0, set[str]()
+    for opening in _LINE.finditer(inside):
+        tag = opening[1]
+        if opening.start() < place or tag in unclosed:
+            continue
+        end = inside.find(f"</{tag}>", opening.end())
+        if end < 0:
+            unclosed.add(tag)
+            continue
+        yield from _between(inside[place : opening.start()])
+        place = end + len(f"</{tag}>")
+        if tag != "about":
+            yield _line(opening, inside[opening.end() : end])
     yield from _between(inside[place:])
 
 
@@ -228,11 +235,11 @@ def _between(text: str) -> Iterator[OutlineLine]:
         yield OutlineLine(label="Kept whole", text=text.strip())
 
 
-def _line(found: re.Match[str]) -> OutlineLine:
-    attributes = dict(_ATTRIBUTE.findall(found[2]))
+def _line(opening: re.Match[str], text: str) -> OutlineLine:
+    attributes = dict(_ATTRIBUTE.findall(opening[2]))
     return OutlineLine(
-        label=_LABELS.get(found[1], "Left out" if found[1] == "omitted" else "Note"),
-        text=found[3],
+        label=_LABELS.get(opening[1], "Left out" if opening[1] == "omitted" else "Note"),
+        text=text,
         seq=int(attributes.get("n") or attributes.get("from") or 0),
         last=int(attributes.get("to") or 0),
         status=attributes.get("status", ""),

@@ -78,13 +78,15 @@ def _patterns(language: str) -> list[tuple[str, re.Pattern[str]]]:
 
 
 def _as_pattern(template: str) -> str:
-    """What stands around the fields comes first, then a field's name, and so on in turns."""
-    seen: set[str] = set()
-    parts = []
-    for number, part in enumerate(_FIELD.split(template)):
-        if number % 2 == 0:
-            parts.append(re.escape(part))
-        else:
-            parts.append(f"(?P=f{part})" if part in seen else f"(?P<f{part}>.+?)")
-            seen.add(part)
-    return "".join(parts)
+    """Return the pattern of a template's texts.
+
+    A field ends at the first occurrence of the words after it: the rest fits there if it fits anywhere. So only the
+    last field, which ends with the text, is tried at more than one place.
+    """
+    begin, *rest = _FIELD.split(template)
+    names, words = rest[::2], rest[1::2]
+    parts = [
+        (f"(?P=f{name})" if name in names[:number] else f"(?P<f{name}>.+?)") + re.escape(words[number])
+        for number, name in enumerate(names)
+    ]
+    return re.escape(begin) + "".join(f"(?>{part})" for part in parts[:-1]) + parts[-1]

@@ -15,7 +15,7 @@ from tools_app.files import Workspace
 MOST_SECTIONS = 30
 _TAIL = 2_000  # characters of what was written last, for the next section to join on
 _BEGIN, _END = "<!-- outline", "-->"
-_LINE = re.compile(r"\s*(?:[-*#]+|\d+[.)])?\s*(?P<heading>[^:\n]{1,150})(?::\s*(?P<about>.*))?")
+_LINE = re.compile(r"\s*+(?:[-*#]++|\d++[.)])?+\s*+(?P<heading>[^:\n]{1,150})(?::\s*+(?P<about>.*))?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,5 +103,5 @@ def _section_prompt(prompt: str, outline: Sequence[Section], section: Section, t
 
 def _body(words: str, section: Section) -> str:
     """Without the heading that a model writes all the same; a heading of a section's rank would count as one."""
-    text = re.sub(rf"\A#+\s*{re.escape(section.heading)}\s*\n", "", words.strip())
+    text = re.sub(rf"\A#++\s*+{re.escape(section.heading)}[^\S\n]*+\n", "", words.strip())
     return re.sub(r"^##? ", "### ", text, flags=re.MULTILINE).strip()

@@ -20,7 +20,8 @@ from tools_app.documents.xml import local, parse, part
 
 _FORMULA = re.compile(rb"<(\w+:)?f[\s>/]")
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_MARGINS = re.compile(rb"<(?:\w+:)?headerFooter.*?</(?:\w+:)?headerFooter>", re.DOTALL)
+_MARGINS = re.compile(rb"<(?:\w+:)?headerFooter")
+_MARGINS_END = re.compile(rb"</(?:\w+:)?headerFooter>")
 _BARE = re.compile(rb"<(/?)\w+:")  # a fragment knows no prefix
 _CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-F]{6}|K\d\d[+-]\d{3}|\d+|[A-Z])')  # fonts, colours, sizes and fields in them
 
@@ -101,8 +102,10 @@ def _notes(archive: ZipFile, path: str) -> Iterator[str]:
     """What is beside the cells: headers and footers (ISO 29500-1, 18.3.1.46), comments and their threads (18.7)."""
     if path not in archive.namelist():
         return
-    if found := _MARGINS.search(archive.read(path)):
-        for margin in parse(_BARE.sub(rb"<\1", found[0])):
+    sheet = archive.read(path)
+    begin = _MARGINS.search(sheet)
+    if begin and (end := _MARGINS_END.search(sheet, begin.end())):
+        for margin in parse(_BARE.sub(rb"<\1", sheet[begin.start() : end.end()])):
             if words := _CODE.sub(" ", margin.text or "").strip():
                 yield f"{local(margin)[-6:].capitalize()}: {words}"
     for kind, target in _targets(archive, path).values():

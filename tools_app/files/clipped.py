@@ -5,7 +5,7 @@ import re
 from tools_app.files.paths import MOUNT, RESULTS
 
 SUFFIX = ".clipped.txt"  # of a result that is kept as a file, so that its name says it as well
-_LOSS = re.compile(r"[\d,]+ of [\d,]+ (?:lines \([^)\n]{1,60}\)|bytes) of output were not kept")
+_LOSS = re.compile(r"(?<![\d,])[\d,]++ of [\d,]++ (?:lines \([^)\n]{1,60}\)|bytes) of output were not kept")
 
 
 def gap(*, lines: int, all_lines: int, size: int, whole_size: int) -> str:

@@ -41,9 +41,10 @@ _TROUBLE = re.compile(
     r"não|niet|mislukt)\b",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"[^.!?\n]++[.!?]*+")
 _PHRASES = re.compile(
-    r"[^.!?\n]*\b(how (can|may) i (help|assist)|as an ai\b|let me know if|feel free to|is there anything else|"
-    r"(happy|glad) to help|hope this helps)[^.!?\n]*[.!?]*",
+    r"\b(how (can|may) i (help|assist)|as an ai\b|let me know if|feel free to|is there anything else|"
+    r"(happy|glad) to help|hope this helps)",
     re.IGNORECASE,
 )
 _ACKNOWLEDGES = re.compile(
@@ -151,7 +152,7 @@ def fault(text: str, attachments: Sequence[str], past: Sequence[PastCall]) -> st
 
 
 def _says_nothing(text: str) -> str:
-    own = _PHRASES.sub("", text)
+    own = _SENTENCE.sub(lambda sentence: "" if _PHRASES.search(sentence[0]) else sentence[0], text)
     length, is_outcome = len(_words(own)), _NOTHING.search(own)
     if own != text and length < 4 and not is_outcome:
         return "GENERIC"

@@ -13,7 +13,7 @@ _TOKENS = re.compile(
     | (?P<below> (?<=/) \*\*$ )               # all that is below
     | (?P<star> \*+ )
     | (?P<one> \? )
-    | \[ (?P<negated> [!^]? ) (?P<set> \]? [^]/]* ) \]
+    | \[ (?P<negated> [!^]? ) (?P<set> \]? [^]/]{0,250} ) \]
     | (?P<brace> [{,}] )
     | \\ (?P<escaped> . )
     | (?P<literal> [^][*?{},\\/]+ | . )
@@ -23,7 +23,7 @@ _TOKENS = re.compile(
 _PIECES = {"folders": "(?:.*/)?", "below": ".+", "star": "[^/]*", "one": "[^/]"}
 _BRACES = {"{": "(?:", ",": "|", "}": ")"}
 
-_END = re.compile(r"(?<!\\)\s+$")  # spaces at the end count only if they are escaped
+_END = re.compile(r"(?:(?<![\\\s])|(?<=\\\s))\s++$")  # spaces at the end count only if they are escaped
 
 
 def path_pattern(

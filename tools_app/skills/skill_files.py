@@ -28,7 +28,7 @@ LONGEST_DESCRIPTION = 2048  # characters
 USUAL_DESCRIPTION = 1024  # the most that the format has: https://agentskills.io/specification
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _UNKEPT = re.compile("[\0\ud800-\udfff]")  # what databases do not store, and no request can carry
-_FRONT = re.compile(r"\A---\s*\n(.*?)\n---\s*(?:\n|\Z)(.*)\Z", re.DOTALL)
+_FRONT = re.compile(r"\A---(?:[^\S\n]*+\n)++(.*?)\n---[^\S\n]*+(?:\n|\Z)(.*)\Z", re.DOTALL)
 
 # What zipfile raises for bytes that are no archive, or a damaged, locked or strange one.
 UNREADABLE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, lzma.LZMAError, EOFError, OSError)

@@ -25,7 +25,9 @@ _SNIFFED = 2_000  # bytes of a body without a type that are looked at
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")  # no text has these; ESC begins shifts of some charsets
 
 _DECLARED_WITHIN = 4096  # bytes in which a page must name its charset; the HTML standard says 1024
-_META = re.compile(rb"<meta[^>]+?charset\s*=\s*[\"']?\s*([a-z0-9_:.-]+)|<\?xml[^>]+encoding=[\"']([a-z0-9_:.-]+)", re.I)
+_META = re.compile(
+    rb"<meta[^<>]+?charset\s*+=\s*+[\"']?+\s*+([a-z0-9_:.-]+)|<\?xml[^<>]+encoding=[\"']([a-z0-9_:.-]+)", re.I
+)
 # What a page may name. Python's other codecs are no charsets, and some of them ("punycode") take quadratic time.
 _CHARSET = re.compile(
     r"(utf-?(8|16|32)|us-ascii$|ascii$|iso|latin|windows-|cp\d|koi8|gb|big5|euc|shift|sjis|tis|mac|hz|ks_c)", re.I

@@ -3,7 +3,7 @@
 import re
 
 PAGE, RESULTS = "web_page", "search_results"
-_TAG = re.compile(rf"<(?=\s*/?\s*({PAGE}|{RESULTS}))", re.IGNORECASE)
+_TAG = re.compile(rf"<(?=\s*+/?+\s*+({PAGE}|{RESULTS}))", re.IGNORECASE)
 
 
 def enclose(url: str, text: str) -> str:

@@ -32,8 +32,8 @@ _SPEAKING = re.compile(  # files whose sentences are for people, and those with 
     r"|(?P<phrases>llm_app/budgets/(limits|standing)|tasks_app/engine/(approvals|observer|preflight|compaction/apply)"
     r"|tools_app/shell/(danger|deletions|rules))"
 )
-_SENTENCE = re.compile(r"[A-Z“{][^\\|]* [^\\|]*[.!?]|Stopped\.")
-_PHRASE = re.compile(r"([a-z]+|\{\d\})( [a-z]+| \{\d\},?){2,}[^\\|]*")
+_SENTENCE = re.compile(r"[A-Z“{](?=[^ ]* )[^\\|]*[.!?]|Stopped\.")
+_PHRASE = re.compile(r"([a-z]++|\{\d\})( [a-z]++| \{\d\},?+){2,}+[^\\|]*")
 _IN_TEMPLATE = re.compile(r"\b(n?gettext|_)\(((?:\s*u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\s*,?)+)")
 _IN_SCRIPT = re.compile(r"\btext\((\"(?:[^\"\\]|\\.)*\")")
 _COUNTED = re.compile(r"\{#(\w+)\}")

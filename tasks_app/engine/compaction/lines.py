@@ -16,7 +16,9 @@ _OURS = re.compile(
     r"<(\s*)/(?=\s*(?:about|user|agent|asked|handoff|step|turns|omitted|note|compacted_history|conversation)\b)",
     re.IGNORECASE,
 )
-_SENDER = re.compile(r"“([^”]+)” has handed this conversation on")  # in the entry itself: its metadata is in no chain
+_SENDER = re.compile(
+    r"“([^”]{1,100}+)” has handed this conversation on"
+)  # in the entry itself: its metadata is in no chain
 Template = Callable[[str, Mapping[str, Any]], str]
 
 

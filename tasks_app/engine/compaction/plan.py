@@ -24,12 +24,12 @@ NEWEST_TURNS = 4  # whose results are not shortened
 
 
 _BEGINNINGS = [
-    (re.compile(r"\s*(<!doctype html|<html)", re.IGNORECASE), "HTML"),
-    (re.compile(r"\s*<\?xml"), "XML"),
-    (re.compile(r"(diff --git |--- \S)"), "Diff"),
-    (re.compile(r"#!.*\bpython"), "Python"),
-    (re.compile(r"#!.*sh\b"), "Bash"),
-    (re.compile(r"\s*[\[{]\s*[\"{\[\]}\d-]"), "JSON"),
+    (re.compile(r"\A\s*+(<!doctype html|<html)", re.IGNORECASE), "HTML"),
+    (re.compile(r"\A\s*+<\?xml"), "XML"),
+    (re.compile(r"\A(diff --git |--- \S)"), "Diff"),
+    (re.compile(r"\A#!.*\bpython"), "Python"),
+    (re.compile(r"\A#!.*sh\b"), "Bash"),
+    (re.compile(r"\A\s*+[\[{]\s*+[\"{\[\]}\d-]"), "JSON"),
 ]
 
 

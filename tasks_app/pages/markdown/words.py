@@ -7,7 +7,7 @@ from markdown_it.token import Token
 
 from tasks_app.pages.markdown.parser import structure
 
-_OF_NAMES = re.compile(r"[A-Za-z0-9]\w*|.*_.*", re.ASCII)  # between underscores that belong to names
+_OF_NAMES = re.compile(r"[A-Za-z0-9]\w*|[^_\n]*+_.*", re.ASCII)  # between underscores that belong to names
 _SOURCE = ("fence", "code_block", "formula_block")
 _BREAKS = ("softbreak", "hardbreak")
 _parser = structure()

@@ -13,7 +13,7 @@ from pptx.util import Emu
 _COVER, _TITLE_AND_BODY = 0, 1  # layouts of the library's own template
 _BULLET = re.compile(r"(?P<indent>\s*)(?P<bullet>[-*+]|\d+[.)])\s+(?P<text>.*)")
 _MARKS = re.compile(r"(\*\*|__|`)(.+?)\1")
-_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
+_LINK = re.compile(r"\[([^\[\]]*+)\]\(([^)\s\[]*+)\)")
 _DEEPEST = 4
 
 
