@@ -125,7 +125,7 @@ const retitle = () => (document.title = (asks() ? "● " : "") + title);
 on("htmx:wsBeforeMessage", (event) => {
   wasAtEnd = isAtEnd();
   const { message } = event.detail;
-  if (!message.startsWith("{")) return;
+  if (message[0] !== "{") return;
   event.preventDefault();
   const told = JSON.parse(message);
   if (told.type === "delta") add(told);
@@ -137,7 +137,7 @@ on("htmx:wsBeforeMessage", (event) => {
 
 on("htmx:wsAfterMessage", () => {
   removeRecorded();
-  if (asks() !== document.title.startsWith("●")) sessionsChanged(); // with it comes how many wait
+  if (asks() !== (document.title[0] === "●")) sessionsChanged(); // with it comes how many wait
   retitle();
   follow();
 });
@@ -211,11 +211,11 @@ document.addEventListener("toggle", async ({ target }) => {
 }, true);
 
 setInterval(() => {
-  for (const counter of all("[data-since]")) {
-    const began = new Date(counter.dataset.since);
-    const seconds = Math.max(0, Math.round((Date.now() - began) / 1000));
-    counter.title = began.toLocaleTimeString(locale);
-    counter.textContent = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  for (const span of all("[data-since]")) {
+    const began = new Date(span.dataset.since);
+    const seconds = Math.max(0, (Date.now() - began) / 1000) | 0;
+    span.title = began.toLocaleTimeString(locale);
+    span.textContent = seconds < 60 ? `${seconds} s` : `${(seconds / 60) | 0} min ${seconds % 60} s`;
   }
 }, 1000);
 

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from llm_app.models import Provider
 from tasks_app import services
 from tasks_app.diagnosis import reasons
+from tasks_app.events import broadcast
 from tasks_app.models import Task
 from tasks_app.worker import silences
 from tests import factories
@@ -78,6 +79,7 @@ def test_the_page_counts_and_rest_says_it(ask_http, http_provider, watcher):
     assert "gives up at 5 s." in page
     shown = browser.get(f"/api/v1/tasks/{run.task.pk}/").json()["silence"]
     assert shown == noted
+    assert broadcast.state_of(run.task)["silence"] == noted  # of the event stream
     stopped(run, thread)
     assert browser.get(f"/api/v1/tasks/{run.task.pk}/").json()["silence"] is None
     assert "Nothing from" not in browser.get(run.task.session.get_absolute_url()).content.decode()
