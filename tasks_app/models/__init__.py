@@ -6,7 +6,7 @@ from tasks_app.models.agent_version import AgentVersion
 from tasks_app.models.approval import Approval, Decision, Scope
 from tasks_app.models.context_cut import Cause, ContextCut
 from tasks_app.models.entry import ContextEntry, ContextType
-from tasks_app.models.filing import Filing, SessionSearch, as_tags, file_session, filed
+from tasks_app.models.filing import Filing, ImpossibleSearch, SessionSearch, as_tags, file_session, filed
 from tasks_app.models.idempotency_key import IdempotencyKey
 from tasks_app.models.inbox import InboxMessage, Mode
 from tasks_app.models.library import LibraryFile, LibraryPassage, PassageVector
@@ -20,7 +20,7 @@ from tasks_app.models.share_link import ShareLink
 from tasks_app.models.sharing import SessionMember
 from tasks_app.models.task import Task
 from tasks_app.models.task_state import ENDED, PERSON, FailureCode, TaskState, WaitingFor
-from tasks_app.models.tool_call import CallStatus, Loaded, LoadedKind, ToolCallLog
+from tasks_app.models.tool_call import REFUSED, CallStatus, Loaded, LoadedKind, ToolCallLog
 from tasks_app.models.trace_sink import EventType, SinkKind, TraceSink
 from tasks_app.models.workflow import Workflow, WorkflowStep
 from tasks_app.models.workspace_change import FileChange, WorkspaceChange
@@ -29,6 +29,7 @@ __all__ = [
     "ALIVE_SECONDS",
     "ENDED",
     "PERSON",
+    "REFUSED",
     "Agent",
     "AgentPicture",
     "AgentVersion",
@@ -46,6 +47,7 @@ __all__ = [
     "Filing",
     "FiredRule",
     "IdempotencyKey",
+    "ImpossibleSearch",
     "InboxMessage",
     "LibraryFile",
     "LibraryPassage",

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, datetime, time
 from typing import Any
 
 from django.conf import settings
@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 
+from tasks_app.errors import Refusal
 from tasks_app.models.session import Session, SessionQuerySet
 
 MOST_TAGS = 20
@@ -68,6 +69,12 @@ def file_session(session: Session, user: Any, **fields: Any) -> None:
     Filing.objects.update_or_create(session=session, user=user, defaults=fields)
 
 
+class ImpossibleSearch(Refusal):
+    """This search narrows by a value that does not exist."""
+
+    status = 422
+
+
 @dataclass(frozen=True, kw_only=True)
 class SessionSearch:
     """What somebody has typed: words, and `tag:`, `model:`, `before:`, `after:` (2027-01-31), `is:pinned`,
@@ -83,13 +90,17 @@ class SessionSearch:
 
     @classmethod
     def parse(cls, text: str) -> "SessionSearch":
+        """Raises ImpossibleSearch, which names the value and those that there are."""
         words: list[str] = []
         found: dict[str, list[Any]] = {"tag": [], "model": [], "before": [], "after": [], "is": []}
         for word in _split(text):
             name, _, value = word.partition(":")
-            read = _midnight(value) if name in ("before", "after") else value
-            known = read and (name != "is" or value in ("pinned", "archived"))
-            found[name].append(read) if name in found and known else words.append(word)
+            if name not in found or not value:  # or it is still being typed
+                words.append(word)
+                continue
+            if name == "is" and value not in ("pinned", "archived"):
+                raise ImpossibleSearch(f"{word}: it can be is:pinned or is:archived.", field="q")
+            found[name].append(_midnight(word) if name in ("before", "after") else value)
         return cls(
             words=" ".join(words),
             tags=tuple(as_tags([tag]) for tag in found["tag"]),
@@ -129,10 +140,14 @@ def _split(text: str) -> list[str]:
         return text.replace('"', " ").split()
 
 
-def _midnight(text: str) -> datetime | None:
-    """The beginning of a day in the zone of who asks."""
+def _midnight(operator: str) -> datetime:
+    """The beginning of a day in the zone of who asks. Raises ImpossibleSearch."""
+    name, _, value = operator.partition(":")
     try:
-        day: date | None = parse_date(text)
-        return timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC) if day else None
-    except (ValueError, OverflowError):  # such as 2027-02-31, or the first day of all in the east
-        return None
+        if day := parse_date(value):
+            return timezone.make_aware(datetime.combine(day, time.min)).astimezone(UTC)
+    except OverflowError:  # the first day of all in the east, or the last in the west
+        return datetime.min.replace(tzinfo=UTC) if day and day.year < 2 else datetime.max.replace(tzinfo=UTC)
+    except ValueError:  # such as 2027-02-31
+        pass
+    raise ImpossibleSearch(f"{operator} is not a day. Write it as {name}:2027-01-31.", field="q")

@@ -24,6 +24,9 @@ class CallStatus(models.TextChoices):
     UNKNOWN = "unknown"
 
 
+REFUSED = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)  # what such a message says, nobody was told
+
+
 class ToolCallLog(models.Model):
     """One call, with its coerced arguments as JSON text; by its `fingerprint`, it is or is not a repetition."""
 

@@ -24,8 +24,9 @@ from tasks_app import services
 from tasks_app.access import Request, may_write, posted, signed_in, visible_session
 from tasks_app.downloads import text_download
 from tasks_app.errors import Refusal
-from tasks_app.models import Filing, Project, Session, SessionSearch, as_tags, file_session, filed
+from tasks_app.models import Filing, ImpossibleSearch, Project, Session, SessionSearch, as_tags, file_session, filed
 from tasks_app.models.session_text import searched, words_of
+from tasks_app.pages.found_lines import set_found_lines
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import transfer
 from tasks_app.text.foreign_chats import MOST_BYTES, MOST_CHATS
@@ -107,16 +108,20 @@ def show(request: Request) -> HttpResponse:
     """
     query = request.GET.get("q", "").replace("\0", "").strip()[:500]
     if request.htmx and "find" in request.GET:
-        sessions = _first_found(request.user, query) if query else []
-        return render(request, "sessions/_found.html", {"groups": grouped(sessions), "query": query})
+        return _show_first(request, query)
     if request.htmx and "beside" in request.GET:
         session = _open_session(request)
         fresh = {"groups": beside(request.user, session), "projects": projects_beside(request.user)}
         return render(request, "sessions/_beside.html", {**fresh, "session": session, "is_again": True})
     number = request.GET.get("page", "1")
     page = int(number) if number.isdecimal() and len(number) < 6 and int(number) else 1
-    sessions = _page(request.user, query, page)
+    try:
+        sessions, problem = _page(request.user, query, page), ""
+        set_found_lines(sessions[:ON_PAGE], SessionSearch.parse(query).words)
+    except ImpossibleSearch as error:
+        sessions, problem = [], str(error)
     context = {
+        "problem": problem,
         "groups": grouped(sessions[:ON_PAGE]),
         "query": query,
         "page": page,
@@ -126,6 +131,14 @@ def show(request: Request) -> HttpResponse:
     if request.htmx:
         return render(request, "sessions/_list.html", context)
     return render(request, "sessions/sessions.html", context | {"tags": Filing.objects.tags_of(request.user)})
+
+
+def _show_first(request: Request, query: str) -> HttpResponse:
+    try:
+        sessions, problem = _first_found(request.user, query) if query else [], ""
+    except ImpossibleSearch as error:
+        sessions, problem = [], str(error)
+    return render(request, "sessions/_found.html", {"groups": grouped(sessions), "query": query, "problem": problem})
 
 
 def _page(user: Any, query: str, page: int) -> list[Any]:

@@ -11,6 +11,7 @@ from django.template.loader import select_template
 
 from llm_app.models import LLMLog
 from tasks_app.models import (
+    REFUSED,
     Approval,
     CallStatus,
     ContextEntry,
@@ -212,7 +213,7 @@ class Item:
     @property
     def is_refused(self) -> bool:
         """Its call was not valid or failed, or a hook or a person refused it; a message was not sent then."""
-        return self.status in (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)
+        return self.status in REFUSED
 
     @property
     def is_question(self) -> bool:

@@ -15,7 +15,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from llm_app.redaction import Redactor
-from tasks_app.models import CallStatus, ContextEntry, FileChange, Session, SessionText, ToolCallLog
+from tasks_app.models import REFUSED, ContextEntry, FileChange, Session, SessionText, ToolCallLog
 from tasks_app.record import redactor_of
 from tasks_app.text.retrieval import searched_terms
 from tasks_app.text.said import said_in
@@ -28,7 +28,6 @@ _SESSIONS, _TEXTS = 20, 50  # that are looked up at once
 _VERSION = "SELECT version FROM settings_version"
 _FORMAT = "2"  # of the terms: rows of an earlier one are made anew, as after a change of secrets
 _MOST_FILES = 2_000  # names of changed files in a row
-_REFUSED = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)  # what such a call says, nobody was told
 
 
 class SearchIndex:
@@ -104,7 +103,7 @@ def _texts(session: Session, first: int, last: int) -> Iterator[SessionText]:
     redactor = redactor_of(session)
     masked_with = _masked_with(redactor)
     rows = ContextEntry.objects.in_session(session).filter(seq__range=(first, last))
-    refused = ToolCallLog.objects.filter(session_id=session.pk, status__in=_REFUSED)
+    refused = ToolCallLog.objects.filter(session_id=session.pk, status__in=REFUSED)
     withheld = set(refused.values_list("call_id", flat=True))
     terms: dict[str, None] = {}
     for entry in rows.only("content", "tool_call", "masked_with"):

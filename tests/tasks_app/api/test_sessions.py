@@ -193,3 +193,10 @@ def test_a_session_is_pinned_archived_and_tagged_in_ones_own_list(session, progr
     assert program(bob).call("PATCH", path, {"tags": ["a b"]}).status_code == 422
     for query, count in (("tag:work", 1), ("is:archived", 0), ("is:pinned", 1)):
         assert len(program(bob).call("GET", f"sessions/?q={query}").json()["results"]) == count
+
+
+@pytest.mark.parametrize("query", ["before:2026-13-45", "cats after:soon", "is:nonsense"])
+def test_a_value_of_a_search_that_cannot_be_is_named(query, alices):
+    answer = alices.get("/api/v1/sessions/", {"q": query})
+    assert answer.status_code == 422
+    assert query.split()[-1] in answer.json()["detail"]

@@ -1,12 +1,17 @@
 """My sessions: beside each page, all of them, found while I type; pinned, tagged, archived."""
 
 import html
+import json
+import re
+import unicodedata
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
+from llm_app.types import ToolCall
 from tasks_app.models import Filing, Session, SessionSearch, as_tags, file_session
+from tasks_app.worker import search_index
 from tests import factories
 
 
@@ -71,7 +76,6 @@ def test_days_are_those_of_the_browsers_zone(alices, titled):
         ("model:FAST", ["The report"]),
         ("before:2020-01-01", []),
         ("after:2020-01-01 report", ["The report"]),
-        ("before:2020-02-31", []),
         ('"and dogs"', ["Cats and dogs"]),
         ('"and do', ["Cats and dogs"]),
     ],
@@ -84,7 +88,50 @@ def test_a_search_takes_words_and_operators(query, titles, alices, alice, titled
     assert found(alices, query) == titles
 
 
-@pytest.mark.parametrize("text", ["tag:", "is:nonsense", "before:soon", "http://x.org", ":", "a:b"])
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("before:2026-13-45", "before:2026-13-45 is not a day. Write it as before:2027-01-31."),
+        ("cats after:soon", "after:soon is not a day. Write it as after:2027-01-31."),
+        ("before:2026-02-30", "before:2026-02-30 is not a day. Write it as before:2027-01-31."),
+        ("is:nonsense", "is:nonsense: it can be is:pinned or is:archived."),
+    ],
+)
+def test_a_value_that_cannot_be_is_named(query, sentence, alices, titled):
+    titled("cats")
+    for address in ("/sessions/", "/sessions/?find"):
+        page = alices.get(address, {"q": query, "find": ""}, headers={"HX-Request": "true"}).content.decode()
+        assert sentence in page
+    assert sentence in alices.get("/sessions/", {"q": query}).content.decode()
+    assert found(alices, query) == []
+
+
+@pytest.mark.parametrize("is_taken_up", [False, True])
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("naïve", "A <mark>naïve</mark> &lt;answer&gt; of zebras"),
+        ("ZEBRA naïve", "A <mark>naïve</mark> &lt;answer&gt; of <mark>zebra</mark>s"),
+        ("zebras", "A naïve &lt;answer&gt; of <mark>zebra</mark>s"),
+        ("__init__", "Look at <mark>__init__</mark> and *.py"),
+        ("デスク", "<mark>ﾃﾞｽｸ</mark>"),
+        ("needle", "…" + "x " * 20 + "<mark>needle</mark>" + " y" * 57 + "…"),
+    ],
+)
+def test_the_line_that_has_the_words_is_shown(words, line, is_taken_up, alices, recorded, session):
+    long = "x " * 200 + "needle" + " y" * 200
+    said = f"# Title\n\nA **naïve** <answer> of zebras\n\nLook at __init__ and *.py\nﾃﾞｽｸ\n{long}"
+    arguments = json.dumps({"type": "result", "text": said}, ensure_ascii=False)
+    recorded("ai_message", "", tool_call=ToolCall(id="c", name="message", arguments=arguments))
+    if is_taken_up:
+        Session.objects.update(updated_at=timezone.now() - timedelta(hours=1))
+        search_index.take_up()
+    page = alices.get("/sessions/", {"q": words}).content.decode()
+    shown = re.search(r'<span class="about"[^>]*>(.*?)</span></span>', page)[1]
+    assert unicodedata.normalize("NFC", shown.removeprefix("<span>")) == unicodedata.normalize("NFC", line)
+
+
+@pytest.mark.parametrize("text", ["tag:", "is:", "before:", "http://x.org", ":", "a:b"])
 def test_what_is_no_operator_is_a_word(text):
     assert SessionSearch.parse(text).words == text
 

@@ -1,0 +1,63 @@
+"""The line of each session in which a search found its words, for the list of what was found."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.db.models import Q
+
+from tasks_app.models import REFUSED, ContextEntry, ContextType, Session, SessionText, ToolCallLog
+from tasks_app.models.session_text import Word, searched
+from tasks_app.pages.markdown import first_words
+from tasks_app.record import redactor_of
+from tasks_app.text import full_text
+from tasks_app.text.marked import marked, matches_in
+from tasks_app.text.said import said_in
+
+MOST_MESSAGES = 64  # of a session that are read, the newest that may have the words
+LONGEST = 20_000  # characters of one of them
+ROOM = 160  # characters that are shown
+_SAID = (ContextType.USER_MESSAGE, ContextType.AI_MESSAGE)
+
+
+def set_found_lines(sessions: Sequence[Any], words: str) -> None:
+    """Give each session, as `found_line`, pieces of the newest line that has most of the words."""
+    wanted = searched(words)
+    for session in sessions if wanted else ():
+        line = _best_line(session, wanted)
+        session.found_line = marked(line, [word for word, _ in wanted], ROOM) if line else []
+
+
+def _best_line(session: Session, wanted: Sequence[Word]) -> str:
+    words, best, most = [word for word, _ in wanted], "", 0
+    for line in _lines(session, wanted):
+        if (count := matches_in(line, words)) > most:
+            shown = first_words(line)
+            best, most = shown if matches_in(shown, words) == count else line, count
+        if most == len(words):
+            break
+    return best
+
+
+def _lines(session: Session, wanted: Sequence[Word]) -> Iterator[str]:
+    """What people and the agent said, the newest message first."""
+    redactor = redactor_of(session)
+    messages = ContextEntry.objects.filter(session=session, context_type__in=_SAID).filter(_places(session, wanted))
+    withheld = ToolCallLog.objects.filter(session_id=session.pk, status__in=REFUSED)
+    refused = set(withheld.values_list("call_id", flat=True))
+    for entry in messages.order_by("-seq")[:MOST_MESSAGES]:
+        is_told = entry.call and entry.call["id"] not in refused
+        for text in (said_in(entry.tool_call) if is_told else "", entry.content):
+            yield from filter(None, map(str.strip, redactor.redacted(text)[:LONGEST].splitlines()))
+
+
+def _places(session: Session, wanted: Sequence[Word]) -> Q:
+    """Where in the session one of the words may be."""
+    places = Q(seq__gt=session.indexed_seq)
+    asked = Q()
+    for _, terms in wanted:
+        asked |= Q(pk__in=full_text.SESSIONS.ids(terms)) if terms else Q()
+    if asked:
+        texts = SessionText.objects.filter(asked, session=session).order_by("-first_seq")
+        for first, last in texts.values_list("first_seq", "last_seq")[:2]:
+            places |= Q(seq__range=(first, last))
+    return places
