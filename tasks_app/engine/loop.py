@@ -101,6 +101,7 @@ def _step(call: ContextEntry, result: ContextEntry | None, redactor: Redactor) -
         "seq": call.seq,
         "tool": (call.call or {})["name"],
         "status": result.metadata.get("status", "") if result else "",
+        "exit_code": result.metadata.get("exit_code") if result else None,
         "outcome": outcome[:LONGEST_LINE],
     }
 

@@ -70,7 +70,7 @@ class Pieces:
         acting = session.active_agent_id or session.agent_id
         if acting or "agent" in self._pieces:
             self._draw("agent", acting, **common)
-        self._draw("plan", (task.pk, task.plan, task.workflow) if task else None, **common)
+        self._draw("plan", (task.pk, task.plan, task.workflow, task.is_active) if task else None, **common)
         self._draw_waiting(moment, common, is_asked=inbox or newcomers)
         self._draw_newest_call(moment, is_asked=has_moved or newcomers)
         self._draw_seldom(moment, common, newcomers=newcomers)

@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
@@ -11,8 +11,8 @@ from django import template
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from tasks_app.interaction import approver
 from tasks_app.interaction.inbox import count_waiting_for
@@ -22,6 +22,7 @@ from tasks_app.pages.context import Gauge, gauge_of
 from tasks_app.pages.sessions import beside, projects_beside
 from tasks_app.templatetags import entries
 from tasks_app.transcript import delegated
+from tasks_app.transcript.item import Item
 
 register = template.Library()
 register.simple_tag(entries.icon)
@@ -148,6 +149,27 @@ def badge(status: str) -> Badge:
     if status == "done":
         return Badge(_("Done"), "check", "good")
     return CALLS[CallStatus(status)] if status in CallStatus else CALLS[CallStatus.PENDING]
+
+
+@register.filter
+def call_badge(item: Item) -> Badge:
+    """Of a tool call: what became of it, and of a command that ran to its end, its exit code."""
+    return _with_exit_code(item.status, item.exit_code, is_quiet=item.has_found_nothing)
+
+
+@register.filter
+def step_badge(step: Mapping[str, Any]) -> Badge:
+    """The same of a step in the list below an answer."""
+    return _with_exit_code(
+        step["status"], step.get("exit_code") or 0, is_quiet=step.get("outcome", "").startswith("[exit code 1,")
+    )
+
+
+def _with_exit_code(status: str, code: int, *, is_quiet: bool) -> Badge:
+    if not code:
+        return badge(status)
+    words = gettext("Exit code {}").format(code)
+    return Badge(words, "check", "calm") if is_quiet and code == 1 else Badge(words, "cross", "bad")
 
 
 @register.filter

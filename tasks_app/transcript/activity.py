@@ -1,20 +1,20 @@
 """What an agent does between two messages: its calls, one after the other, as one group with one line."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from django.utils.translation import get_language
 
 from tasks_app.models import CallStatus, ContextEntry, ContextType
 from tasks_app.transcript.item import Item
-from tasks_app.transcript.phrases import Phrase, activity_line, phrase_of
+from tasks_app.transcript.phrases import Phrase, activity_line, phrase_of, phrase_of_call
 
 STEPS = (
     *(ContextType.TOOL_CALL, ContextType.TOOL_RESULT, ContextType.NO_TOOL_CALL_RETRY),
     *(ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.STATUS_NOTICE),
 )
-_AMISS = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.UNKNOWN)
+_NOT_DONE = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)
 
 
 def is_step(entry: ContextEntry) -> bool:
@@ -24,15 +24,24 @@ def is_step(entry: ContextEntry) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Step:
+    """A call. What is known of its result is kept beside the item, which may be made anew from the call alone."""
+
     item: Item
     status: str
+    has_run: bool
+    is_amiss: bool
     phrases: dict[str | None, Phrase] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, item: Item) -> "_Step":
+        return cls(item=item, status=item.status, has_run=item.has_run, is_amiss=item.is_amiss)
 
     @property
     def phrase(self) -> Phrase:
         """What it did, in the language of the moment."""
         if (language := get_language()) not in self.phrases:
-            self.phrases[language] = phrase_of(self.item.call["name"], self.item.arguments)
+            make = phrase_of if self.has_run else phrase_of_call
+            self.phrases[language] = make(self.item.call["name"], self.item.arguments)
         return self.phrases[language]
 
 
@@ -47,25 +56,25 @@ class Activity:
     def take(self, item: Item) -> None:
         """A new step, or one that has its result now."""
         if item.entry.tool_call:
-            self._steps[item.call["id"]] = _Step(item=item, status=item.status)
+            self._steps[item.call["id"]] = _Step.of(item)
 
     def retake(self, redacted: Callable[[ContextEntry], ContextEntry]) -> None:
         """Without what has become a secret since."""
         for call_id, step in list(self._steps.items()):
             if (entry := redacted(step.item.entry)) is not step.item.entry:
-                self._steps[call_id] = _Step(item=Item(entry=entry), status=step.status)
+                self._steps[call_id] = replace(step, item=Item(entry=entry), phrases={})
 
     @property
     def line(self) -> str:
-        """What a person has rejected was not done: it is named only where there is nothing else."""
+        """What has failed, or was not let run, was not done: it is named only where there is nothing else."""
         steps = list(self._steps.values())
-        done = [step for step in steps if step.status != CallStatus.REJECTED]
+        done = [step for step in steps if step.has_run or step.status not in _NOT_DONE]
         return activity_line([step.phrase for step in done or steps])
 
     @property
     def amiss(self) -> int:
         """How many calls failed, were refused, or have an outcome that nobody knows."""
-        return sum(step.status in _AMISS for step in self._steps.values())
+        return sum(step.is_amiss for step in self._steps.values())
 
     @property
     def rejected(self) -> int:

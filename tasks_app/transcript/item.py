@@ -30,6 +30,7 @@ MOST_PORTS = 3  # named beside a call
 _PORT = re.compile(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]|sandbox|\bport|http\.server):?[\s=]?\s*(\d{2,5})\b", re.IGNORECASE
 )
+_AMISS = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.UNKNOWN)
 _TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any name: none of them leads out of a folder
 
 
@@ -196,6 +197,28 @@ class Item:
             return CallStatus.STARTED
         is_about_to_run = self.approval is not None and self.approval.decision == Decision.APPROVED
         return CallStatus.STARTED if is_about_to_run else self.log.status
+
+    @property
+    def exit_code(self) -> int:
+        """Of a command that ended by itself; 0 for any other call."""
+        about = self.result.metadata if self.result and self.status == CallStatus.SUCCEEDED else {}
+        return int(about.get("exit_code") or 0)
+
+    @property
+    def has_found_nothing(self) -> bool:
+        """Whether it is a command that printed nothing and ended with 1, as a search without a match does."""
+        return self.exit_code == 1 and self.result is not None and self.result.content.startswith("[exit code 1")
+
+    @property
+    def is_amiss(self) -> bool:
+        """Whether it failed, was refused, or has an outcome that nobody knows; so is a command that failed."""
+        return self.status in _AMISS or (self.exit_code != 0 and not self.has_found_nothing)
+
+    @property
+    def has_run(self) -> bool:
+        """Whether what its tool does was done; a command that was killed did run."""
+        ran = self.status == CallStatus.SUCCEEDED or bool(self.children)
+        return ran or (self.result is not None and "exit_code" in self.result.metadata)
 
     @property
     def ports(self) -> list[int]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext, ngettext
 
@@ -10,8 +10,24 @@ from tools_app.contract import registry
 from tools_app.errors import UnknownTool
 
 LONGEST_PHRASE, MOST_PHRASES = 60, 6  # characters of what one call did; kinds of calls that are named in a line
-Phrase = tuple[str, str]  # the template of an activity, and it filled in for one call
+_OF_THINGS = ("{path}", "{url}")  # in a template: what is counted are these, not the calls
 _COUNT = re.compile(r"\{#(\w+)\}")
+
+
+class Phrase(NamedTuple):
+    """The template of an activity, it filled in for one call, and the same shortened."""
+
+    template: str
+    whole: str
+    words: str
+
+
+def phrase_of_call(name: str, arguments: Mapping[str, Any]) -> Phrase:
+    """That a tool was called, of a call that has not done what its tool does."""
+    called = name.replace("__", ": ")
+    given = next((str(value) for value in arguments.values() if type(value) is str), "")
+    one = gettext("called {}").format(f"{called} ({' '.join(given.split())})" if given else called)
+    return _phrase(f"{gettext('called {}').format(called)}|{gettext('called {} # times').format(called)}", one)
 
 
 def phrase_of(name: str, arguments: Mapping[str, Any]) -> Phrase:
@@ -20,16 +36,19 @@ def phrase_of(name: str, arguments: Mapping[str, Any]) -> Phrase:
     one, _, several = template.partition("|")
     one = ngettext(one, several, 1) if several else gettext(one)
     one = _COUNT.sub(lambda field: _counted(field[1], arguments), one)
-    words = " ".join(registry.filled_template(one, arguments).split())
-    return template, words if len(words) <= LONGEST_PHRASE else words[: LONGEST_PHRASE - 1] + "…"
+    return _phrase(template, " ".join(registry.filled_template(one, arguments).split()))
+
+
+def _phrase(template: str, whole: str) -> Phrase:
+    return Phrase(template, whole, whole if len(whole) <= LONGEST_PHRASE else whole[: LONGEST_PHRASE - 1] + "…")
 
 
 def activity_line(phrases: Iterable[Phrase]) -> str:
     """What calls did: "Read 6 files, ran pytest twice". By kind, in the order of their first ones."""
-    said: dict[str, list[str]] = {}
-    for template, words in phrases:
-        said.setdefault(template, []).append(words)
-    named = [_together(template, words) for template, words in list(said.items())[:MOST_PHRASES]]
+    said: dict[str, list[Phrase]] = {}
+    for phrase in phrases:
+        said.setdefault(phrase.template, []).append(phrase)
+    named = [_together(template, of_kind) for template, of_kind in list(said.items())[:MOST_PHRASES]]
     line = ", ".join(named + ([gettext("and more")] if len(said) > MOST_PHRASES else []))
     return line[:1].upper() + line[1:]
 
@@ -46,14 +65,16 @@ def _activity_of(name: str, arguments: Mapping[str, Any]) -> str:
     return found or gettext("used {}").format(name.replace("__", ": "))
 
 
-def _together(template: str, said: Sequence[str]) -> str:
+def _together(template: str, phrases: Sequence[Phrase]) -> str:
+    """Every call is counted, but things that several calls were about only once."""
     one, _, several = template.partition("|")
-    different, times = len(set(said)), len(said)
+    different, times, words = len({phrase.whole for phrase in phrases}), len(phrases), phrases[0].words
     if several and different > 1:
-        return ngettext(one, several, different).replace("#", str(different))
+        count = different if any(thing in one for thing in _OF_THINGS) else times
+        return ngettext(one, several, count).replace("#", str(count))
     if times == 1:
-        return said[0]
-    return gettext("{} twice").format(said[0]) if times == 2 else gettext("{} {} times").format(said[0], times)
+        return words
+    return gettext("{} twice").format(words) if times == 2 else gettext("{} {} times").format(words, times)
 
 
 def _counted(name: str, arguments: Mapping[str, Any]) -> str:

@@ -37,6 +37,16 @@ def test_a_file_that_is_read_in_pages_is_one_file():
     assert line(read("a"), read("a"), read("b")) == "Read 2 files"
 
 
+def test_each_command_counts_also_one_that_was_run_before():
+    commands = [*(f"make part{number}" for number in range(10)), *["make test"] * 10]
+    assert line(*(("shell", {"command": command}) for command in commands)) == "Ran 20 commands"
+
+
+def test_commands_that_differ_behind_what_is_shown_are_others():
+    long = "cd /workspace/a/folder/with/a/long/name && python3 -m pytest tests/"
+    assert line(*(("shell", {"command": f"{long}{number}"}) for number in range(3))) == "Ran 3 commands"
+
+
 def test_a_long_command_is_cut():
     assert line(("shell", {"command": "echo " + "x" * 100})).endswith("x…")
 

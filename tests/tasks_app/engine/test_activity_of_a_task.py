@@ -14,7 +14,7 @@ from tools_app.models import ToolSetting
     ("decisions", "line", "rejected"),
     [
         (["approved", "rejected"], "Ran echo 0", 1),
-        (["rejected", "rejected"], "Ran 2 commands", 2),
+        (["rejected", "rejected"], "Called shell 2 times", 2),
         (["approved", "approved"], "Ran 2 commands", 0),
     ],
 )
@@ -31,3 +31,32 @@ def test_what_was_rejected_is_not_said_to_have_run(play, owner, decisions, line,
         if group.activity and group.activity.line
     )
     assert (activity.line, activity.rejected, activity.amiss) == (line, rejected, 0)
+
+
+def activity_of(run):
+    entries = ContextEntry.objects.in_session(run.task.session)
+    groups = groups_of(items_of(run.task.session, entries))
+    return next(group.activity for group in groups if group.activity and group.activity.line)
+
+
+def test_commands_that_failed_ran_and_are_counted_as_failed(play):
+    run = play(*(call("shell", command=f"echo {n}; exit {n % 2 * 2}") for n in range(6)), result())
+    run.advance()
+    activity = activity_of(run)
+    assert (activity.line, activity.amiss) == ("Ran 6 commands", 3)
+    answer = next(entry for entry in reversed(run.entries) if entry.context_type == "ai_message")
+    assert [step["exit_code"] for step in answer.metadata["steps"][:3]] == [0, 2, 0]
+
+
+def test_a_search_without_a_match_is_no_failure(play):
+    run = play(call("shell", command="echo a | grep b"), call("shell", command="echo no; exit 1"), result())
+    run.advance()
+    assert activity_of(run).amiss == 1
+
+
+def test_what_was_not_made_is_not_said_to_be_made(play):
+    run = play(call("slides", title="Bees", slides=[], path="bees.pptx"), result())
+    run.advance()
+    activity = activity_of(run)
+    assert run.results()[0][0] == "failed"
+    assert (activity.line, activity.amiss) == ("Called slides (bees.pptx)", 1)

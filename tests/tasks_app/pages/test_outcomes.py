@@ -1,0 +1,45 @@
+"""The page says how the work of a call ended, not only that its tool has run; and nothing turns after a task's end."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.tasks_app.engine.conftest import call, owner, play, result
+from tests.tasks_app.pages.conftest import Browser
+
+__all__ = ["owner", "play"]
+Page = Callable[..., str]
+STEPS = [{"title": "Look", "status": "done"}, {"title": "Build", "status": "in_progress"}]
+
+
+@pytest.fixture
+def page(play: Any, owner: Any) -> Page:
+    """The session's page after a task that plays these replies."""
+
+    def shown(*replies: Any) -> str:
+        run = play(*replies)
+        assert run.advance().state == "done"
+        return Browser(owner).page(run.task.session.get_absolute_url())
+
+    return shown
+
+
+def test_a_command_that_failed_is_not_done(page: Page) -> None:
+    html = page(call("shell", command="echo no rule; exit 2"), result())
+    assert '<span class="badge bad">' in html
+    assert "Exit code 2" in html
+    assert "1 failed" in html
+
+
+def test_a_command_that_found_nothing_says_so_calmly(page: Page) -> None:
+    html = page(call("shell", command="echo a | grep b"), result())
+    assert "Exit code 1" in html
+    assert 'class="badge bad"' not in html
+
+
+def test_no_step_of_a_plan_turns_after_the_end(page: Page) -> None:
+    html = page(call("plan", action="update", steps=STEPS), result())
+    plan = html.partition('<ol class="plan">')[2].partition("</ol>")[0]
+    assert "in_progress" not in plan
+    assert "not finished" in plan
