@@ -96,8 +96,8 @@ def test_every_name_is_listed_as_it_can_be_asked_for(alices, base, workspace, se
     escaped = ["\\udcff.txt", "line\\n.txt", "narrow\u202fspace.txt", "u\u0308ber.txt"]
     assert listed == [f"in \\udcfe\\t/{name}" for name in escaped]
     assert [body_of(alices.get(base + quote(path))) for path in listed] == names
-    nodes = tree_of(session).nodes
-    assert sorted(child.path for child in nodes[0].children) == sorted(listed)
+    [node] = tree_of(session).top.nodes
+    assert sorted(child.path for child in node.inside.nodes) == sorted(listed)
     assert body_of(alices.get(base + quote("in \ufffd /über.txt"))) == names[-1]
 
 
