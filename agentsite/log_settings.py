@@ -7,9 +7,20 @@ from agentsite.environment import env
 LOG_LEVEL = env.one_of("LOG_LEVEL", "WARNING", "DEBUG", "INFO", "ERROR", "CRITICAL")
 
 
+LONGEST_VALUE = 300  # characters of a path: a stranger could write 16 KB with each request
+REFUSED = ("DisallowedHost", "RequestDataTooBig", "TooManyFieldsSent", "TooManyFilesSent")
+
+
 def _drop_traceback(record: LogRecord) -> bool:
     """For messages that say it all: the traceback of a wrong Host header is that of our own middleware."""
     record.exc_info = None
+    return True
+
+
+def _shorten_values(record: LogRecord) -> bool:
+    """Clip the path that a request asked for."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(value[:LONGEST_VALUE] if isinstance(value, str) else value for value in record.args)
     return True
 
 
@@ -33,6 +44,7 @@ LOGGING = {
         "not 503": {"()": "django.utils.log.CallbackFilter", "callback": _is_not_503},
         "ids": {"()": "tasks_app.runtime.log_ids.AddIds"},
         "one line": {"()": "django.utils.log.CallbackFilter", "callback": _drop_traceback},
+        "short": {"()": "django.utils.log.CallbackFilter", "callback": _shorten_values},
     },
     "handlers": {
         "stderr": {
@@ -45,7 +57,7 @@ LOGGING = {
     # Django would give them handlers of their own, which do not redact.
     "loggers": {
         **{name: {"handlers": [], "propagate": True, "level": LOG_LEVEL} for name in ("django", "django.server")},
-        "django.request": {"filters": ["not 503"]},
-        "django.security.DisallowedHost": {"filters": ["one line"]},
+        "django.request": {"filters": ["not 503", "short"]},
+        **{f"django.security.{name}": {"filters": ["one line"]} for name in REFUSED},
     },
 }

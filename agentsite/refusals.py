@@ -9,16 +9,19 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from tasks_app import origins
-from tasks_app.api.problems import CONTENT_TYPE, Problem
+from tasks_app.api.problems import CONTENT_TYPE, Problem, too_much
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a request that cannot be read, or whose host is not this server's. Django has logged the host."""
-    is_foreign = isinstance(exception, DisallowedHost)
+    """Answer a request that cannot be read, has too much, or names a foreign host. Django has logged which."""
     with translation.override(translation.get_language_from_request(request)):
-        sentence = origins.host_sentence(request) if is_foreign else _("The server could not read this request.")
-        title = _("Not an address of this server") if is_foreign else _("Not understood")
-        return _refusal(request, 400, "400.html", title, sentence)
+        if isinstance(exception, DisallowedHost):
+            title, sentence = _("Not an address of this server"), origins.host_sentence(request)
+            return _refusal(request, 400, "400.html", title, sentence)
+        if bound := too_much(exception):
+            status, sentence = bound
+            return _refusal(request, status, "400.html", _("Too much at once"), sentence)
+        return _refusal(request, 400, "400.html", _("Not understood"), _("The server could not read this request."))
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

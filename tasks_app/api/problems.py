@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.core import exceptions as django
 from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, UnreadablePostError
+from django.utils.translation import gettext as _
 from rest_framework.exceptions import APIException, MethodNotAllowed, ValidationError
 from rest_framework.response import Response
 
@@ -22,7 +24,6 @@ NOTHING_HERE = "This does not exist, or it is not shared with you."
 CONTENT_TYPE = "application/problem+json"
 _SAID: Sequence[tuple[tuple[type[Exception], ...], tuple[int, str]]] = (
     ((Http404,), (404, NOTHING_HERE)),
-    ((django.RequestDataTooBig,), (413, "The request is too large.")),
     ((django.BadRequest, django.SuspiciousOperation, UnreadablePostError), (400, "The request cannot be read.")),
 )
 _CSRF = "CSRF Failed: "  # what Django REST framework begins such a refusal with
@@ -67,7 +68,24 @@ class Problem:
 def too_large(limit: int) -> str:
     """Say how many bytes a request may have."""
     size = f"{limit // 1024**2} MiB" if limit >= 1024**2 else f"{limit // 1024} KiB"
-    return f"At most {size} can be sent at once. Send smaller files or texts, or fewer of them."
+    return _("At most {size} can be sent at once. Send smaller files or texts, or fewer of them.").format(size=size)
+
+
+def too_much(error: Exception) -> tuple[int, str] | None:
+    """Return status and sentence for a form with too many files, fields or bytes; None for any other error."""
+    match error:
+        case django.TooManyFilesSent():
+            most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+            sentence = _(
+                "Nothing was sent: at most {most} files can be sent at once. Send fewer, or an archive of them."
+            )
+            return 400, sentence.format(most=most)
+        case django.TooManyFieldsSent():
+            sentence = _("Nothing was sent: a form may have at most {most} fields. Send less at once.")
+            return 400, sentence.format(most=f"{settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:,}")
+        case django.RequestDataTooBig():
+            return 413, too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    return None
 
 
 class TooLarge(APIException):
@@ -113,7 +131,7 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status=503, detail=BUSY, headers={"Retry-After": str(BUSY_SECONDS)})
         case _ if is_of_gone(error):
             return Problem(status=404, detail=NOTHING_HERE)
-    status, detail = next((said for kinds, said in _SAID if isinstance(error, kinds)), _FAULT)
+    status, detail = too_much(error) or next((said for kinds, said in _SAID if isinstance(error, kinds)), _FAULT)
     return Problem(status=status, detail=detail)
 
 
