@@ -59,7 +59,7 @@ class EntryInline(ReadOnlyInline):
 class EntryAdmin(ReadOnlyAdmin):
     list_display = ["seq", "context_type", "in_context", "begins", "in_session", "of_task", "created_at"]
     list_filter = ["context_type", "in_context"]
-    search_fields = ["content"]
+    search_fields = ["content", "tool_call"]  # what the agent says is in the arguments of its calls
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ContextEntry]:
         return _shortened(super().get_queryset(request)).select_related("session")

@@ -9,7 +9,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from llm_app.models import Blob, LLMLog
-from tasks_app.models import Approval, ContextEntry, InboxMessage, Session, Task, ToolCallLog
+from llm_app.types import ToolCall
+from tasks_app.models import Approval, ContextEntry, ContextType, InboxMessage, Session, Task, ToolCallLog
+from tasks_app.record import Draft
 from tests import factories
 from tests.agentsite import installation
 
@@ -36,6 +38,13 @@ def test_a_row_of_the_record_cannot_be_added_changed_or_deleted(model: Any, task
         address(model, "changelist"), {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
     )
     assert model._default_manager.values().get(pk=row.pk) == before
+
+
+def test_an_entry_is_found_by_what_the_agent_said(task: Task, browser: Client) -> None:
+    call = ToolCall(id="call_giraffe", name="message", arguments='{"type": "result", "text": "A giraffe"}')
+    (said,) = factories.append(task, Draft(context_type=ContextType.AI_MESSAGE, tool_call=call))
+    found = browser.get(address(ContextEntry, "changelist"), {"q": "giraffe"}).context["cl"].result_list
+    assert [entry.pk for entry in found] == [said.pk]
 
 
 def test_a_session_is_deleted_with_its_record(task: Task, browser: Client) -> None:
