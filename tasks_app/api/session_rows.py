@@ -14,6 +14,7 @@ from llm_app.composed_query import Select
 from tasks_app.api.rows import Query, Rows, as_time
 from tasks_app.models import Session, SessionSearch, filed
 from tasks_app.models.session_text import searched, words_of
+from tasks_app.services.found_lines import found_line
 
 Row = Mapping[str, Any]
 COLUMNS = {  # what the database calls the fields of the JSON
@@ -55,6 +56,14 @@ def listed(user: Any, words: str, filters: Mapping[str, Any]) -> Rows:
     return replace(rows, filters=filters)
 
 
+def with_found_lines(rows: Sequence[Row], words: str) -> list[Row]:
+    """Add to each row the line in which a search found its words."""
+    wanted = searched(SessionSearch.parse(words).words)
+    sessions = Session.objects.in_bulk([row["id"] for row in rows]) if wanted else {}
+    found = {pk: found_line(session, wanted) for pk, session in sessions.items()}
+    return [{**row, "found_line": found.get(row["id"], "")} for row in rows]
+
+
 def visible_row(user: Any, session_id: UUID) -> Row:
     """Raises Http404."""
     for row in _visible_row.rows(user.pk, session_id):
@@ -74,7 +83,8 @@ def as_json(row: Row) -> dict[str, Any]:
     times = {name: as_time(row[name]) for name in ("created_at", "updated_at")}
     task = row["task"] and {"id": str(row["task"]), "state": row["task_state"], "waiting_for": row["task_waiting_for"]}
     plain = {name: row[name] for name in COLUMNS}
-    return {**plain, **ids, **times, "task": task, "tags": row["tags"].split()}
+    line = row.get("found_line", "")
+    return {**plain, **ids, **times, "task": task, "tags": row["tags"].split(), "found_line": line}
 
 
 def _named(row: Sequence[Any]) -> Row:

@@ -108,10 +108,13 @@ class SessionSerializer(serializers.ModelSerializer[Session]):
     next_steps = serializers.ListField(child=serializers.CharField(), read_only=True)
     owner: Any = serializers.SlugRelatedField(slug_field="username", read_only=True)
     task = TaskBriefSerializer(read_only=True, allow_null=True)
+    found_line = serializers.CharField(
+        read_only=True, help_text="Of a search: the newest line of a message that has the words. Else empty."
+    )
 
     class Meta:
         model = Session
-        fields = list(session_rows.COLUMNS)
+        fields = [*session_rows.COLUMNS, "found_line"]
         read_only_fields = ["summary", "parent", "parent_seq", "root", "folder"]
 
     def validate_denied_tools(self, value: list[str]) -> list[str]:
@@ -162,6 +165,11 @@ class SessionList(ListCreateAPIView[Session]):
     def get_queryset(self) -> Any:
         filters = dict(asked(SessionQuery, self.request))
         return session_rows.listed(self.request.user, filters.pop("q", ""), filters)
+
+    def paginate_queryset(self, queryset: Any) -> Any:
+        rows = super().paginate_queryset(queryset)
+        words = asked(SessionQuery, self.request).get("q", "")
+        return session_rows.with_found_lines(rows, words) if rows and words else rows
 
     @extend_schema(parameters=[SessionQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

@@ -26,16 +26,19 @@ from tasks_app.downloads import text_download
 from tasks_app.errors import Refusal
 from tasks_app.models import Filing, ImpossibleSearch, Project, Session, SessionSearch, as_tags, file_session, filed
 from tasks_app.models.session_text import searched, words_of
-from tasks_app.pages.found_lines import set_found_lines
+from tasks_app.pages.markdown import first_words
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import transfer
+from tasks_app.services.found_lines import found_line
 from tasks_app.text.foreign_chats import MOST_BYTES, MOST_CHATS
+from tasks_app.text.marked import marked, matches_in
 
 BESIDE = 10  # sessions in the list beside a page: with more, its first load would be over 100 kB
 MOST_PINNED = 10
 PROJECTS_BESIDE = 5
 ON_PAGE = 40
 FOUND = 20  # while somebody types
+LINE = 160  # characters of the line in which words were found
 CHANGED = "sessions-changed"  # the event for which the lists of a page are waiting
 _VERBS = {  # what a button of the sheet does, and what undoes it
     "pin": {"is_pinned": True},
@@ -117,7 +120,7 @@ def show(request: Request) -> HttpResponse:
     page = int(number) if number.isdecimal() and len(number) < 6 and int(number) else 1
     try:
         sessions, problem = _page(request.user, query, page), ""
-        set_found_lines(sessions[:ON_PAGE], SessionSearch.parse(query).words)
+        _set_found_lines(sessions[:ON_PAGE], SessionSearch.parse(query).words)
     except ImpossibleSearch as error:
         sessions, problem = [], str(error)
     context = {
@@ -131,6 +134,17 @@ def show(request: Request) -> HttpResponse:
     if request.htmx:
         return render(request, "sessions/_list.html", context)
     return render(request, "sessions/sessions.html", context | {"tags": Filing.objects.tags_of(request.user)})
+
+
+def _set_found_lines(sessions: Iterable[Any], words: str) -> None:
+    """Give each session, as `found_line`, pieces of the line that has the words: without Markdown, where they stay."""
+    wanted = searched(words)
+    for session in sessions if wanted else ():
+        given = [word for word, _ in wanted]
+        line = found_line(session, wanted)
+        plain = first_words(line)
+        line = plain if matches_in(plain, given) == matches_in(line, given) else line
+        session.found_line = marked(line, given, LINE) if line else []
 
 
 def _show_first(request: Request, query: str) -> HttpResponse:

@@ -1,11 +1,12 @@
 """Sessions: made, listed, found, changed, deleted."""
 
+import json
 import os
 import subprocess
 
 import pytest
 
-from llm_app.types import Thinking
+from llm_app.types import Thinking, ToolCall
 from tasks_app.models import ContextType, Session
 from tasks_app.record import Draft
 from tasks_app.record.draft import result
@@ -200,3 +201,13 @@ def test_a_value_of_a_search_that_cannot_be_is_named(query, alices):
     answer = alices.get("/api/v1/sessions/", {"q": query})
     assert answer.status_code == 422
     assert query.split()[-1] in answer.json()["detail"]
+
+
+def test_a_search_names_the_line_that_has_the_words(alices, session):
+    said = json.dumps({"type": "result", "text": "No.\n\nA **naïve** giraffe."}, ensure_ascii=False)
+    call = ToolCall(id="call_1", name="message", arguments=said)
+    task = factories.TaskFactory(session=session)
+    factories.append(task, Draft(context_type=ContextType.AI_MESSAGE, tool_call=call))
+    found = alices.get("/api/v1/sessions/", {"q": "NAI\u0308VE"}).json()["results"]
+    assert [row["found_line"] for row in found] == ["A **naïve** giraffe."]
+    assert alices.get("/api/v1/sessions/").json()["results"][0]["found_line"] == ""

@@ -1,38 +1,27 @@
-"""The line of each session in which a search found its words, for the list of what was found."""
+"""The line of a session in which a search found its words."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from django.db.models import Q
 
 from tasks_app.models import REFUSED, ContextEntry, ContextType, Session, SessionText, ToolCallLog
-from tasks_app.models.session_text import Word, searched
-from tasks_app.pages.markdown import first_words
+from tasks_app.models.session_text import Word
 from tasks_app.record import redactor_of
 from tasks_app.text import full_text
-from tasks_app.text.marked import marked, matches_in
+from tasks_app.text.marked import matches_in
 from tasks_app.text.said import said_in
 
 MOST_MESSAGES = 64  # of a session that are read, the newest that may have the words
 LONGEST = 20_000  # characters of one of them
-ROOM = 160  # characters that are shown
 _SAID = (ContextType.USER_MESSAGE, ContextType.AI_MESSAGE)
 
 
-def set_found_lines(sessions: Sequence[Any], words: str) -> None:
-    """Give each session, as `found_line`, pieces of the newest line that has most of the words."""
-    wanted = searched(words)
-    for session in sessions if wanted else ():
-        line = _best_line(session, wanted)
-        session.found_line = marked(line, [word for word, _ in wanted], ROOM) if line else []
-
-
-def _best_line(session: Session, wanted: Sequence[Word]) -> str:
+def found_line(session: Session, wanted: Sequence[Word]) -> str:
+    """Return the newest line that has most of the words, redacted; '' if only the title or a result has them."""
     words, best, most = [word for word, _ in wanted], "", 0
     for line in _lines(session, wanted):
         if (count := matches_in(line, words)) > most:
-            shown = first_words(line)
-            best, most = shown if matches_in(shown, words) == count else line, count
+            best, most = line, count
         if most == len(words):
             break
     return best
