@@ -235,7 +235,7 @@ def _member(characters: Any) -> str:
 # --- measuring -----------------------------------------------------------------------------------------------------
 
 
-class _TooLong(Exception):
+class _TooLong(BaseException):
     pass
 
 
