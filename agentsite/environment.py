@@ -1,6 +1,7 @@
 """What the environment says, read once; the version; and the keys that the embedded mode makes for itself."""
 
 import os
+import re
 import secrets
 import sys
 import tomllib
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import environ
 from cryptography.fernet import Fernet
@@ -57,7 +58,43 @@ class _Env(environ.Env):
 env = _Env()
 VERSION: str = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]  # written there only
 
-REDIS_URL: str = env.str("REDIS_URL", default="")
+_TLS = {"ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname"}
+_CHECKS = ("required", "optional", "none")
+
+
+def redis_url() -> str:
+    """Return REDIS_URL in the one form that Celery, Channels and Django read alike; '' where it is not set.
+
+    Celery alone would check no certificate unless it is told to. Raises ImproperlyConfigured.
+    """
+    if not (text := env.str("REDIS_URL", default="").strip()):
+        return ""
+    try:
+        url = urlsplit(text)
+        options = dict(parse_qsl(url.query, keep_blank_values=True, strict_parsing=bool(url.query)))
+        is_address = bool(url.scheme in ("redis", "rediss") and url.hostname and (url.port is None or url.port > 0))
+    except ValueError:
+        is_address = False
+    if not is_address or url.fragment or not re.fullmatch(r"/?\d*", url.path):
+        raise ImproperlyConfigured(
+            "REDIS_URL is no address that can be used. Write redis://:PASSWORD@HOST:PORT/0, or rediss://… for TLS, "
+            "with special characters of a password as %XX. Sockets (unix://), Sentinel and clusters are not supported."
+        )
+    checks = options.get("ssl_cert_reqs", _CHECKS[0]).lower().removeprefix("cert_")
+    if options.keys() - (_TLS if url.scheme == "rediss" else set()) or checks not in _CHECKS:
+        raise ImproperlyConfigured(
+            f"REDIS_URL may end with {', '.join(sorted(_TLS))} after a question mark, and only with rediss://. "
+            f"ssl_cert_reqs is one of {', '.join(_CHECKS)}."
+        )
+    for name in ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile"):
+        if name in options and not os.access(options[name], os.R_OK):
+            raise ImproperlyConfigured(f"{name} of REDIS_URL names a file that cannot be read: {options[name]}")
+    if url.scheme == "rediss":
+        options["ssl_cert_reqs"] = checks
+    return str(urlunsplit(url._replace(query=urlencode(options))))
+
+
+REDIS_URL = redis_url()
 EMBEDDED: bool = not REDIS_URL
 VAR_DIR = Path(env.str("AGENTSITE_VAR", default=str(BASE_DIR / "var"))).resolve()
 

@@ -1,7 +1,5 @@
 """What load balancers and container platforms ask: is the process alive, can it serve. `doctor` has the details."""
 
-from collections.abc import Iterator
-
 from django.core.checks import CheckMessage
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -9,6 +7,7 @@ from django.views.decorators.http import require_safe
 
 from agentsite.checks import infrastructure
 from agentsite.checks.messages import Status, status_of
+from agentsite.environment import EMBEDDED
 
 
 @never_cache
@@ -22,16 +21,21 @@ async def alive(request: HttpRequest) -> JsonResponse:
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
     """200 if messages can be accepted and worked on, else 503. Says which part is not ok, and nothing more."""
-    checks = {str(message.obj): _word(status_of(message) is Status.OK) for message in _needed()}
-    everything = all(word == _word(True) for word in checks.values())
+    reachable = infrastructure.database_answers()
+    worker = infrastructure.worker_is_unknown() if reachable.is_serious() else infrastructure.worker_is_alive()
+    needed = {"database": _is_ok(reachable), "broker": _redis_serves(), "worker": _is_ok(worker)}
+    everything = all(needed.values())
+    checks = {name: _word(ok) for name, ok in needed.items()}
     return JsonResponse({"status": _word(everything), "checks": checks}, status=200 if everything else 503)
 
 
-def _needed() -> Iterator[CheckMessage]:
-    reachable = infrastructure.database_answers()
-    yield reachable
-    yield infrastructure.broker_answers()
-    yield infrastructure.worker_is_unknown() if reachable.is_serious() else infrastructure.worker_is_alive()
+def _redis_serves() -> bool:
+    """As broker and as channel layer, like the checks of `doctor`: each has connections of its own."""
+    return _is_ok(infrastructure.broker_answers()) and (EMBEDDED or _is_ok(infrastructure.channel_layer_delivers()))
+
+
+def _is_ok(message: CheckMessage) -> bool:
+    return status_of(message) is Status.OK
 
 
 def _word(ok: bool) -> str:

@@ -128,14 +128,18 @@ CACHES["tries"] = CACHES["default"] | (  # of passwords: at most 20 MB; the olde
 )
 
 # --- the two seams between the embedded and the team mode ---------------------------------------------------------
+_CHANNELS = {"address": REDIS_URL, "socket_connect_timeout": 2, "health_check_interval": 5}
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "tasks_app.events.broadcast.OneProcess", "CONFIG": {"capacity": 2000}}
     if EMBEDDED
-    else {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+    else {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [_CHANNELS]}}
 }
 CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
+_ONE_TRY = {"max_retries": 1, "interval_start": 0, "interval_max": 0}  # while Redis is away: a request waits for it
 CELERY_BROKER_TRANSPORT = "agentsite.broker:Transport" if EMBEDDED else None
-CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {} if EMBEDDED else {"socket_timeout": 5, "socket_connect_timeout": 2}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
+    {} if EMBEDDED else {"socket_timeout": 5, "socket_connect_timeout": 2, **_ONE_TRY}
+)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CHANNEL_ERROR_RETRY = True  # a Redis that is full, or read-only, would end the worker
 CELERY_TASK_IGNORE_RESULT = True

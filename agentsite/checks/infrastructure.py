@@ -7,7 +7,6 @@ from datetime import timedelta
 from uuid import uuid4
 
 from celery import current_app
-from channels.layers import get_channel_layer
 from django.conf import settings
 from django.core.checks import CheckMessage
 from django.core.files.base import ContentFile
@@ -20,7 +19,8 @@ from kombu.exceptions import OperationalError
 from agentsite.checks.messages import broken, note, ok
 from agentsite.environment import EMBEDDED
 from agentsite.serving import server_lock
-from tasks_app.events import event_loop
+from tasks_app.events import broadcast, event_loop
+from tasks_app.events.listener import Listener
 from tasks_app.models import ALIVE_SECONDS, EngineProcess, Task
 from tasks_app.runtime import process
 from tools_app.files import in_units
@@ -127,15 +127,16 @@ def channel_layer_delivers() -> CheckMessage:
 
 
 async def _send_and_receive() -> None:
-    layer = get_channel_layer()
-    assert layer is not None
-    channel = await layer.new_channel()
-    await layer.group_add("doctor", channel)
+    received: asyncio.Queue[object] = asyncio.Queue()
+    listener = Listener("doctor", received.put_nowait, received.put_nowait)
+    await listener.join()
     try:
-        await layer.group_send("doctor", {"type": "doctor"})
-        await layer.receive(channel)
+        listener.listens()
+        await broadcast.send("doctor", {"type": "doctor"})
+        if isinstance(answer := await received.get(), Exception):
+            raise answer
     finally:
-        await layer.group_discard("doctor", channel)
+        await listener.leave()
 
 
 def worker_is_alive() -> CheckMessage:

@@ -17,6 +17,7 @@ from twisted.internet import reactor, tcp
 from twisted.protocols.policies import ProtocolWrapper
 
 logger = logging.getLogger(__name__)
+_COME_BACK = range(1011, 1014)  # RFC 6455: the server has a fault, restarts, is overloaded
 MOST_FRAMES = 120  # of a websocket's client, in a minute
 STALLED_SECONDS = 120.0  # without taking what waits: the client is gone, or comes back and goes on
 
@@ -126,6 +127,13 @@ class WebSocket(daphne.server.WebSocketFactory.protocol):
         else:
             logger.info("%s sent more than %d frames in a minute: its connection is closed", self.peer, MOST_FRAMES)
             self.dropConnection(abort=True)
+
+    def serverClose(self, code: int | None = None) -> None:
+        """Autobahn refuses to send the codes after which pages come back, and would leave them open for ever."""
+        if code in _COME_BACK:
+            self.sendCloseFrame(code=code)
+        else:
+            super().serverClose(code)
 
     def sendMessage(self, *message: Any, **options: Any) -> None:
         limit, self.maxMessagePayloadSize = self.maxMessagePayloadSize, 0

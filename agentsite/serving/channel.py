@@ -31,6 +31,10 @@ class Request(WebRequest):
         super().__init__(*args, parsePOSTFormSubmission=False)
 
     def basic_error(self, status: int, status_text: bytes, body: str) -> None:
+        """Answer for an application that failed. A client to which the answer has begun must not wait for the rest."""
+        if self._response_started:
+            self.transport.abortConnection()
+            return
         headers = [(b"Content-Type", CONTENT_TYPE.encode())]
         self.handle_reply({"type": "http.response.start", "status": status, "headers": headers})
         self.handle_reply({"type": "http.response.body", "body": _problem(status, f"{body}.".replace("..", "."))})

@@ -20,6 +20,7 @@ from tasks_app.access import SignedOut, visible_session
 from tasks_app.api.authentication import admission_of
 from tasks_app.api.formats import AsItIs, BySeq, Seq, asked
 from tasks_app.api.rows import Rows
+from tasks_app.events import broadcast
 from tasks_app.live.look import SessionGone
 from tasks_app.live.subscription import EventStream
 from tasks_app.models import ContextEntry, ContextType
@@ -129,10 +130,13 @@ class Events(APIView):
 
 
 async def stream(follower: EventStream, *, until_done: bool = False) -> AsyncIterator[bytes]:
-    """The follower's events on the wire, until the client goes, the session is gone, or what let it in is revoked."""
+    """The follower's events on the wire, until the client goes, the session is gone, or what let it in is revoked.
+
+    While Redis is away it ends too: a client of event streams comes back by itself.
+    """
     yield COMMENT  # the headers go out with the first bytes
     async with aclosing(follower.messages(QUIET_SECONDS)) as batches:
-        with suppress(SessionGone, SignedOut, AuthenticationFailed):
+        with suppress(SessionGone, SignedOut, AuthenticationFailed, *broadcast.unreachable()):
             async for batch in batches:
                 yield b"".join(batch) or COMMENT
                 if until_done and follower.farewell in batch:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 from channels.layers import InMemoryChannelLayer, get_channel_layer
+from kombu.exceptions import OperationalError
 
 from tasks_app.events import event_loop
 from tasks_app.models import Session, Task
@@ -158,6 +159,13 @@ def _begin(group: str, message: dict[str, Any]) -> None:
     _sending.add(sending)
     sending.add_done_callback(_sending.discard)
     sending.add_done_callback(log_failure_of)
+
+
+def unreachable() -> tuple[type[Exception], ...]:
+    """What Redis raises that is away. Kombu passes on what a connection raises: Redis' own library is a team's."""
+    from redis.exceptions import RedisError
+
+    return OperationalError, OSError, RedisError
 
 
 def log_failure(error: BaseException) -> None:

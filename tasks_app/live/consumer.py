@@ -11,6 +11,7 @@ from django.conf import settings
 from django.urls import path
 
 from tasks_app.access import SignedOut, require_signed_in
+from tasks_app.events import broadcast
 from tasks_app.live.look import SessionGone
 from tasks_app.live.subscription import Page
 from tasks_app.live.watch import Admission
@@ -27,6 +28,8 @@ class SessionConsumer(AsyncWebsocketConsumer):
     Entries and the pieces around them are HTML that htmx swaps by id. What streams is JSON: Markdown as the HTML of the
     block that is open (`tasks_app/live/prose`), thoughts and output as text for one text node, 20 times a second.
     """
+
+    channel_layer_alias = "none"  # the session's room listens, once for all; another channel would fail without Redis
 
     async def connect(self) -> None:
         """Accepts first: a browser is told the reason of a close, but not that of a refusal."""
@@ -48,8 +51,9 @@ class SessionConsumer(AsyncWebsocketConsumer):
             await self.close(NOT_SIGNED_IN)
         except SessionGone:
             await self.close(NOT_VISIBLE)
-        except Exception:
-            logger.exception("following session %s failed", session_id)
+        except Exception as error:
+            if not isinstance(error, broadcast.unreachable()):
+                logger.exception("following session %s failed", session_id)
             await self.close(FAULT)
 
     def _admission(self) -> Admission:

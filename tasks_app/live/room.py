@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from tasks_app.events import broadcast
 from tasks_app.events.broadcast import RowsDue
 from tasks_app.events.event_loop import in_thread
 from tasks_app.events.listener import Listener
@@ -110,7 +111,9 @@ class Room:
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        if not isinstance(error, SessionGone):
+        if isinstance(error, broadcast.unreachable()):
+            logger.warning("session %s cannot be followed, clients come back: %s", self.session_id, error)
+        elif not isinstance(error, SessionGone):
             logger.exception("following session %s failed", self.session_id)
         self.fault = error
         for member in list(self.members):

@@ -24,6 +24,7 @@ from tasks_app.pages.fragments import Viewer
 
 NO_ENTRIES = 2**31  # of the backlog, for who asks from there on
 MOST_WAITING, MOST_CHARS = 500, 1024**2  # for one follower: who is slower catches up from the record
+AWAY_SECONDS = 2.0  # after which a client that waits for a change is answered while Redis is away
 _ON_PAGES = ("delta", "prose", "reset", "title")  # the other events are why a page gets HTML
 T = TypeVar("T", str, bytes)
 
@@ -194,10 +195,14 @@ class StateChange(Follower[str]):
         """Returns when the task stands otherwise, or after so many seconds; also when the client may not hear more."""
         known = Event({"type": "state", **broadcast.state_of(task)}).as_json
         with suppress(TimeoutError, SessionGone, SignedOut, AuthenticationFailed):
-            async with asyncio.timeout(seconds), aclosing(self.messages()) as batches:
-                async for batch in batches:
-                    if any(state != known for state in batch):
-                        return
+            async with asyncio.timeout(seconds):
+                try:
+                    async with aclosing(self.messages()) as batches:
+                        async for batch in batches:
+                            if any(state != known for state in batch):
+                                return
+                except broadcast.unreachable():
+                    await asyncio.sleep(AWAY_SECONDS)  # or clients would ask again and again
 
     def hear(self, event: Event) -> None:
         if event.content["type"] == "state":

@@ -7,8 +7,8 @@ from uuid import UUID
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
-from kombu.exceptions import OperationalError
 
+from tasks_app.events import broadcast
 from tasks_app.runtime import cancellation, log_ids
 
 logger = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ def enqueue(task_id: UUID) -> None:
     try:
         headers = {log_ids.HEADER: log_ids.current_ids().get("request", "")}
         current_app.send_task(ADVANCE_TASK, args=[str(task_id)], headers=headers)
-    except _unreachable() as error:
+    except broadcast.unreachable() as error:
         logger.warning("the broker is not reachable, task %s waits for the reaper: %s", task_id, error)
 
 
@@ -51,12 +51,5 @@ def _broadcast(command: str, task_id: UUID) -> None:
         with current_app.connection_for_write() as connection:
             connection.ensure_connection(max_retries=1, timeout=1)
             current_app.control.broadcast(command, arguments={"task_id": str(task_id)}, connection=connection)
-    except _unreachable() as error:
+    except broadcast.unreachable() as error:
         logger.warning("the broker is not reachable, task %s hears by polling: %s", task_id, error)
-
-
-def _unreachable() -> tuple[type[Exception], ...]:
-    """What a broker that is down raises. Kombu passes on what a connection raises: Redis' own library is a team's."""
-    from redis.exceptions import RedisError
-
-    return OperationalError, OSError, RedisError

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 import redis
 
+from tests.certificates import Certificates
 from tests.server import ended_unless_up, free_port
 from tests.waiting import until
 
@@ -153,3 +154,20 @@ class Redis(_OwnServer):
         """It loses its data."""
         self.kill()
         (self._folder / f"{self.port}.rdb").unlink(missing_ok=True)
+
+
+class SecureRedis(Redis):
+    """Only behind TLS, with a certificate for 127.0.0.1."""
+
+    def __init__(self, folder: Path, authority: Certificates) -> None:
+        super().__init__(folder)
+        self._authority, (self._certificate, self._key) = authority, authority.issue("127.0.0.1")
+
+    @property
+    def url(self) -> str:
+        return f"rediss://127.0.0.1:{self.port}/0?ssl_ca_certs={self._authority.authority}"
+
+    def command(self) -> Sequence[str]:
+        files = ["--tls-cert-file", str(self._certificate), "--tls-key-file", str(self._key)]
+        ports = ["--port", "0", "--tls-port", str(self.port), "--bind", "127.0.0.1"]
+        return [self._program, *ports, *files, "--tls-auth-clients", "no", "--save", "", "--dir", str(self._folder)]
