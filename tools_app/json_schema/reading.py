@@ -9,7 +9,8 @@ from tools_app.json_schema.coercion import resolved
 
 LONGEST = 64 * 1024  # characters of JSON: all of it is in every request
 MOST_VALUES = 4_000  # each is looked at by the schema of schemas, which takes up to a millisecond
-MOST_CHOICES = 100  # lists or objects in an enum, which are compared with each other
+MOST_COMPARISONS = 100_000  # of items of lists that cannot be sorted, such as an enum of objects: each with each other
+_SCHEMAS = ("anyOf", "oneOf", "allOf", "prefixItems", "items", "examples", "default")  # lists whose items may be equal
 DEEPEST = 60  # levels: what is deeper, some validator or provider somewhere cannot take
 _ABOUT_ITSELF = ("$id", "$comment")  # at the root only: what a program that wrote the schema says of it
 _REFUSED = ("$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
@@ -34,9 +35,8 @@ def _read(schema: dict[str, Any]) -> str:
         raise InvalidSchema(f"It is nested more than {DEEPEST} levels deep.")
     if _values(schema) > MOST_VALUES:
         raise InvalidSchema(f"It has more than {MOST_VALUES} values.")
-    for part in _objects(schema):
-        if _choices(part) > MOST_CHOICES:
-            raise InvalidSchema(f"An enum in it has more than {MOST_CHOICES} lists or objects.")
+    if sum(map(_comparisons, _objects(schema))) > MOST_COMPARISONS:
+        raise InvalidSchema("An enum in it has too many objects, or too many items of different kinds.")
     _check_by_its_own_schema(schema)
     for part in _objects(schema):
         _check_references(part, schema)
@@ -66,9 +66,13 @@ def _values(value: Any) -> int:
     return 1 + sum(map(_values, inner))
 
 
-def _choices(part: dict[str, Any]) -> int:
-    choices = part.get("enum")
-    return sum(isinstance(choice, (dict, list)) for choice in choices) if isinstance(choices, list) else 0
+def _comparisons(part: dict[str, Any]) -> int:
+    lists = (value for name, value in part.items() if isinstance(value, list) and name not in _SCHEMAS)
+    return sum(len(items) ** 2 for items in lists if not _are_sortable(items))
+
+
+def _are_sortable(items: list[Any]) -> bool:
+    return all(isinstance(item, str) for item in items) or all(isinstance(item, (int, float)) for item in items)
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
