@@ -89,9 +89,13 @@ def plain_name(name: str) -> str:
 def hashed_name(name: str) -> str:
     """Return the name with the hash of the content that is served; '' if there is no such file."""
     if name not in _hashed_names and (content := _content(name)) is not None:
-        stem, suffix = posixpath.splitext(name)
-        _hashed_names[name] = f"{stem}.{sha256(content).hexdigest()[:12]}{suffix}"
+        _hashed_names[name] = _named_by(content, name)
     return _hashed_names.get(name, "")
+
+
+def _named_by(content: bytes, name: str) -> str:
+    stem, suffix = posixpath.splitext(name)
+    return f"{stem}.{sha256(content).hexdigest()[:12]}{suffix}"
 
 
 def stored(name: str) -> Path | None:
@@ -106,19 +110,28 @@ def prepared(name: str) -> Path | None:
         hashed = hashed_name(name)
         if not hashed:
             return None
-        copy = FOLDER / hashed
-        compressed = copy.with_name(f"{copy.name}.gz") if copy.suffix in _COMPRESSED else None
+        if _is_complete(FOLDER / hashed):
+            return FOLDER / hashed
+        if (content := _content(name)) is None:
+            return None
+        _hashed_names[name] = _named_by(content, name)  # an upgrade may have changed the file since it was named
+        copy = FOLDER / _hashed_names[name]
         try:
-            if not copy.exists() or (compressed and not compressed.exists()):
-                content = _content(name)
-                assert content is not None
-                if compressed:
-                    _write(compressed, gzip.compress(content, mtime=0))
-                _write(copy, content)
+            if copy.suffix in _COMPRESSED:
+                _write(_compressed(copy), gzip.compress(content, mtime=0))
+            _write(copy, content)
         except OSError as error:
             logger.warning("cannot keep a copy of %s: %s", name, error)
             return _source(name)
         return copy
+
+
+def _is_complete(copy: Path) -> bool:
+    return copy.exists() and (copy.suffix not in _COMPRESSED or _compressed(copy).exists())
+
+
+def _compressed(copy: Path) -> Path:
+    return copy.with_name(f"{copy.name}.gz")
 
 
 def _content(name: str) -> bytes | None:

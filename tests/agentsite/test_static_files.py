@@ -93,6 +93,17 @@ async def test_files_of_the_version_before_are_served_while_pages_of_it_are_open
     assert response.headers["Cache-Control"] == YEAR
 
 
+async def test_a_file_that_changes_below_a_running_server_is_never_kept_under_its_old_name(ours: Path) -> None:
+    (ours / "changed.css").write_text("a { color: red }")
+    before = static("changed.css")  # a page has named it, nobody has asked for it
+    (ours / "changed.css").write_text("a { color: blue }")
+    response = await get(before)
+    assert await body(response) == b"a{color:blue}"
+    assert response.headers["Cache-Control"] == MINUTE
+    assert static("changed.css") != before
+    assert (await get(static("changed.css"))).headers["Cache-Control"] == YEAR
+
+
 @pytest.mark.parametrize(
     "path",
     ["nothing.css", "", "..%2fmanage.py", "../manage.py", "admin", "admin/", "app.js/", "app%00.js", "x" * 5000]
