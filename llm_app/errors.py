@@ -75,6 +75,10 @@ class ContextTooLong(BadRequest):
     """The conversation is longer than the model can read. Start a new session, or choose a larger model."""
 
 
+class ContentRefused(BadRequest):
+    """The filter of the model provider refused what was written. Say it in other words, or start a new session."""
+
+
 class NoRoute(LLMError):
     """No model provider is set up for this model. An administrator must add one."""
 

@@ -10,12 +10,16 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from llm_app import errors
-from llm_app.breaker.changes import give_new_chance
+from llm_app.breaker.changes import breaker_of, give_new_chance
 from llm_app.connection_test import answer_time, explanation, fault_of_account
-from llm_app.models import CallStatus, LLMLog, Provider, Route
+from llm_app.models import BreakerState, CallStatus, LLMLog, Provider, Route
 from llm_app.types import Purpose
 
-_SAYS_NOTHING = ["ContextTooLong", "ProtocolUnavailable"]  # of the provider: it was the request, or was not sent
+_SAYS_NOTHING = [
+    "ContextTooLong",
+    "ContentRefused",
+    "ProtocolUnavailable",
+]  # of the provider: it was the request, or was not sent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +33,13 @@ class ProviderStatus:
 
 
 def status_of(route: Route) -> ProviderStatus:
-    """Return the status of one model at its provider."""
+    """Return the status of one model at its provider. An open breaker is evidence about all its models."""
+    breaker = breaker_of(route.provider)
+    if breaker.state == BreakerState.OPEN and breaker.forced:
+        sentence = "An administrator has paused all calls to it."
+        return ProviderStatus(works=False, sentence=sentence, at=breaker.changed_at)
+    if breaker.state == BreakerState.OPEN:
+        return status_of_provider(route.provider)
     tested = route if route.tested_at else None
     return _newest(route.provider, tested, provider_model=route.provider_model)
 

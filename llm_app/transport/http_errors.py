@@ -34,7 +34,16 @@ _REFUSED_BY_LLAMA_CPP = ("requires --jinja", "jinja exception", "input is not su
 # What is refused to a key that is accepted (403): one model, or one conversation. Sources: the answers of OpenAI in
 # github.com/Aider-AI/aider/issues/1903, openrouter.ai/docs/api/reference/errors-and-debugging (moderation, guardrails).
 _OF_THE_MODEL = ("model_not_found",)
-_OF_THE_WORDS = ("input was flagged", "content_policy_violation", "request blocked")
+_OF_THE_WORDS = (
+    "input was flagged",
+    "request blocked",
+    "content_policy_violation",  # OpenAI
+    "content_filter",  # Azure
+    "content management policy",
+    "content filtering policy",  # Anthropic
+    "data_inspection_failed",  # DashScope
+)
+_FILTERED = (400, 403, 422, 500)  # 500: an error of a stream, which has no status of its own
 
 # The model's answer, which was no valid call: another one may be (Groq: github.com/pydantic/pydantic-ai/pull/2774).
 _OF_THE_ANSWER = ("tool_use_failed",)
@@ -53,7 +62,9 @@ def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) 
 def _kind(status: int, said: ErrorBody) -> type[errors.LLMError]:
     if status == 404 or (status == 403 and said.has(_OF_THE_MODEL)):
         return errors.ModelNotFound
-    if status in (401, 402) or said.has(_NO_ACCOUNT) or (status == 403 and not said.has(_OF_THE_WORDS)):
+    if status in _FILTERED and said.has(_OF_THE_WORDS) and not said.has(_NO_ACCOUNT):
+        return errors.ContentRefused
+    if status in (401, 402, 403) or said.has(_NO_ACCOUNT):
         return errors.AuthenticationFailed  # 402: no credit is left
     if status in _OVERLOADED:
         return errors.Overloaded

@@ -21,6 +21,17 @@ def refusal(status: int, **error: Any) -> Reply:
 ONE_MODEL = refusal(403, message="Project `p` does not have access to model `m`", code="model_not_found")
 ONE_CONVERSATION = refusal(403, message="m requires moderation on OpenAI. Your input was flagged for x.", code=403)
 
+FILTER = {
+    "message": "The response was filtered due to Azure OpenAI's content management policy.",
+    "code": "content_filter",
+}
+FILTERED = [
+    refusal(400, **FILTER),
+    Reply(chunks=[b"data: " + json.dumps({"error": FILTER}).encode() + b"\n\n"]),
+    refusal(400, type="invalid_request_error", message="Output blocked by content filtering policy"),
+    refusal(400, code="data_inspection_failed", message="Input data may contain inappropriate content."),
+]
+
 # Source: github.com/groq/groq-typescript/issues/28.
 ONE_ANSWER = {
     "message": "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
@@ -32,8 +43,12 @@ ONE_ANSWER = {
 
 @pytest.mark.parametrize(
     ("reply", "kind"),
-    [(ONE_MODEL, errors.ModelNotFound), (ONE_CONVERSATION, errors.BadRequest)],
-    ids=["one model", "one conversation"],
+    [
+        (ONE_MODEL, errors.ModelNotFound),
+        (ONE_CONVERSATION, errors.ContentRefused),
+        *((reply, errors.ContentRefused) for reply in FILTERED),
+    ],
+    ids=["one model", "one conversation", "azure", "azure in the stream", "anthropic", "dashscope"],
 )
 def test_what_is_refused_to_a_key_that_is_accepted_opens_no_breaker(model, servers, reply, kind):
     servers[0].replies = [reply]

@@ -11,7 +11,8 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from llm_app.models import LLMLog, Provider, Route
+from llm_app.breaker import changes
+from llm_app.models import BreakerState, LLMLog, Provider, Route
 from llm_app.provider_status import settings_changed
 from tests import factories
 from tests.provider import FakeProvider, Reply, models, openai_call, openai_text, running
@@ -219,11 +220,12 @@ def test_a_fault_that_another_key_would_not_mend_links_to_the_settings(demo: Rou
     [
         {"status": "aborted"},
         {"status": "failed", "error_type": "ContextTooLong"},
+        {"status": "failed", "error_type": "ContentRefused", "error": "HTTP 400: content_filter"},
         {"provider_model": "another", **REFUSED},
         {"provider": "another", **REFUSED},
         {"at": timedelta(hours=-1), **REFUSED},
     ],
-    ids=["stopped by a person", "too long", "another model", "another provider", "before the test"],
+    ids=["stopped by a person", "too long", "filtered", "another model", "another provider", "before the test"],
 )
 def test_a_call_that_says_nothing_of_the_model_changes_nothing(
     demo: Route, enter: Any, root: Any, fields: dict[str, Any]
@@ -231,6 +233,30 @@ def test_a_call_that_says_nothing_of_the_model_changes_nothing(
     enter()
     call(**fields)
     assert "It works (" in root.page("/")
+
+
+def test_a_provider_that_refuses_its_key_to_another_model_is_not_called_for_this_one(
+    demo: Route, enter: Any, root: Any
+) -> None:
+    enter()
+    call(provider_model="another", **REFUSED)
+    changes.open_(changes.breaker_of(route().provider), "It does not accept its key.", key_refused=True)
+    page = root.page("/")
+    assert "Its last call failed. The key is wrong (HTTP 401)." in page
+    assert 'id="id_key"' in page
+
+
+def test_a_provider_that_an_administrator_has_paused_does_not_answer(
+    demo: Route, enter: Any, root: Any, alice: Any
+) -> None:
+    enter()
+    call()
+    changes.force(route().provider, BreakerState.OPEN, alice)
+    page = root.page("/")
+    assert "An administrator has paused all calls to it." in page
+    assert "Its last call was answered" not in page
+    changes.reset(route().provider, alice)
+    assert "Its last call was answered" in root.page("/")
 
 
 def test_a_new_key_keeps_the_provider_its_name_and_its_model(demo: Route, root: Any, server: FakeProvider) -> None:
