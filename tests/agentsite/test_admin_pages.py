@@ -107,7 +107,9 @@ def test_the_admin_has_no_login_of_its_own(db: None) -> None:
 def test_a_member_who_is_no_staff_is_kept_out(alice: Any) -> None:
     member = Client()
     member.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
-    assert member.get("/admin/", follow=True).status_code == 403
+    page = member.get("/admin/", follow=True)
+    assert page.status_code == 403
+    assert "Your account is not allowed to see or do this" in page.content.decode()
 
 
 @pytest.mark.parametrize(
