@@ -43,6 +43,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_ipv6(text: str) -> bool:
+    """Return whether this is an IPv6 address without brackets."""
+    try:
+        return isinstance(ip_address(text), IPv6Address)
+    except ValueError:
+        return False
+
+
 def without_port(text: str) -> str:
     """The address in an entry of X-Forwarded-For; empty if there is none."""
     text = text.strip().strip('"')

@@ -5,21 +5,22 @@ import re
 import secrets
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import environ
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 from environ.fileaware_mapping import FileAwareMapping
 
-from agentsite.addresses import Network, read_networks
+from agentsite.addresses import Network, is_ipv6, read_networks
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-_WEB = ("http", "https")
+_WEB = {"http": ":80", "https": ":443"}  # with the port that a browser leaves out
+_HOST = re.compile(r"\*|\.?[\w.-]+|\[[\da-f:.]+\]", re.IGNORECASE)
 
 
 class _Variables(FileAwareMapping):
@@ -211,23 +212,54 @@ def _write_once(path: Path, value: str) -> None:
 
 def public_url() -> str:
     """The address that people open, of AGENTSITE_URL; empty without one. Raises ImproperlyConfigured."""
-    given = env.str("AGENTSITE_URL", default="")
-    text = given.strip().rstrip("/")
-    try:
-        url = urlsplit(text)
-        is_address = url.scheme in _WEB and bool(url.hostname) and url.port != 0 and not url.username
-    except ValueError:
-        is_address = False
+    text = env.str("AGENTSITE_URL", default="").strip().rstrip("/")
     if not text:
         return ""
-    if not is_address or url.query or url.fragment:
+    if (url := _web_address(text)) is None:
         raise ImproperlyConfigured(f"AGENTSITE_URL is {text!r}. Write an address such as https://agents.example.org.")
     if url.path:
         raise ImproperlyConfigured(
             f"AGENTSITE_URL is {text!r}, and this server cannot be served below a path. Give it a host name of its "
             "own, such as https://agents.example.org."
         )
-    return f"{url.scheme}://{url.netloc.lower()}"
+    return _origin(url)
+
+
+def trusted_origins(texts: Sequence[str]) -> list[str]:
+    """Return the addresses of CSRF_TRUSTED_ORIGINS. Raises ImproperlyConfigured for one that no page can have."""
+    origins = []
+    for text in filter(None, map(str.strip, texts)):
+        url = _web_address(text.rstrip("/"))
+        if url is None or url.path:
+            sentence = "Write addresses without a path, such as https://agents.example.org, separated by commas."
+            raise ImproperlyConfigured(f"CSRF_TRUSTED_ORIGINS has {text!r}. {sentence}")
+        origins.append(_origin(url))
+    return origins
+
+
+def _web_address(text: str) -> SplitResult | None:
+    """Return the parts of an address of a site, None if it is not one."""
+    try:
+        url = urlsplit(text)
+        is_address = url.scheme in _WEB and bool(url.hostname) and url.port != 0 and not url.username
+    except ValueError:
+        return None
+    return url if is_address and not url.query and not url.fragment else None
+
+
+def _origin(url: SplitResult) -> str:
+    """Return it as browsers write it."""
+    return f"{url.scheme}://{url.netloc.lower().removesuffix(_WEB[url.scheme])}"
+
+
+def allowed_hosts(texts: Iterable[str]) -> list[str]:
+    """Return the names of ALLOWED_HOSTS. Raises ImproperlyConfigured for one that no request can have."""
+    names = [f"[{text}]" if is_ipv6(text) else text for text in map(str.strip, texts) if text]
+    for name in names:
+        if not _HOST.fullmatch(name):
+            sentence = "Write names without scheme, port and path, such as agents.example.org, separated by commas."
+            raise ImproperlyConfigured(f"ALLOWED_HOSTS has {name!r}. {sentence}")
+    return names
 
 
 def trusted_proxies(texts: Sequence[str]) -> list[Network]:

@@ -12,9 +12,10 @@ DEBUG = EMBEDDED and env.bool("DEBUG", default=False)  # `make dev`; `serve` ref
 SECRET_KEY = key("SECRET_KEY")
 FIELD_ENCRYPTION_KEY = key("FIELD_ENCRYPTION_KEY")
 AGENTSITE_URL = environment.public_url()
-HOSTS_OF_OTHERS = [*env.list("ALLOWED_HOSTS", default=[]), *filter(None, [urlsplit(AGENTSITE_URL).hostname])]
+_HOSTS = environment.allowed_hosts(env.list("ALLOWED_HOSTS", default=[]))
+HOSTS_OF_OTHERS = [*_HOSTS, *environment.allowed_hosts(filter(None, [urlsplit(AGENTSITE_URL).hostname]))]
 ALLOWED_HOSTS = [*HOSTS_OF_OTHERS, "127.0.0.1", "localhost", "[::1]"]
-_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+_ORIGINS = environment.trusted_origins(env.list("CSRF_TRUSTED_ORIGINS", default=[]))
 CSRF_TRUSTED_ORIGINS = [*_ORIGINS, *filter(None, [AGENTSITE_URL])]
 CSRF_FAILURE_VIEW = "agentsite.refusals.csrf_failure"
 TRUSTED_PROXIES = environment.trusted_proxies(env.list("TRUSTED_PROXIES", default=[]))

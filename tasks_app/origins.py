@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
+from django.http.request import split_domain_port
 from django.middleware import csrf
 from django.utils.translation import gettext as _
 
@@ -21,10 +22,11 @@ def public_address(request: Any, path: str) -> str:
 
 def host_sentence(request: HttpRequest) -> str:
     """Return what to do about a request under a host name that is not this server's."""
+    named = str(request.META.get("HTTP_HOST", ""))
     return _(
         "This server does not answer under the name “{host}”. If it should, its operator adds the name to "
         "ALLOWED_HOSTS and restarts it."
-    ).format(host=request.META.get("HTTP_HOST", "")[:200])
+    ).format(host=(split_domain_port(named)[0] or named)[:200])
 
 
 def csrf_sentence(request: HttpRequest, reason: str) -> str:

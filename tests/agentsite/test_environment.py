@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from agentsite.environment import env
+from agentsite.environment import allowed_hosts, env, public_url, trusted_origins
 from tests.server import KEYS, ROOT
 
 
@@ -65,3 +65,42 @@ def test_a_server_does_not_start_and_says_what_is_wrong(name: str, value: str, s
     assert ended.returncode == 1
     assert sentence in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["192.168.1.5:8000", "http://box.lan", "box.lan/", "a.lan b.lan", "[::1]:8000", "a;b", "box.lan:8000"],
+)
+def test_a_name_that_no_request_can_have_stops_the_start(text: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="ALLOWED_HOSTS has .* Write names without scheme, port and path"):
+        allowed_hosts(["agents.example.org", text])
+
+
+def test_names_are_taken_in_each_spelling_that_can_match() -> None:
+    names = ["*", ".example.org", "BOX.lan", "192.168.1.5", "a_b", " fe80::1 ", "[::1]", "bücher.example", ""]
+    assert allowed_hosts(names) == ["*", ".example.org", "BOX.lan", "192.168.1.5", "a_b", "[fe80::1]", "[::1]"] + [
+        "bücher.example"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["agents.example.org", "https://a.example/x", "ftp://a", "https://", "https://a/?c", "https://[::1", "https://a:x"],
+)
+def test_an_origin_that_no_page_can_have_stops_the_start(text: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="CSRF_TRUSTED_ORIGINS has .* Write addresses without a path"):
+        trusted_origins([text])
+
+
+def test_origins_are_written_as_browsers_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [
+        "https://A.example/",
+        "https://a.example:443",
+        "http://a.example:80/",
+        "http://a:8080",
+        "https://*.b.example",
+    ]
+    expected = ["https://a.example", "https://a.example", "http://a.example", "http://a:8080", "https://*.b.example"]
+    assert trusted_origins(given) == expected
+    monkeypatch.setenv("AGENTSITE_URL", "https://A.example:443/")
+    assert public_url() == "https://a.example"
