@@ -31,9 +31,13 @@ _ATTACHED_BY_OTHERS = re.compile(  # or by nobody: "your attachment", "the file 
 )
 _NOTHING = re.compile(  # an outcome like any other: nothing was found, or is there
     r"\b(no(?! (problem|worries))|not|none|nothing|nobody|never|zero|0|empty|missing|without|cannot|can't|"
-    r"\w{1,10}n['’]t|kein\w{0,3}|nichts?|niemand|nirgend\w{0,5}|leer\w{0,2}|ohne)\b",
+    r"\w{1,10}n['’]t|n/a|clean|fruitless|kein\w{0,3}|nichts?|niemand|nirgend\w{0,5}|leer\w{0,2}|ohne|fehlanzeige|"
+    r"rien|aucune?|pas|sans|nada|ning[uú]n\w{0,2}|sin|niente|nulla|nessun\w?|non|nenhum\w?|não|sem|geen|niets|niet|"
+    r"nimic|nu|nic|nie|brak|żad\w{1,4}|žádn\w{1,4}|nenalez\w{1,4}|nincs\w{0,5}|nem|inga|inget|ingen|ingenting|inte|"
+    r"intet|ikke|ei|eivät|mitään|yok|bulun[au]ma\w{1,4}|hiç\w{0,4}|không|tidak)\b",
     re.IGNORECASE,
 )
+_UNREAD = re.compile(r"[\u0370-\u1dff\u2c00-\ud7ff\uf900-\ufdff]{2}")  # scripts whose words these rules do not know
 _TROUBLE = re.compile(
     r"fail|error|unable|reject|refus|block|denied|instead|unknown|timed? ?out|too (long|large|big|many|slow)|killed|"
     r"crash|broke|wrong|problem|invalid|absent|exit code|gave up|limit|fehl|leider|gescheitert|abgebrochen|"
@@ -144,7 +148,8 @@ def fault(text: str, attachments: Sequence[str], past: Sequence[PastCall]) -> st
         return "NO_SEND"
     if _has_unsent(text, attachments, work):
         return "UNSENT_RESULTS"
-    if work and work[-1].status in _FAILED and not (_TROUBLE.search(text) or _NOTHING.search(text)):
+    says_so = _TROUBLE.search(text) or _NOTHING.search(text) or _UNREAD.search(text)
+    if work and work[-1].status in _FAILED and not says_so:
         return "ERROR_UNRESOLVED"
     if attachments:
         return ""
