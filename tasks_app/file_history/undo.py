@@ -82,17 +82,24 @@ def first_changes(session: Session, *, from_change: int = 0, from_seq: int = 0) 
 def _put_back(
     rows: Collection[FileChange], workspace: Workspace, history: FileHistory, now: Mapping[str, FileState]
 ) -> list[str]:
-    """Makes files what they were before each of these changes, where they are not so `now`; returns what is not so."""
+    """Makes files what they were before each of these changes, where they are not so `now`; returns what is not so.
+
+    A content that was not kept may have moved to another path. So a file of its size, which is not kept either, stays.
+    """
+    lost_sizes = {row.before_size for row in rows if row.before_mode is not None and not row.before_sha256}
     left = []
     for row in sorted(
         rows, key=lambda row: (row.before_mode is not None, row.path)
     ):  # a file may be where a folder was
+        state = now.get(row.path)
         try:
-            if row.before_mode is None:
+            if state and not state.sha256 and state.size in lost_sizes:
+                left.append(row.path)
+            elif row.before_mode is None:
                 workspace.delete_emptied(row.path)
             elif not row.before_sha256:
                 left.append(row.path)
-            elif not _is_already(row, now.get(row.path)):
+            elif not _is_already(row, state):
                 content = history.content(row.before_sha256).read_bytes()
                 workspace.put_back(row.path, content, row.before_mode)
         except (ToolError, FileNotFoundError):

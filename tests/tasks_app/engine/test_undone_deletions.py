@@ -77,6 +77,29 @@ def test_every_file_comes_back(made: Session, kind: str) -> None:
     assert files_in(made.workspace_path) == after
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["mv big big2", "mkdir d; mv big d/big", "mv big a.txt", "cp big big2; rm big", "ln big big2; rm big",
+     "mv big big2; echo small > big"],
+)  # fmt: skip
+def test_no_undo_deletes_a_file_that_moved_and_is_too_large_to_be_kept(made: Session, command: str) -> None:
+    work(made, call("shell", command="head -c 11000000 /dev/urandom > big"))
+    large = files_in(made.workspace_path)["big"][1]
+    run = work(made, call("shell", command=f"{command}; rm b.txt"))
+    undone = file_history.undo(WorkspaceChange.objects.get(task=run.task))
+    files = files_in(made.workspace_path)
+    assert files["b.txt"][1] == b"two\n"
+    (path,) = (path for path, file in files.items() if file[1] == large)
+    assert {"big", path} <= {*undone.left}
+
+
+def test_undo_deletes_a_large_file_that_the_call_made(made: Session) -> None:
+    before = files_in(made.workspace_path)
+    run = work(made, call("shell", command="head -c 11000000 /dev/urandom > big"))
+    assert list(file_history.undo(WorkspaceChange.objects.get(task=run.task)).left) == []
+    assert files_in(made.workspace_path) == before
+
+
 def test_what_is_deleted_after_an_upload_and_by_a_person_comes_back(made: Session) -> None:
     (path,) = uploads.store(made, [SimpleUploadedFile("photo.png", b"\x89PNG")])
     before = files_in(made.workspace_path)
