@@ -13,6 +13,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from llm_app.budgets import Limit, Scope, Standing, Unit, counters, limits
+from llm_app.models import LLMLog
+from llm_app.models.log import UNPRICED
 from tasks_app.models import Task
 from tools_app.files import in_units
 
@@ -77,6 +79,13 @@ def cost(used: Mapping[str, Any]) -> str:
         return usd(amount)
     calls = ngettext("%(n)d call without a price", "%(n)d calls without a price", unpriced) % {"n": unpriced}
     return f"{usd(amount)} + {calls}"
+
+
+@register.simple_tag
+def cost_of(task: Task) -> str:
+    """Return what a task has cost, and how many of its calls had no price."""
+    unpriced = LLMLog.objects.filter(UNPRICED, task_id=task.pk).count() if task.cost_usd is not None else 0
+    return cost({**task.usage, "cost_usd": task.cost_usd, "unpriced_calls": unpriced})
 
 
 @register.filter

@@ -48,6 +48,14 @@ def test_a_session_says_that_its_cost_is_unknown(alices, session):
     assert "no price</dd>" in page
 
 
+def test_a_task_with_a_priced_and_an_unpriced_route_names_the_calls_that_its_cost_leaves_out(alices, alice, session):
+    task = factories.TaskFactory(session=session, input_tokens=2000, cost_usd=0)
+    used = {"user_id": alice.pk, "task_id": task.pk, "input_tokens": 5}
+    factories.log(**used, cost_usd=0)  # the title, by a local model that costs nothing
+    factories.log(**used)
+    assert "<dd>$0.00 + 1 call without a price</dd>" in alices.page(session.get_absolute_url())
+
+
 def test_it_is_kind_to_who_has_used_nothing(alices):
     page = alices.page("/usage/")
     assert "No task yet." in page
