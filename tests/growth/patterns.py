@@ -13,7 +13,7 @@ from pathlib import Path
 from re import _compiler, _constants, _parser
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 APPS = ("agentsite", "llm_app", "tasks_app", "tools_app")
 _GO_ON = ("sub", "subn", "split", "findall", "finditer")  # after a match
 _METHODS = ("match", "fullmatch", "search", *_GO_ON)

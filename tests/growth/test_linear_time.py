@@ -17,7 +17,7 @@ from tasks_app.pages.markdown.stream import StreamedMarkdown
 from tasks_app.pages.markdown.words import words
 from tasks_app.replay.readable import lines_of
 from tasks_app.text.retrieval import terms_of
-from tests.patterns import GrowthMeter
+from tests.growth.patterns import GrowthMeter
 from tools_app.documents.document import tidy
 from tools_app.editing.changes import replace
 from tools_app.editing.diff import unified
