@@ -9,7 +9,7 @@ from tasks_app.memory import vectors
 from tasks_app.models import FiredRule, RoutingRule, RuleMatch, RuleTarget
 from tasks_app.record import Draft
 from tasks_app.run import TaskContext
-from tasks_app.text.retrieval import terms_of
+from tasks_app.text.retrieval import fold, terms_of
 
 MOST_FIRED = 3  # rules that are named in a task
 LONGEST_MESSAGE = 4000  # characters that are looked at
@@ -63,7 +63,7 @@ def _fits(rule: RoutingRule, message: str) -> bool:
 
 def _is_said(word: str, said: set[str]) -> bool:
     if word.endswith("*"):
-        return any(term.startswith(word[:-1].casefold()) for term in said)
+        return any(term.startswith(fold(word[:-1])) for term in said)
     terms = terms_of(word)
     return bool(terms) and said.issuperset(terms)
 

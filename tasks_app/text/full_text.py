@@ -11,6 +11,8 @@ from django.db.models import Func, Q, TextField, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.lookups import Contains
 
+from tasks_app.text.retrieval import UNSEEN
+
 _LEXEMES = "array_to_tsvector(string_to_array(terms, ' '))"  # as they are: no dictionary, no parser
 _HAS_TRIGGER = "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s"
 
@@ -82,7 +84,7 @@ class _Folded(Func):
     """`retrieval.fold` in SQL: a function of `agentsite/sqlite`, or those of PostgreSQL that come closest."""
 
     function, output_field = "FOLD", TextField()
-    of_postgresql = "replace(replace(lower(normalize(%(expressions)s, NFKC)), 'ß', 'ss'), 'ς', 'σ')"
+    of_postgresql = f"replace(translate(lower(normalize(%(expressions)s, NFKC)), 'İıς{UNSEEN}', 'iiσ'), 'ß', 'ss')"
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
         return self.as_sql(compiler, connection, template=self.of_postgresql, **context)

@@ -11,6 +11,13 @@ from typing import TypeVar
 LONGEST = 40  # characters of a term
 _WITHOUT_SPACES = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"  # kana, Han, hangul
 _RUN = re.compile(rf"(?P<dense>[{_WITHOUT_SPACES}]+)|[^\W_{_WITHOUT_SPACES}]+")
+# Characters that one spelling has and another leaves out: soft hyphens, joiners and marks of direction, the dot that
+# İ leaves above its i, and the vowel signs of Hebrew and Arabic.
+UNSEEN = (
+    "\u00ad\u0307\u0640\u0670\u061c\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+    + "".join(map(chr, [*range(0x0591, 0x05BE), *range(0x064B, 0x0660)]))
+)
+_FOLDED = str.maketrans("ı", "i", UNSEEN)
 _SATURATION, _LENGTH = 1.2, 0.75  # of BM25: the usual ones
 _DAMPING = 60  # of rank fusion: the usual one
 T = TypeVar("T")
@@ -18,8 +25,11 @@ H = TypeVar("H", bound=Hashable)
 
 
 def fold(text: str) -> str:
-    """Return what all spellings of a text have in common: of capital and small letters, and of its normal forms."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    """Return what all spellings of a text have in common: of capital and small letters, and of its normal forms.
+
+    The i with and without a dot is one letter, as most keyboards have no other.
+    """
+    return unicodedata.normalize("NFKC", text).casefold().translate(_FOLDED)
 
 
 def terms_of(text: str) -> list[str]:

@@ -26,7 +26,7 @@ MOST_CHARACTERS = 200_000  # of a row: PostgreSQL takes 1 MiB
 ROUND_SECONDS = 0.2
 _SESSIONS, _TEXTS = 20, 50  # that are looked up at once
 _VERSION = "SELECT version FROM settings_version"
-_FORMAT = "2"  # of the terms: rows of an earlier one are made anew, as after a change of secrets
+_FORMAT = "3"  # of the terms: rows of an earlier one are made anew, as after a change of secrets
 _MOST_FILES = 2_000  # names of changed files in a row
 
 

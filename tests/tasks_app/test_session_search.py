@@ -2,8 +2,10 @@
 
 import json
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
 from django.utils import timezone
@@ -12,7 +14,7 @@ from llm_app.models import Secret
 from llm_app.types import ToolCall
 from tasks_app import file_history
 from tasks_app.interaction import uploads
-from tasks_app.models import ContextEntry, ContextType, Session, SessionText, ToolCallLog
+from tasks_app.models import ContextEntry, ContextType, MemoryNote, Session, SessionText, ToolCallLog
 from tasks_app.record import Draft, redactor_of
 from tasks_app.services import forks, sessions
 from tasks_app.text import full_text
@@ -96,6 +98,16 @@ SPELLINGS = [
     ("３３３メートル", "333"),
     ("333", "３３３"),
     ("한글", "\u1112\u1161\u11ab\u1100\u1173\u11af"),
+    ("İstanbul'dan DİYARBAKIR'a", "istanbul"),
+    ("İstanbul'dan DİYARBAKIR'a", "diyarbakır"),
+    ("ısparta", "ISPARTA"),
+    ("istanbul", "İSTANBUL"),
+    ("ﻣﺤﻤﺪ", "محمد"),
+    ("مُحَمَّد", "محمد"),
+    ("שָׁלוֹם", "שלום"),
+    ("soft\u00adhyphen and zero\u200bwidth", "softhyphen"),
+    ("soft\u00adhyphen and zero\u200bwidth", "zerowidth"),
+    ("ﬁnal ΟΔΥΣΣΕΥΣ", "final οδυσσευς"),
 ]
 
 
@@ -317,3 +329,13 @@ def test_a_word_that_most_sessions_have_is_looked_up_in_the_index(session):
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE session_texts")
     assert "Bitmap Index Scan on session_lexemes" in found.explain()
+
+
+def test_notes_of_the_version_before_are_found_in_the_new_spellings(alice):
+    note = MemoryNote.objects.create(owner=alice, text="Die Reise nach İstanbul")
+    MemoryNote.objects.update(terms="die reise nach i stanbul")
+    import_module("tasks_app.migrations.0038_terms_without_unseen_characters").renew_terms(
+        apps, connection.schema_editor()
+    )
+    note.refresh_from_db()
+    assert "istanbul" in note.terms.split()
