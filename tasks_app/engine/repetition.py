@@ -3,14 +3,15 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Max, OuterRef, Subquery
 
 from tasks_app import reminders
 from tasks_app.interaction.open_call import OpenCall
-from tasks_app.models import ContextEntry, ContextType, Session
+from tasks_app.models import CallStatus, ContextEntry, ContextType, Session, ToolCallLog
 from tasks_app.record import Draft
 from tasks_app.run import TaskContext
 from tasks_app.run.loop_detector import CYCLE_REPEATS, EarlierRun
+from tools_app.contract import Danger
 
 
 def repeated_result(context: TaskContext, fingerprint: str) -> str | None:
@@ -24,7 +25,26 @@ def repeated_result(context: TaskContext, fingerprint: str) -> str | None:
     is_repetition = context.detector.is_repetition
     if not is_repetition(runs, changed=0) or not is_repetition(runs, context.files_changed_at()):
         return None
-    return runs[-1].result
+    return runs[-1].result if is_repetition(runs, _newest_attempt(context, fingerprint)) else None
+
+
+def _newest_attempt(context: TaskContext, fingerprint: str) -> int:
+    """Return the newest entry at which another call that was new has succeeded, and may have changed something.
+
+    The file history does not see all that an agent works on: ignored folders, commits, empty folders, $HOME, /tmp.
+    """
+    calls = ToolCallLog.objects.filter(task=context.task).exclude(fingerprint=fingerprint).order_by("pk")
+    first_calls: dict[str, ToolCallLog] = {}
+    for call in calls.only("fingerprint", "call_id", "status", "danger"):
+        first_calls.setdefault(call.fingerprint, call)
+    attempts = [
+        call.call_id
+        for call in first_calls.values()
+        if call.status == CallStatus.SUCCEEDED and call.danger != Danger.SAFE.word
+    ]
+    entries = ContextEntry.objects.in_session(context.session).filter(seq__lte=context.history.last_seq)
+    results = entries.filter(context_type=ContextType.TOOL_RESULT, tool_call_id__in=attempts)
+    return results.aggregate(newest=Max("seq"))["newest"] or 0
 
 
 def reminder_of_cycle(context: TaskContext, call: OpenCall) -> list[Draft]:

@@ -136,6 +136,32 @@ def test_tests_that_fail_alike_after_each_edit_are_no_loop(worked_off):
     assert "blocked" not in [status for status, _ in run.results()]
 
 
+def edit(where, n):
+    return call("file", action="write", path=where, content=f"{n}")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        pytest.param(lambda n: edit("node_modules/m/index.js", n), id="an ignored folder"),
+        pytest.param(lambda n: call("shell", command=f"echo {n} > $HOME/state"), id="the home"),
+        pytest.param(lambda n: call("shell", command=f"echo {n} > /tmp/state"), id="a temporary file"),
+        pytest.param(lambda n: call("shell", command=f"mkdir made{n}"), id="an empty folder"),
+        pytest.param(lambda n: call("shell", command=f"git init -q; git commit -qm {n} --allow-empty"), id="a commit"),
+    ],
+)
+def test_work_that_the_file_history_does_not_see_is_no_loop(worked_off, work):
+    same = call("shell", command="echo 1 failed; false")
+    run = worked_off(*[step for n in range(8) for step in (work(n), same)])
+    assert "blocked" not in [status for status, _ in run.results()]
+
+
+def test_looks_at_files_between_them_make_no_call_worth_repeating(worked_off):
+    looks = [call("match", action="glob", pattern=f"{n}*") for n in range(8)]
+    run = worked_off(*[step for look in looks for step in (look, call("shell", command="false"))])
+    assert [status for status, _ in run.results()].count("blocked") == 3
+
+
 def test_a_result_that_changes_is_no_repetition(worked_off):
     run = worked_off(*[call("shell", command="date +%N")] * 12)
     assert {status for status, _ in run.results()} == {"succeeded"}
@@ -211,11 +237,14 @@ def test_random_work_is_refused_by_the_rule_alone(worked_off, seed):
     calls = [READ, LIST, call("shell", command="cat a.txt"), *write.values()]
     plan = [write[0], *chosen.choices(calls, weights=[8, 1, 8, 1, 1], k=40)]
     run = worked_off(*plan, max_iterations=80, may_fail=True)
-    done, content, changed = [], "", 0  # each: call, shown, refused, changes before it
+    done, content, changed = [], "", 0  # each: call, shown, refused, changes of others or by itself before it
     for step, (status, text) in zip(plan, run.results(), strict=False):
         same = [one for one in done[-20:] if one[0] == step and not one[2]][-5:]
         repeats = len(same) == 5 and len({one[1] for one in same}) == 1 and all(one[3] == changed for one in same)
         assert (status == "blocked") == repeats
+        is_new = all(one[0] != step for one in done)
+        if is_new and step not in (READ, LIST):  # of a new call, nobody knows what it changes
+            changed += 1
         done.append((step, text.partition("[exit")[0], repeats, changed))
         if not repeats and step in write.values() and step["arguments"]["content"] != content:
             content = step["arguments"]["content"]
