@@ -24,6 +24,7 @@ ODD = [
     "line\nfeed.txt",
     "turned \u202etxt.exe",
     "bytes \udcff\udce4.txt",
+    os.fsdecode("Квартальный отчёт о продажах и план на следующий год.txt".encode("koi8_r")),
     "back\\slash.txt",
     unicodedata.normalize("NFD", "Übersicht für März.txt"),
     "\uff86\uff8e\uff9d.txt",  # half-width katakana
@@ -38,9 +39,10 @@ SPELLINGS = [
     (ODD[6], "tab .txt"),
     (ODD[7], "line feed.txt"),
     (ODD[9], "bytes \ufffd\ufffd.txt"),
-    (ODD[11], "Übersicht für März.txt"),
-    (ODD[12], "ニホン.txt"),
-    (unicodedata.normalize("NFC", ODD[11]), ODD[11]),
+    ("é" * 120, unicodedata.normalize("NFD", "é" * 120)),
+    (ODD[12], "Übersicht für März.txt"),
+    (ODD[13], "ニホン.txt"),
+    (unicodedata.normalize("NFC", ODD[12]), ODD[12]),
 ]
 
 

@@ -123,8 +123,10 @@ def require_room(error: OSError) -> None:
 def exists(parent: int, name: str) -> bool:
     try:
         os.lstat(name, dir_fd=parent)
-    except FileNotFoundError:
-        return False
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENAMETOOLONG):  # escapes are longer than what they stand for
+            return False
+        raise
     return True
 
 
