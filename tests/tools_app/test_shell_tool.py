@@ -126,6 +126,12 @@ async def test_a_program_with_threads_runs_until_its_timeout(call: Call, workspa
         ("python3 -c \"open('big', 'wb').truncate(2 << 30)\"", "1 GiB"),
         ("python3 -c 'import os; held = [os.dup(0) for _ in range(2000)]'", "1,024"),
         ("kill -9 $$", "2 GiB"),
+        ("x=$(head -c 3G /dev/zero | tr '\\0' a)", "2 GiB"),
+        ("head -c 1100M /dev/zero | cat > big", "1 GiB"),
+        (
+            "python3 -c 'import subprocess as s; s.run(\"head -c 1100M /dev/zero > big\", shell=True, check=True)'",
+            "1 GiB",
+        ),
     ],
 )
 async def test_a_limit_that_a_program_meets_is_named_with_its_figure(call: Call, command: str, figure: str) -> None:
@@ -133,9 +139,42 @@ async def test_a_limit_that_a_program_meets_is_named_with_its_figure(call: Call,
     assert figure in note
 
 
-@pytest.mark.parametrize("command", ["echo Too many open files; echo fine", "exit 3", "true", "grep x nowhere"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo Too many open files; echo fine",
+        "exit 3",
+        "true",
+        "grep x nowhere",
+        "echo 'x: No space left on device' > log; grep -n space log",
+        "echo MemoryError > log; tail -1 log; exit 1",
+        "echo 'sh: Too many open files' > a; diff a /dev/null",
+        "echo > 'Out of memory.txt'; ls",
+        "python3 -c 'raise AssertionError(\"expected MemoryError, got None\")'",
+        "python3 -c 'print(\"413 File too large\"); exit(1)'",
+        "echo 'if errno == EMFILE:' > a.py; grep -rn EMFILE .; false",
+    ],
+)
 async def test_of_other_endings_nothing_is_said(call: Call, command: str) -> None:
     assert (await call("shell", command=command)).notes == []
+
+
+@pytest.mark.parametrize(
+    ("said", "figure"),
+    [
+        ("make: cc: Resource temporarily unavailable", "256 processes"),
+        ("terminate called\n  what():  Resource temporarily unavailable", "256 processes"),
+        ("open x.txt: too many open files", "1,024"),
+        ("java.io.FileNotFoundException: x (Too many open files)", "1,024"),
+        ("memory allocation of 4294967296 bytes failed", "2 GiB"),
+        ("RangeError: Array buffer allocation failed", "2 GiB"),
+        ("numpy._core._exceptions._ArrayMemoryError: Unable to allocate 8 GiB", "2 GiB"),
+        ("write big: file too large", "1 GiB"),
+    ],
+)
+async def test_limits_are_known_by_the_words_of_many_programs(call: Call, said: str, figure: str) -> None:
+    (note,) = (await call("shell", command=f'python3 -c \'print("""{said}"""); exit(1)\'')).notes
+    assert figure in note
 
 
 FORKS = """

@@ -102,7 +102,7 @@ class Job:
         """About the limit that it met, if it has ended by one."""
         if not self.has_ended or self._task.cancelled():
             return ""
-        return advice(self._task.result(), self._command.limits, self._command.workspace, in_background=True)
+        return advice(self._command, self._task.result(), in_background=True)
 
     async def settle(self) -> None:
         """Wait until it has ended, or has printed nothing for a moment."""

@@ -1,12 +1,14 @@
 """How a command ended, and which of its limits it met: the figure, and what to do about it."""
 
+import posixpath
 import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from tools_app.files import in_units
-from tools_app.sandbox import Limits, Outcome
+from tools_app.sandbox import Command, Limits, Outcome
+from tools_app.shell.syntax import parse_script
 
 MAX_TIMEOUT_S = 600
 _KILLED, _TOO_LARGE = 128 + 9, 128 + 25  # exit codes for SIGKILL and SIGXFSZ
@@ -26,12 +28,13 @@ def reason_of_kill(outcome: Outcome, limits: Limits) -> str:
     return ""
 
 
-def advice(outcome: Outcome, limits: Limits, workspace: Path, *, in_background: bool = False) -> str:
+def advice(command: Command, outcome: Outcome, *, in_background: bool = False) -> str:
     """Return a sentence about the limit that the command met, or ''.
 
     The kernel refuses a program what is over a limit, and only the program's own words say so. After success, only its
     last line counts: what it printed before may quote anything.
     """
+    limits = command.limits
     if outcome.timed_out:
         return _about_time(limits, in_background=in_background)
     if outcome.out_of_memory:
@@ -40,13 +43,13 @@ def advice(outcome: Outcome, limits: Limits, workspace: Path, *, in_background: 
         return ""
     if outcome.out_of_cpu_time:
         return f"The limit of a process is {limits.processor_s} s on all cores together. Do less at a time."
-    output = outcome.output.rstrip()
+    output = _own_words(command.text, outcome.output.rstrip())
     words = output if outcome.exit_code else output.rpartition("\n")[2]
     for sign, sentence in _SIGNS:
         if sign.search(words):
             return sentence(limits)
     if _NO_SPACE.search(words):
-        return _about_space(limits, workspace)
+        return _about_space(limits, command.workspace)
     if outcome.exit_code == _TOO_LARGE:
         return _about_file_size(limits)
     if outcome.exit_code == _KILLED:
@@ -94,22 +97,52 @@ def _binary(size: int) -> str:
     return f"{size / 1024**3:.0f} GiB" if size >= 1024**3 else f"{size / 1024**2:.0f} MiB"
 
 
-_NO_SPACE = re.compile(r"No space left on device|\bENOSPC\b|[Dd]isk quota exceeded")
+# Of these, only what they say under their own name counts: the rest of their output may quote anything.
+_QUOTING = frozenset(
+    {"cat", "head", "tail", "less", "more", "nl", "tac", "strings", "grep", "egrep", "fgrep", "zgrep", "rg", "ag"}
+    | {"sed", "awk", "cut", "tr", "column", "fold", "sort", "uniq", "wc", "jq", "yq", "diff", "cmp", "comm"}
+    | {"ls", "find", "tree", "file", "stat", "git", "journalctl", "dmesg", "curl", "wget"}
+    | {"echo", "printf", "cd", "test", "[", "true", "false", "exit"}
+)
+_SPEAKER = re.compile(r"(?:[^\s:/]*/)*([^\s:/]+): ")  # at the beginning of a line
+
+
+def _own_words(command: str, output: str) -> str:
+    """Return what the command says, without what programs that only read may have quoted."""
+    names = {posixpath.basename(each.words[0]) for each in parse_script(command).commands if each.words}
+    if not names <= _QUOTING:
+        return output
+    speakers = names | {"bash", "sh", "fatal", "error"}
+    lines = ((line, _SPEAKER.match(line)) for line in output.splitlines())
+    return "\n".join(line for line, speaker in lines if speaker and speaker[1] in speakers)
+
+
+def _of_system(*messages: str) -> str:
+    """Return a pattern of what strerror says, as programs print it after a colon or in brackets."""
+    return rf"""(?:[:\]] +["']?|\()(?i:{"|".join(messages)})"""
+
+
+_NO_SPACE = re.compile(rf"{_of_system('No space left on device', 'Disk quota exceeded')}|\bENOSPC: ")
 _SIGNS: list[tuple[re.Pattern[str], Callable[[Limits], str]]] = [
     (
         re.compile(
-            r"[Cc](?:annot|an't|ould not) fork|fork: (?:retry: )?Resource temporarily unavailable|fork failed"
-            r"|can't start new thread|unable to create (?:new )?native thread|pthread_create failed"
-            r"|failed to create new OS thread|BlockingIOError: \[Errno 11\]|\bspawn\w* \S+ EAGAIN|uv_thread_create"
+            r"[Cc](?:annot|an't|ould not) fork|fork failed|can't start new thread|pthread_create failed"
+            r"|unable to create (?:new )?native thread|failed to create new OS thread|\bspawn\w* \S+ EAGAIN"
+            rf"|uv_thread_create|BlockingIOError: \[Errno 11\]|{_of_system('Resource temporarily unavailable')}"
         ),
         _about_processes,
     ),
-    (re.compile(r"Too many open files|\bEMFILE\b"), _about_open_files),
-    (re.compile(r"File too large|File size limit exceeded|\bEFBIG\b"), _about_file_size),
+    (re.compile(rf"{_of_system('Too many open files')}|\bEMFILE: "), _about_open_files),
+    (
+        re.compile(rf"{_of_system('File too large')}|File size limit exceeded|\bEFBIG: |\bSIGXFSZ\b"),
+        _about_file_size,
+    ),
     (
         re.compile(
-            r"\bMemoryError\b|Cannot allocate memory|std::bad_alloc|[Oo]ut of memory|OutOfMemoryError"
-            r"|virtual memory exhausted|memory exhausted|\bENOMEM\b"
+            rf"^(?:E +)?[\w.]*MemoryError\b|{_of_system('Cannot allocate memory')}|\bcannot allocate \d+ bytes"
+            r"|std::bad_alloc|[Oo]ut of memory|OutOfMemoryError|memory exhausted|\bENOMEM\b"
+            r"|memory allocation of \d+ bytes failed|buffer allocation failed",
+            re.MULTILINE,
         ),
         _about_memory,
     ),

@@ -130,7 +130,7 @@ async def _run(command: Command, context: ToolContext) -> ToolResult:
     output = shown_by_terminal(outcome.output).rstrip("\n")
     ended = reason_of_kill(outcome, command.limits) or f"exit code {outcome.exit_code}, {seconds:.1f} s"
     ended += _left(outcome)
-    hint = advice(outcome, command.limits, command.workspace)
+    hint = advice(command, outcome)
     return ToolResult(
         content="\n".join(filter(None, [output, f"[{ended}]"])),
         cut="middle",
