@@ -90,6 +90,21 @@ async def test_glob_patterns(
     assert sorted(names) == (["src/deep/b.tsx"] if pattern == "[!a].*" else expected)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["a[1].txt", "app/[id]/page.tsx", "app/[...slug]/page.tsx", "[[...slug]].tsx", "[user-id].py", "b*.md", "q?.md"],
+)
+async def test_a_listed_name_is_a_pattern_that_finds_it(call: Call, workspace: Workspace, name: str) -> None:
+    fill(workspace, name, "other/a1.txt")
+    assert await found(call, pattern=name) == [name]
+    assert (await call("match", action="grep", pattern=".", glob=name)).content.splitlines()[0] == name
+
+
+async def test_brackets_of_names_and_stars_go_together(call: Call, workspace: Workspace) -> None:
+    fill(workspace, "app/[id]/page.tsx", "app/i/page.tsx", "app/x/page.tsx")
+    assert sorted(await found(call, pattern="app/[id]/*.tsx")) == ["app/[id]/page.tsx", "app/i/page.tsx"]
+
+
 async def test_glob_can_ignore_case(call: Call, workspace: Workspace) -> None:
     fill(workspace, "ReadMe.MD")
     assert await found(call, pattern="readme.md") == ["No match."]

@@ -32,7 +32,7 @@ def path_pattern(
     """An expression that matches whole paths below the folder `beneath` ("" or "a/b/").
 
     Without a slash the pattern matches a name at any depth, otherwise the path from that folder on. `braces` allows
-    {a,b}. A loose one matches paths whose names are folded. Raises re.error.
+    {a,b}, and names that have brackets themselves. A loose one matches paths whose names are folded. Raises re.error.
     """
     anchored = "/" in pattern
     pattern = unicodedata.normalize("NFC", pattern) if is_loose else pattern  # for the sets in it
@@ -49,7 +49,7 @@ def _translated(pattern: str, braces: bool, spelling: Callable[[str], str]) -> s
             depth += {"{": 1, ",": 0, "}": -1}[token[0]]
             pieces.append(_BRACES[token[0]])
         elif kind == "set":
-            pieces.append(_set(token["negated"], token["set"]))
+            pieces.append(_set_or_name(token, spelling) if braces else _set(token["negated"], token["set"]))
         else:
             pieces.append(_PIECES.get(kind) or re.escape(spelling(token["escaped"] or token[0])))
     return "".join(pieces)
@@ -58,6 +58,16 @@ def _translated(pattern: str, braces: bool, spelling: Callable[[str], str]) -> s
 def _set(negated: str, characters: str) -> str:
     inside = re.sub(r"[\[\]\\^&|~]", r"\\\g<0>", characters)
     return f"[^/{inside}]" if negated else f"[{inside}]"
+
+
+def _set_or_name(token: re.Match[str], spelling: Callable[[str], str]) -> str:
+    """Return the set, or what is written, as in app/[id]/page.tsx; only that where it is no set: [user-id]."""
+    name = re.escape(spelling(token[0]))
+    try:
+        re.compile(characters := _set(token["negated"], token["set"]))
+    except re.error:
+        return name
+    return f"(?:{characters}|{name})"
 
 
 @dataclass(frozen=True, kw_only=True)
