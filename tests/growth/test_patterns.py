@@ -49,6 +49,7 @@ BY_PEOPLE = {
     "tools_app/hooks/builtin.py: pattern",
     "tools_app/matching/document_child.py: expression",
     "tools_app/matching/patterns.py: re.escape(beneath) + ('' if anchored else '(?:.*/)?') + f'(?:{body})'",
+    "tools_app/matching/patterns.py: characters",
     "tools_app/matching/worker.py: expression",
 }
 # Patterns that take longer but see no more than so many characters: the name of the limit in their module.

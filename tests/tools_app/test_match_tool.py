@@ -95,7 +95,7 @@ async def test_glob_patterns(
     ["a[1].txt", "app/[id]/page.tsx", "app/[...slug]/page.tsx", "[[...slug]].tsx", "[user-id].py", "b*.md", "q?.md"],
 )
 async def test_a_listed_name_is_a_pattern_that_finds_it(call: Call, workspace: Workspace, name: str) -> None:
-    fill(workspace, name, "other/a1.txt")
+    fill(workspace, name, "other/b.txt")
     assert await found(call, pattern=name) == [name]
     assert (await call("match", action="grep", pattern=".", glob=name)).content.splitlines()[0] == name
 

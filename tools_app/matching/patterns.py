@@ -62,9 +62,9 @@ def _set(negated: str, characters: str) -> str:
 
 def _set_or_name(token: re.Match[str], spelling: Callable[[str], str]) -> str:
     """Return the set, or what is written, as in app/[id]/page.tsx; only that where it is no set: [user-id]."""
-    name = re.escape(spelling(token[0]))
+    name, characters = re.escape(spelling(token[0])), _set(token["negated"], token["set"])
     try:
-        re.compile(characters := _set(token["negated"], token["set"]))
+        re.compile(characters)
     except re.error:
         return name
     return f"(?:{characters}|{name})"
