@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tools_app.contract import Danger
-from tools_app.files import FileHistory, Workspace
+from tools_app.files import FileHistory, Workspace, snapshot
 from tools_app.shell.danger import judgement
 
 FOLDER = "deletes a folder with everything in it"
@@ -116,3 +116,18 @@ def test_other_rules_stay_as_they_are(kept: Workspace) -> None:
 def test_an_odd_path_is_dangerous_and_raises_nothing(kept: Workspace) -> None:
     for path in ("x" * 5000, "a/" * 100, os.fsdecode(b"\xff"), "$'\\0'", "$(("):
         assert judgement(f"rm -rf {path}", kept).danger is Danger.DANGEROUS
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cd data && rm big.bin", "sh -c 'rm data/big.bin'", "busybox rm data/big.bin", "rm data/{big,small}.bin", "rm $FILE",
+     "env -C data rm big.bin", "ls data | while read x; do rm data/$x; done"],
+)  # fmt: skip
+def test_a_file_that_is_too_large_to_be_kept_is_asked_for_wherever_it_may_be(kept: Workspace, command: str) -> None:
+    assert judgement(command, kept).danger == Danger.MODERATE
+    kept.write_bytes("data/big.bin", bytes(snapshot.MOST_FILE + 1))
+    judged = judgement(command, kept)
+    assert judged.danger == Danger.DANGEROUS
+    assert NOT_KEPT in judged.rule
+    assert "data/big.bin" in judged.rule
+    assert judgement("cd data && rm small.bin", kept).danger == Danger.MODERATE

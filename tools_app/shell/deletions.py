@@ -48,6 +48,8 @@ class Deletions:
         others = [rule for rule in rules if rule not in DELETIONS]
         if lost == []:
             return others
+        if lost is None and name in _REMOVES:
+            lost = self._may_be_lost(_operands(command))
         about = f"{_shown(outer)}{_not_kept(lost)}"
         deletions = [rule for rule in rules if rule in DELETIONS] or ([NOT_KEPT] if lost else [])
         return [*others, *(f"{rule}: {about}" for rule in deletions)]
@@ -64,6 +66,19 @@ class Deletions:
             return self._workspace.unheld(*known) if known and len(known) == len(places) else None
         except (ToolError, OSError):  # no path, or nothing that can be looked at
             return None
+
+    def _may_be_lost(self, operands: Sequence[str]) -> list[str]:
+        """Return the files that could not be brought back and that operands in an unknown folder may name."""
+        if self._workspace.history is None:
+            return []
+        names = {posixpath.basename(operand) for operand in operands}
+        has_pattern = any(_GLOB.search(operand) or _UNKNOWN.search(operand) for operand in operands)
+        try:
+            unheld = self._workspace.unheld(".")
+        except (ToolError, OSError):
+            return []
+        files = (path for path in unheld if not path.endswith("/"))
+        return [path for path in files if has_pattern or posixpath.basename(path) in names]
 
     def _place(self, operand: str) -> str | None:
         """The file or folder that a word names; of a pattern, the folder that it looks in."""
