@@ -72,7 +72,7 @@ def from_environment() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for file in (ROOT / "agentsite").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
-            is_read = isinstance(node, ast.Call) and ast.unparse(node.func).startswith("env.") and node.args
+            is_read = isinstance(node, ast.Call) and re.fullmatch(r"env\.\w+", ast.unparse(node.func)) and node.args
             if is_read and isinstance(node.args[0], ast.Constant):
                 given = {keyword.arg: keyword.value for keyword in node.keywords}.get("default")
                 default = given.value if isinstance(given, ast.Constant) else None
