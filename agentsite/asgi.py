@@ -33,7 +33,7 @@ from django.urls import resolve, set_script_prefix
 
 from agentsite.edge import BehindProxies, KnownOrigins, Limited
 from tasks_app.api.metrics import WEBSOCKETS
-from tasks_app.live.consumer import websocket_urlpatterns
+from tasks_app.hub.consumer import websocket_urlpatterns
 
 MOST_THREADS = 32  # requests at once; as many as a pool of PostgreSQL has connections
 

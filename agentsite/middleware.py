@@ -20,7 +20,7 @@ from django.views.defaults import page_not_found
 
 from agentsite.accounts.tries import TooManyTries
 from tasks_app.api.problems import BUSY, BUSY_SECONDS, is_of_gone
-from tasks_app.runtime.outage import drop_broken_connections
+from tasks_app.runtime.broadcast import drop_broken_connections
 
 logger = logging.getLogger(__name__)
 

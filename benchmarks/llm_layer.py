@@ -17,7 +17,7 @@ from llm_app.redaction import Redactor, StreamRedactor
 from llm_app.redaction.prompt import redacted_prompt
 from llm_app.transport import wire
 from llm_app.types import Message, Prompt, ToolCall, ToolSpec
-from tasks_app.events.event_loop import Uninterrupted
+from tasks_app.runtime.event_loop import Uninterrupted
 
 TOKENS, CALLS, TURNS = 2_000, 40, 100
 PROTOCOLS = {"openai_native": "field", "json_schema": "text", "anthropic_native": "field", "anthropic_xml": "text"}

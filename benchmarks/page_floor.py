@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-BATCH_SECONDS, BATCH = 0.05, b"x" * 1024  # as `tasks_app/events/pump.py`; about 45 tokens with what is around them
+BATCH_SECONDS, BATCH = 0.05, b"x" * 1024  # as `tasks_app/runtime/pump.py`; about 45 tokens with what is around them
 BATCHES, FIRST = 60, 5  # the first ones warm it up
 
 

@@ -190,9 +190,9 @@ def fan_out() -> None:
 
 
 async def _hand_out(session: Any) -> float:
-    from tasks_app.events import broadcast, event_loop
-    from tasks_app.live.subscription import Page
-    from tasks_app.live.watch import Admission
+    from tasks_app.hub.access_watch import Admission
+    from tasks_app.hub.subscriber import Page
+    from tasks_app.runtime import broadcast, event_loop
 
     event_loop.adopt(asyncio.get_running_loop())
     heard = [0] * FOLLOWERS

@@ -95,7 +95,7 @@ class _People:
     def __init__(self, owner: Any, chance: random.Random) -> None:
         from llm_app.models import LogicalModel
         from tasks_app import services
-        from tasks_app.workspaces import workspace_of
+        from tasks_app.workspace.folders import workspace_of
 
         self._owner, self._chance = owner, chance
         self.done = {"messages": 0, "interjections": 0, "answers": 0, "forks": 0}
@@ -106,8 +106,8 @@ class _People:
 
     def act(self, share: float) -> None:
         from tasks_app import services
-        from tasks_app.errors import Refusal
         from tasks_app.models import Session
+        from tasks_app.models.errors import Refusal
 
         self._keep_secret(is_saved=0.3 < share < 0.7)
         for session in Session.objects.order_by("?")[:4]:

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from llm_app.composed_query import Select
 from llm_app.models import LogicalModel, ModelKind, Route
+from llm_app.sql.composed_query import Select
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ from functools import cached_property, lru_cache
 from django.db import connection
 
 from llm_app.encryption import decrypted
-from llm_app.plain_cursor import plain_cursor
 from llm_app.redaction import Redactor, is_too_plain, seen_values
+from llm_app.sql.plain_cursor import plain_cursor
 
 Row = tuple[int, str, int | None, str]  # 1 for a key, name, owner, encrypted value
 _STORED = """

@@ -18,7 +18,7 @@ from llm_app.call import Completion, LLMCall, Observer, Recipient, StoredPrompt
 from llm_app.call.attempt import ask
 from llm_app.models import ModelKind, Provider, Route
 from llm_app.transport.address import address_of
-from llm_app.transport.error_body import own_words
+from llm_app.transport.http_errors import own_words
 from llm_app.transport.waiting import ready
 from llm_app.types import Message, Prompt, Purpose, ToolSpec
 

@@ -16,7 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.views.decorators.cache import never_cache
 from django_htmx.http import HttpResponseClientRedirect
 
-from llm_app.composed_query import Select
+from llm_app.sql.composed_query import Select
 from tasks_app.models import Project, Session, Task
 
 _visible_session = Select(

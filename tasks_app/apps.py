@@ -8,7 +8,7 @@ class TasksAppConfig(AppConfig):
     verbose_name = "Work"
 
     def ready(self) -> None:
-        from tasks_app import settings_version
+        from tasks_app.runtime import settings_version
         from tasks_app.services import accounts
         from tasks_app.text import full_text
 

@@ -5,7 +5,7 @@ from typing import Any
 from tasks_app.access import may_write
 from tasks_app.models import ContextEntry
 from tasks_app.pages import fragments
-from tasks_app.transcript import transcript
+from tasks_app.record import transcript
 
 
 def pushed(entry: ContextEntry, user: Any) -> str:

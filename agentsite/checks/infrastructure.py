@@ -19,10 +19,9 @@ from kombu.exceptions import OperationalError
 from agentsite.checks.messages import broken, note, ok
 from agentsite.environment import EMBEDDED
 from agentsite.serving import server_lock
-from tasks_app.events import broadcast, event_loop
-from tasks_app.events.listener import Listener
 from tasks_app.models import ALIVE_SECONDS, EngineProcess, Task
-from tasks_app.runtime import process
+from tasks_app.runtime import broadcast, event_loop, process
+from tasks_app.runtime.listener import Listener
 from tools_app.files import in_units
 
 _CONNECT_SECONDS = 2

@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage
 from agentsite.checks.messages import broken, note, ok
 from agentsite.environment import EMBEDDED, VAR_DIR, env
 from agentsite.serving.hosts import hosts_sentence
-from tasks_app import workspaces
+from tasks_app.workspace import folders
 from tools_app.browser import program
 from tools_app.sandbox import workshop
 from tools_app.sandbox.choice import NoSandbox
@@ -23,7 +23,7 @@ _SHORTEST_KEY = 50  # characters; as in Django's own check security.W009
 
 def sandbox_works() -> CheckMessage:
     """The strongest backend whose first command ran, and what it does not protect. Reads the database."""
-    backend = workspaces.sandbox()
+    backend = folders.sandbox()
     if isinstance(backend, NoSandbox):
         return broken(
             21,

@@ -14,7 +14,7 @@ from llm_app.connection_test import try_models
 from llm_app.models import BreakerState, CircuitBreaker, LogicalModel, ModelKind, Protocol, Provider, Route
 from llm_app.pricing import unpriced
 from llm_app.provider_status import status_of, status_of_provider
-from tasks_app import diagnosis
+from tasks_app.services import diagnosis
 from tools_app.contract import plugins as tool_plugins
 from tools_app.hooks.loading import Broken, plugins
 from tools_app.models import McpServer, McpTool, Skill

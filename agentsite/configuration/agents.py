@@ -9,9 +9,8 @@ from pydantic import AfterValidator, StringConstraints
 from agentsite.configuration.section import Count, Name, Section, put, put_roles
 from llm_app.models import LogicalModel
 from tasks_app.models import Agent, AgentVersion, PromptSection, Workflow, WorkflowStep
-from tasks_app.models.agent import SECTIONS
-from tasks_app.models.agent_picture import MARKS
-from tasks_app.workspaces import check_environment
+from tasks_app.models.agent import MARKS, SECTIONS
+from tasks_app.workspace.folders import check_environment
 from tools_app.hooks.builtin import OUTPUT_FILTER
 from tools_app.hooks.loading import choices
 

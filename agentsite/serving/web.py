@@ -38,9 +38,9 @@ from agentsite.serving.back_pressure import Server, WebSocket
 from agentsite.serving.channel import HTTPFactory
 from agentsite.serving.limits import Connections, raise_limit_of_files
 from agentsite.serving.server_lock import AlreadyServing, ServerLock
-from tasks_app.events import event_loop
+from tasks_app.runtime import event_loop
 from tasks_app.runtime import process
-from tasks_app.workspaces import sandbox
+from tasks_app.workspace.folders import sandbox
 
 logger = logging.getLogger(__name__)
 Say = Callable[[str], object]

@@ -6,8 +6,8 @@ from typing import Any, BinaryIO, Protocol
 
 from tasks_app.models import ContextEntry, ContextType, Task, TaskState
 from tasks_app.record.entry_json import entry_json, plan_event
+from tasks_app.record.item import Item
 from tasks_app.tracing.events import as_lines, events_of
-from tasks_app.transcript.item import Item
 
 Say = Callable[[str], object]
 _REPLIES = (ContextType.TOOL_CALL, ContextType.AI_MESSAGE, ContextType.NO_TOOL_CALL_RETRY)

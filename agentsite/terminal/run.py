@@ -15,11 +15,11 @@ from django.db import connection
 from agentsite.terminal.reports import Report
 from llm_app import protocols
 from tasks_app import services
-from tasks_app.errors import MayNotDecide, NothingToAnswer
-from tasks_app.events import event_loop
-from tasks_app.interaction import children
 from tasks_app.models import PERSON, ContextEntry, Decision, Task, WaitingFor
+from tasks_app.models.errors import MayNotDecide, NothingToAnswer
 from tasks_app.record import redact_entries, redact_entry, redactor_of
+from tasks_app.run import children
+from tasks_app.runtime import event_loop
 from tasks_app.worker import jobs
 from tasks_app.worker.supervisor import Supervisor
 

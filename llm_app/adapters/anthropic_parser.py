@@ -5,8 +5,7 @@ from typing import Any
 
 from llm_app.adapters.json_values import count, dictionary, error_in_stream, json_text, objects, parse_object, text
 from llm_app.adapters.turn_parser import TurnParser
-from llm_app.text_calls.pieces import whole
-from llm_app.text_calls.streams import PlainWords
+from llm_app.text_calls.streams import PlainWords, whole
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, Usage
 

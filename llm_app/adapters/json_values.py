@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from llm_app.errors import LLMError, UnreadableReply
-from llm_app.text_calls.pieces import whole
+from llm_app.text_calls.streams import whole
 from llm_app.transport.http_errors import error_for
 
 LARGEST_COUNT = 2**31 - 1  # what a database's integer holds; a provider that counts more tokens is wrong

@@ -11,7 +11,7 @@ import orjson
 from multidict import CIMultiDict
 
 from llm_app import errors
-from llm_app.adapters.anthropic_thinking import signed_blocks, thinking_fits
+from llm_app.adapters.anthropic_native import signed_blocks, thinking_fits
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.adapters.json_values import objects, text
 from llm_app.adapters.openai_native import OpenAINative

@@ -14,8 +14,7 @@ from llm_app.adapters.json_values import (
     text,
 )
 from llm_app.adapters.turn_parser import TurnParser
-from llm_app.text_calls.pieces import whole
-from llm_app.text_calls.streams import PlainWords
+from llm_app.text_calls.streams import PlainWords, whole
 from llm_app.transport.sse import ServerEvent
 from llm_app.types import Delta, LLMTurnResult, Usage
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import orjson
 
 from llm_app.adapters import extra_body
-from llm_app.adapters.anthropic_thinking import own_blocks
+from llm_app.adapters.anthropic_native import own_blocks
 from llm_app.adapters.base import Endpoint, RouteParameters
 from llm_app.adapters.openai_native import OpenAINative, use_of_tools
 from llm_app.adapters.responses_parser import ResponsesParser

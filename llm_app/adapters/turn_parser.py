@@ -7,8 +7,7 @@ from llm_app.adapters.base import Parser
 from llm_app.adapters.think_tags import ThinkTags
 from llm_app.errors import StreamCut, UnreadableReply
 from llm_app.text_calls.argument_stream import ArgumentStream
-from llm_app.text_calls.pieces import Pieces
-from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, PlainWords
+from llm_app.text_calls.streams import STREAMED_ARGUMENT, STREAMED_TOOL, Pieces, PlainWords
 from llm_app.text_calls.whole_reply import ReplyReading
 from llm_app.text_calls.writing import object_in
 from llm_app.transport.sse import ServerEvent

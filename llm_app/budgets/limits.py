@@ -10,8 +10,8 @@ from uuid import UUID
 from django.utils.translation import gettext_noop as _
 
 from llm_app.budgets.amounts import Unit
-from llm_app.composed_query import Select
 from llm_app.models import Budget
+from llm_app.sql.composed_query import Select
 
 
 class Period(StrEnum):

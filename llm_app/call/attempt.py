@@ -19,11 +19,11 @@ from llm_app.call.route_settings import RouteSettings, parameters_of
 from llm_app.errors import BadRequest, LLMError, ProviderTimeout
 from llm_app.metrics import count_call
 from llm_app.models import CallStatus, LearnedQuirk, LLMLog, Route
-from llm_app.new_row import new
 from llm_app.pricing import prices
 from llm_app.redaction import Redactor
 from llm_app.redaction.prompt import redacted_prompt
 from llm_app.redaction.turn import redacted_turn
+from llm_app.sql.new_row import new
 from llm_app.transport.waiting import Runner
 from llm_app.types import Delta, LLMTurnResult, Purpose, Usage
 

@@ -6,8 +6,8 @@ from uuid import UUID
 from django.utils import timezone
 
 from llm_app.call.route_settings import RouteSettings
-from llm_app.composed_query import Select
 from llm_app.models import CircuitBreaker, Route
+from llm_app.sql.composed_query import Select
 
 _usable = Select(Route.objects.usable_for)
 _breakers = Select(lambda *providers: CircuitBreaker.objects.filter(provider__pk__in=providers))

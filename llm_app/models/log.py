@@ -6,7 +6,7 @@ import uuid
 from django.db import models
 from django.db.models import Q
 
-from llm_app.composed_query import Select
+from llm_app.sql.composed_query import Select
 
 
 class CallStatus(models.TextChoices):

@@ -1,8 +1,7 @@
 """Secrets are redacted here: whole texts, streams, requests, answers and the log."""
 
-from llm_app.redaction.redactor import Redactor, names_in, placeholder, texts_in
+from llm_app.redaction.redactor import Redactor, StreamRedactor, names_in, placeholder, texts_in
 from llm_app.redaction.refusal import is_too_plain, why_refused
-from llm_app.redaction.stream import StreamRedactor
 from llm_app.redaction.turn import has_escapes, redacted_arguments, redacted_call, redacted_thinking
 
 __all__ = [

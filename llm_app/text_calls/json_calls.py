@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from llm_app.text_calls.unreadable import Unreadable, no_such_tool
+from llm_app.text_calls.fence import Unreadable, no_such_tool
 from llm_app.types import ToolCall
 
 _NAMES = ("tool", "name", "function", "tool_name")

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from llm_app.text_calls import json_calls
-from llm_app.text_calls.unreadable import Unreadable
+from llm_app.text_calls.fence import Unreadable
 from llm_app.types import ToolCall
 
 _SPACE = re.compile(r"\s*")

@@ -4,9 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from llm_app.text_calls import json_calls, markers, xml_calls
-from llm_app.text_calls.fence import unfenced
+from llm_app.text_calls.fence import Unreadable, unfenced
 from llm_app.text_calls.last_block import BLOCK, split_reply
-from llm_app.text_calls.unreadable import Unreadable
 from llm_app.types import Origin, ToolCall
 
 # With what a call begins, in any form but JSON.

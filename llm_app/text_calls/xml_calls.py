@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from llm_app.text_calls.unreadable import Unreadable, no_such_tool
+from llm_app.text_calls.fence import Unreadable, no_such_tool
 from llm_app.text_calls.xml_value import XMLValue
 from llm_app.types import ToolCall
 

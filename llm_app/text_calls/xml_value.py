@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from llm_app.text_calls.unreadable import Unreadable
+from llm_app.text_calls.fence import Unreadable
 
 CDATA_BEGIN, CDATA_END = "<![CDATA[", "]]>"
 _SPACE = re.compile(r"\s*")

@@ -18,12 +18,11 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextareaWidget
 
 from llm_app.types import ToolMode
-from tasks_app import agent_templates
 from tasks_app.engine.prompt.build import preview
-from tasks_app.events import event_loop
-from tasks_app.models import Agent, AgentPicture, AgentVersion, PromptSection
+from tasks_app.models import Agent, AgentPicture, AgentVersion, PromptSection, agent_templates
 from tasks_app.record import images
-from tasks_app.workspaces import check_environment
+from tasks_app.runtime import event_loop
+from tasks_app.workspace.folders import check_environment
 from tools_app.admin.tool_names import ToolNamesField
 from tools_app.hooks.loading import choices
 from tools_app.models import Skill

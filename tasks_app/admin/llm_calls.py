@@ -18,8 +18,8 @@ from llm_app import errors, protocols
 from llm_app.models import Blob, LLMLog, LogicalModel, Provider
 from llm_app.types import Purpose
 from tasks_app.admin.base import ReadOnlyAdmin, known, link_to_row
-from tasks_app.errors import Refusal
 from tasks_app.models import AgentVersion, Session, Task
+from tasks_app.models.errors import Refusal
 from tasks_app.replay import sent
 from tasks_app.replay.readable import difference, parts_of
 

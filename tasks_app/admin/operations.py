@@ -13,9 +13,9 @@ from unfold.decorators import display
 
 from llm_app.admin.write_only import WriteOnlyAdmin, WriteOnlyForm
 from llm_app.models import Secret
-from tasks_app import secrets
 from tasks_app.admin.base import ReadOnlyAdmin
 from tasks_app.models import ALIVE_SECONDS, EngineProcess, Limits, MemoryNote
+from tasks_app.services import secrets
 
 _SHOWN = 10  # places that the message names
 

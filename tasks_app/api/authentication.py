@@ -10,10 +10,10 @@ from knox.models import get_token_model
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from llm_app.composed_query import Select
 from llm_app.models import Secret
+from llm_app.sql.composed_query import Select
 from tasks_app.access import require_signed_in
-from tasks_app.live.watch import Admission
+from tasks_app.hub.access_watch import Admission
 
 _by_digest = Select(
     lambda digest: get_token_model().objects.filter(digest=digest).select_related("user").order_by()[:1]

@@ -11,12 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from llm_app.redaction import Redactor
-from tasks_app import file_history
 from tasks_app.access import visible_session, writable_session
 from tasks_app.api.formats import ByNumber, Text
 from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.models import FileChange, WorkspaceChange
 from tasks_app.record import redactor_of
+from tasks_app.workspace import file_history
 from tools_app.files import as_text
 
 MOST_DIFFS = 200  # of one change

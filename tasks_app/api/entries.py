@@ -20,12 +20,12 @@ from tasks_app.access import SignedOut, visible_session
 from tasks_app.api.authentication import admission_of
 from tasks_app.api.formats import AsItIs, BySeq, Seq, asked
 from tasks_app.api.rows import Rows
-from tasks_app.events import broadcast
-from tasks_app.live.look import SessionGone
-from tasks_app.live.subscription import EventStream
+from tasks_app.hub.snapshot import SessionGone
+from tasks_app.hub.subscriber import EventStream
 from tasks_app.models import ContextEntry, ContextType
 from tasks_app.record import redact_entries
 from tasks_app.record.entry_json import entry_json
+from tasks_app.runtime import broadcast
 
 QUIET_SECONDS = 15.0  # then a comment: proxies end connections that say nothing
 COMMENT = b":\n\n"

@@ -23,11 +23,11 @@ from llm_app.redaction import Redactor
 from tasks_app.access import visible_session, writable_session
 from tasks_app.api.formats import AsItIs, ByNumber, RawBody, Whole, asked
 from tasks_app.api.problems import TooLarge
-from tasks_app.downloads import download
-from tasks_app.interaction import uploads
 from tasks_app.models import FileChange
 from tasks_app.record import redactor_of
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import uploads
+from tasks_app.workspace.downloads import download
+from tasks_app.workspace.folders import workspace_of
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, as_text
 

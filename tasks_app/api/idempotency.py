@@ -18,8 +18,8 @@ from rest_framework.views import APIView
 
 from tasks_app.api.formats import RawBody
 from tasks_app.api.problems import CONTENT_TYPE
-from tasks_app.errors import Refusal
 from tasks_app.models import IdempotencyKey
+from tasks_app.models.errors import Refusal
 from tasks_app.record import storable
 
 Handler = Callable[..., Response]

@@ -16,7 +16,7 @@ from tasks_app.api.formats import MessageBody, OldestFirst, Text
 from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.models import InboxMessage, Mode, Session, Workflow
 from tasks_app.record import images, redactor_of
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 
 
 class WorkflowName(serializers.SlugRelatedField[Workflow]):

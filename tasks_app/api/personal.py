@@ -14,12 +14,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from llm_app.models import Secret
-from tasks_app import secrets
 from tasks_app.access import visible_project, writable_project
 from tasks_app.api.formats import NewestFirst, Text, Whole
 from tasks_app.api.idempotency import idempotent
 from tasks_app.memory import edit
 from tasks_app.models import MemoryNote, Project
+from tasks_app.services import secrets
 
 MOST_PLACES = 100
 

@@ -15,9 +15,9 @@ from rest_framework.exceptions import APIException, MethodNotAllowed, Validation
 from rest_framework.response import Response
 
 from tasks_app import origins
-from tasks_app.errors import Refusal
 from tasks_app.models import Project, Session, Task
-from tasks_app.runtime.outage import drop_broken_connections
+from tasks_app.models.errors import Refusal
+from tasks_app.runtime.broadcast import drop_broken_connections
 
 logger = logging.getLogger(__name__)
 NOTHING_HERE = "This does not exist, or it is not shared with you."

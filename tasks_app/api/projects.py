@@ -20,10 +20,10 @@ from tasks_app.api.files import FORM
 from tasks_app.api.formats import AsItIs, ByNumber, NewestFirst, Text
 from tasks_app.api.idempotency import idempotent
 from tasks_app.api.sessions import AgentName
-from tasks_app.downloads import download
 from tasks_app.models import Agent, LibraryFile, Project
 from tasks_app.services import library
 from tasks_app.services.projects import redacted
+from tasks_app.workspace.downloads import download
 
 
 class ProjectSerializer(serializers.ModelSerializer[Project]):

@@ -10,10 +10,10 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.http import Http404
 
-from llm_app.composed_query import Select
+from llm_app.sql.composed_query import Select
 from tasks_app.api.rows import Query, Rows, as_time
 from tasks_app.models import Session, SessionSearch, filed
-from tasks_app.models.session_text import searched, words_of
+from tasks_app.models.session import searched, words_of
 from tasks_app.services.found_lines import found_line
 
 Row = Mapping[str, Any]

@@ -7,11 +7,11 @@ from uuid import UUID
 import orjson
 from django.db.models import QuerySet
 
-from llm_app.composed_query import Select
+from llm_app.sql.composed_query import Select
 from tasks_app.access import is_visible
 from tasks_app.api.rows import Rows, as_time
-from tasks_app.interaction.open_call import pending_json
 from tasks_app.models import Task
+from tasks_app.run.open_call import pending_json
 from tasks_app.runtime import admission
 
 _SHOWN = [

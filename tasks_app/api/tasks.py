@@ -15,7 +15,7 @@ from tasks_app.api import task_rows
 from tasks_app.api.authentication import admission_of
 from tasks_app.api.entries import ToolCallSerializer
 from tasks_app.api.formats import asked
-from tasks_app.live.subscription import StateChange
+from tasks_app.hub.subscriber import StateChange
 from tasks_app.models import PERSON, FailureCode, Task, TaskState
 
 MOST_SECONDS = 60  # that somebody waits with one request: proxies end longer ones

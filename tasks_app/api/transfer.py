@@ -20,10 +20,10 @@ from tasks_app.api.idempotency import KEY, earlier_answer, idempotent
 from tasks_app.api.problems import TooLarge
 from tasks_app.api.rows import MOST_ROWS
 from tasks_app.api.sessions import SessionSerializer
-from tasks_app.downloads import text_download
 from tasks_app.models import Session, Task
 from tasks_app.services import forks, transfer
 from tasks_app.text.foreign_chats import MOST_BYTES
+from tasks_app.workspace.downloads import text_download
 
 
 class ExportQuery(serializers.Serializer[Any]):

@@ -2,9 +2,9 @@
 
 from django.utils import timezone
 
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Approval, CallStatus, Decision, Scope
 from tasks_app.run import ApprovalNeeded, TaskContext
+from tasks_app.run.open_call import OpenCall
 from tools_app.contract import Danger
 
 EVERY_CALL = "every call of this tool needs an approval"

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from tasks_app import file_history, reminders
 from tasks_app.engine import step_settings
 from tasks_app.engine.approvals import approved
 from tasks_app.engine.closing import UNKNOWN
 from tasks_app.engine.hooks import Opinion, consult
 from tasks_app.engine.repetition import reminder_of_cycle, repeated_result
 from tasks_app.engine.workflow import refusal_of_result
-from tasks_app.interaction import children
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, FailureCode, ToolCallLog
 from tasks_app.run import (
     Aborted,
@@ -29,10 +26,14 @@ from tasks_app.run import (
     Refused,
     ReplyNeeded,
     TaskContext,
+    children,
+    reminders,
 )
 from tasks_app.run.loop_detector import CountedCall, fingerprint, uncounted
+from tasks_app.run.open_call import OpenCall
 from tasks_app.runtime.cancellation import WorkAborted
-from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, coerce
+from tasks_app.workspace import file_history
+from tools_app.contract import Arguments, Danger, Judgement, ToolDefinition, base
 from tools_app.errors import ToolError, UnknownTool
 from tools_app.hooks.base import Call
 from tools_app.mcp.arguments import fitted_arguments
@@ -181,7 +182,7 @@ def _definition_and_arguments(context: TaskContext, call: OpenCall) -> tuple[Too
     What became secret since the call was written is redacted in its log, and still runs as it was written.
     """
     definition = context.settings.policy.find(call.call.name)
-    arguments = coerce.read_arguments(definition, call.call.arguments)
+    arguments = base.read_arguments(definition, call.call.arguments)
     if definition.own_schema:
         call.log.fingerprint = _fingerprint_as_written(call)  # for the log, should a person interrupt
         arguments = fitted_arguments(definition, arguments, partial(_unless_aborted, context, call))

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import Model
 
-from tasks_app import file_history
 from tasks_app.engine import delegation
-from tasks_app.interaction import children
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, Decision, Limits, Task
 from tasks_app.models.operations import LARGE_WINDOW
 from tasks_app.record import Draft, lock, tokens
-from tasks_app.run import UnitOfWork
+from tasks_app.run import UnitOfWork, children
+from tasks_app.run.open_call import OpenCall
+from tasks_app.workspace import file_history
 from tools_app.files import Workspace
 
 UNKNOWN = (

@@ -5,13 +5,12 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from tasks_app import file_history
-from tasks_app.interaction import children
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Agent, Session, Task, TaskState
 from tasks_app.record import tokens
-from tasks_app.run import ChildrenNeeded, TaskContext
-from tasks_app.workspaces import workspace_of
+from tasks_app.run import ChildrenNeeded, TaskContext, children
+from tasks_app.run.open_call import OpenCall
+from tasks_app.workspace import file_history
+from tasks_app.workspace.folders import workspace_of
 from tools_app import paging
 from tools_app.contract import ToolDefinition, ToolResult
 from tools_app.contract.capabilities import Delegation

@@ -9,9 +9,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from llm_app.composed_query import Select
 from llm_app.redaction import Redactor
-from llm_app.statements import Update, execute
+from llm_app.sql.composed_query import Select
+from llm_app.sql.statements import Update, execute
 from tasks_app.engine import preflight, run_tool, think
 from tasks_app.engine.check_call import before_execution
 from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState

@@ -4,11 +4,11 @@ from llm_app.call import Action, Observer
 from llm_app.errors import LLMError, Overloaded
 from llm_app.models import LLMLog
 from llm_app.types import Delta, DeltaKind, Thinking
-from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import ContextType
 from tasks_app.record import Draft, notice
 from tasks_app.run import UnitOfWork
 from tasks_app.runtime import cancellation
+from tasks_app.runtime.live_stream import LiveStream
 
 _GOES_ON = (Action.RETRY, Action.NEXT_ROUTE)
 

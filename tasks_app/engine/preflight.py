@@ -6,12 +6,9 @@ from contextlib import suppress
 
 from django.utils import timezone
 
-from llm_app.composed_query import Select
-from tasks_app import file_history, reminders
+from llm_app.sql.composed_query import Select
 from tasks_app.engine import routing, step_settings, workflow
 from tasks_app.engine.closing import close_open_call
-from tasks_app.interaction import children
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.memory import search
 from tasks_app.models import (
     CallStatus,
@@ -25,11 +22,13 @@ from tasks_app.models import (
     WorkspaceChange,
 )
 from tasks_app.record import Draft, tokens
-from tasks_app.reminders.before_step import Moment, due
-from tasks_app.reminders.on_event import LONGEST_INSTRUCTIONS, ROOT_INSTRUCTIONS
-from tasks_app.run import LimitExceeded, Stopped, TaskContext
+from tasks_app.run import LimitExceeded, Stopped, TaskContext, children, reminders
 from tasks_app.run.look import Look
+from tasks_app.run.open_call import OpenCall
+from tasks_app.run.reminders.before_step import Moment, due
+from tasks_app.run.reminders.on_event import LONGEST_INSTRUCTIONS, ROOT_INSTRUCTIONS
 from tasks_app.runtime import process
+from tasks_app.workspace import file_history
 from tools_app.errors import ToolError
 from tools_app.files import paths
 

@@ -5,12 +5,11 @@ from typing import Any
 
 from django.db.models import Max, OuterRef, Subquery
 
-from tasks_app import reminders
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, ContextEntry, ContextType, Session, ToolCallLog
 from tasks_app.record import Draft
-from tasks_app.run import TaskContext
+from tasks_app.run import TaskContext, reminders
 from tasks_app.run.loop_detector import CYCLE_REPEATS, EarlierRun
+from tasks_app.run.open_call import OpenCall
 from tools_app.contract import Danger
 
 

@@ -4,14 +4,13 @@ import re
 from collections.abc import Set
 from uuid import uuid4
 
-from llm_app.new_row import new
+from llm_app.sql.new_row import new
 from llm_app.types import LLMTurnResult, ToolCall
-from tasks_app import reminders
 from tasks_app.engine.observer import LLMObserver
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, ContextType, FailureCode, ToolCallLog
 from tasks_app.record import Draft
-from tasks_app.run import Failed, NoToolCall, TaskContext
+from tasks_app.run import Failed, NoToolCall, TaskContext, reminders
+from tasks_app.run.open_call import OpenCall
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}", re.ASCII)
 

@@ -3,12 +3,11 @@
 import logging
 from collections.abc import Sequence
 
-from llm_app.composed_query import Select
-from tasks_app import reminders
+from llm_app.sql.composed_query import Select
 from tasks_app.memory import vectors
 from tasks_app.models import FiredRule, RoutingRule, RuleMatch, RuleTarget
 from tasks_app.record import Draft
-from tasks_app.run import TaskContext
+from tasks_app.run import TaskContext, reminders
 from tasks_app.text.retrieval import fold, terms_of
 
 MOST_FIRED = 3  # rules that are named in a task

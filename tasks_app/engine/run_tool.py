@@ -8,22 +8,22 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from llm_app.redaction import Redactor
-from tasks_app import file_history
 from tasks_app.engine import delegation, effects
 from tasks_app.engine.capabilities.progress import Progress
 from tasks_app.engine.capabilities.tool_context import tool_context
 from tasks_app.engine.check_call import ClearedCall
 from tasks_app.engine.hooks import consult
 from tasks_app.engine.repetition import reminder_of_cycle
-from tasks_app.events.live_stream import LiveStream
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, TaskState, ToolCallLog, WorkspaceChange
 from tasks_app.record import Draft, images
 from tasks_app.record.entry_json import plan_change
 from tasks_app.record.tokens import estimate, within_budget
 from tasks_app.run import Aborted, TaskContext
+from tasks_app.run.open_call import OpenCall
 from tasks_app.runtime import lease
 from tasks_app.runtime.cancellation import WorkAborted
+from tasks_app.runtime.live_stream import LiveStream
+from tasks_app.workspace import file_history
 from tools_app.contract import Danger, Target, ToolResult
 from tools_app.errors import ToolError
 from tools_app.hooks.base import Outcome

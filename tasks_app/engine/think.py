@@ -5,14 +5,14 @@ from llm_app.call import Completion, LLMCall, Recipient, References, Runner, Sto
 from llm_app.types import Purpose
 from tasks_app.engine.compaction import summary
 from tasks_app.engine.compaction.apply import about_to_be_cut, make_room, too_small
-from tasks_app.engine.compaction.measure import Measured, measure
+from tasks_app.engine.compaction.plan import Measured, measure
 from tasks_app.engine.compaction.summary import SummaryDue
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.reply import first_call
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Cause, FailureCode
 from tasks_app.record import Draft
 from tasks_app.run import Aborted, Failed, LimitExceeded, TaskContext
+from tasks_app.run.open_call import OpenCall
 from tasks_app.runtime import cancellation
 from tasks_app.runtime.cancellation import WorkAborted
 

@@ -6,7 +6,7 @@ from typing import Any
 from tasks_app.models import Task
 from tasks_app.record import Draft
 from tasks_app.record.entry_json import plan_change
-from tasks_app.reminders.before_step import current_place, workflow_step
+from tasks_app.run.reminders.before_step import current_place, workflow_step
 
 
 def beginning(task: Task) -> tuple[list[Draft], dict[str, Any]]:

@@ -5,8 +5,8 @@ from typing import Any
 
 from llm_app import active_secrets
 from llm_app.redaction import Redactor
-from tasks_app.errors import Refusal
 from tasks_app.models import MemoryNote, Project, Session
+from tasks_app.models.errors import Refusal
 
 
 class EmptyNote(Refusal):

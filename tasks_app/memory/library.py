@@ -14,11 +14,11 @@ from django.utils import timezone
 from llm_app import abilities
 from llm_app.call import Runner
 from llm_app.models import Route
-from tasks_app.events import event_loop
 from tasks_app.memory.embedder import LEAST, Embedded, Embedder, NoEmbedding
 from tasks_app.memory.search import asked
 from tasks_app.models import LibraryFile, LibraryPassage, PassageVector, Project, Session
 from tasks_app.run import UnitOfWork
+from tasks_app.runtime import event_loop
 from tasks_app.runtime.cancellation import WorkAborted
 from tasks_app.text.retrieval import bm25, reciprocal_rank_fusion, terms_of
 from tools_app.errors import ToolError

@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from llm_app.call import Runner
-from llm_app.composed_query import Select
 from llm_app.redaction import Redactor
+from llm_app.sql.composed_query import Select
 from tasks_app.memory import vectors
 from tasks_app.models import ContextEntry, ContextType, MemoryNote, MemoryNoteQuerySet, Project, Session, Task
 from tasks_app.run import UnitOfWork

@@ -1,26 +1,20 @@
 """The rows of sessions and tasks, and of all that happened in them."""
 
-from tasks_app.models.agent import Agent, PromptSection
-from tasks_app.models.agent_picture import AgentPicture
+from tasks_app.models.agent import Agent, AgentPicture, PromptSection
 from tasks_app.models.agent_version import AgentVersion
-from tasks_app.models.approval import Approval, Decision, Scope
-from tasks_app.models.context_cut import Cause, ContextCut
-from tasks_app.models.entry import ContextEntry, ContextType
+from tasks_app.models.entry import Cause, ContextCut, ContextEntry, ContextType
 from tasks_app.models.filing import Filing, ImpossibleSearch, SessionSearch, as_tags, file_session, filed
-from tasks_app.models.idempotency_key import IdempotencyKey
-from tasks_app.models.inbox import InboxMessage, Mode
+from tasks_app.models.inbox import IdempotencyKey, InboxMessage, Mode
 from tasks_app.models.library import LibraryFile, LibraryPassage, PassageVector
 from tasks_app.models.memory_note import MemoryNote, MemoryNoteQuerySet, NoteVector
 from tasks_app.models.operations import ALIVE_SECONDS, EngineProcess, Limits, Sample
 from tasks_app.models.project import Project, ProjectMember
 from tasks_app.models.routing_rule import FiredRule, RoutingRule, RuleMatch, RuleTarget
-from tasks_app.models.session import Session
-from tasks_app.models.session_text import SessionText
-from tasks_app.models.share_link import ShareLink
+from tasks_app.models.session import Session, SessionText, ShareLink
 from tasks_app.models.sharing import SessionMember
 from tasks_app.models.task import Task
 from tasks_app.models.task_state import ENDED, PERSON, FailureCode, TaskState, WaitingFor
-from tasks_app.models.tool_call import REFUSED, CallStatus, Loaded, LoadedKind, ToolCallLog
+from tasks_app.models.tool_call import REFUSED, Approval, CallStatus, Decision, Loaded, LoadedKind, Scope, ToolCallLog
 from tasks_app.models.trace_sink import EventType, SinkKind, TraceSink
 from tasks_app.models.workflow import Workflow, WorkflowStep
 from tasks_app.models.workspace_change import FileChange, WorkspaceChange

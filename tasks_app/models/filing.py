@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 
-from tasks_app.errors import Refusal
+from tasks_app.models.errors import Refusal
 from tasks_app.models.session import Session, SessionQuerySet
 
 MOST_TAGS = 20

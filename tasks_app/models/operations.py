@@ -11,8 +11,8 @@ from django.db.models import Q
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
-from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
+from llm_app.sql.composed_query import Select
 from tools_app.files import HistoryBounds
 
 LARGE_WINDOW = 200_000  # tokens

@@ -11,7 +11,7 @@ from django.contrib.auth.models import Group
 from django.db import models
 from django.db.models import Q
 
-from llm_app.composed_query import Select
+from llm_app.sql.composed_query import Select
 
 
 class MemberQuerySet(models.QuerySet[Any]):

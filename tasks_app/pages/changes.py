@@ -8,15 +8,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET
 
-from tasks_app import file_history
 from tasks_app.access import Request, may_write, signed_in, visible_session, writable_session
-from tasks_app.errors import Refusal
 from tasks_app.models import Session, WorkspaceChange
+from tasks_app.models.errors import Refusal
 from tasks_app.pages import fragments
 from tasks_app.pages.responses import done, refused
 from tasks_app.record import redactor_of
-from tasks_app.transcript.item import Item
-from tasks_app.workspaces import workspace_of
+from tasks_app.record.item import Item
+from tasks_app.workspace import file_history
+from tasks_app.workspace.folders import workspace_of
 from tools_app.editing.changes import replaced
 from tools_app.errors import ToolError
 from tools_app.files import as_text

@@ -11,17 +11,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
-from llm_app.composed_query import Select
-from tasks_app import diagnosis, services
+from llm_app.sql.composed_query import Select
+from tasks_app import services
 from tasks_app.access import Request, owned_session, posted, signed_in, visible_session, writable_session
-from tasks_app.errors import NothingToAnswer, Refusal
-from tasks_app.interaction import uploads
 from tasks_app.models import Approval, Decision, Mode, Project, Scope, Session, Task
+from tasks_app.models.errors import NothingToAnswer, Refusal
 from tasks_app.pages import choices, file_tree, fragments
 from tasks_app.pages.responses import done, has_come_before, refused, sent_before
+from tasks_app.record import transcript
 from tasks_app.runtime import admission
-from tasks_app.services import forks
-from tasks_app.transcript import transcript
+from tasks_app.services import diagnosis, forks
+from tasks_app.workspace import uploads
 from tools_app.errors import ToolError
 
 MOST_FORKS = 20  # listed beside a session

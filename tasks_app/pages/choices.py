@@ -6,11 +6,10 @@ from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from llm_app.composed_query import Select
 from llm_app.models import LogicalModel
-from tasks_app import agent_templates
+from llm_app.sql.composed_query import Select
 from tasks_app.access import Request, posted, signed_in
-from tasks_app.models import Agent, AgentPicture, Project, Session, Workflow
+from tasks_app.models import Agent, AgentPicture, Project, Session, Workflow, agent_templates
 
 
 def offered(user: Any, session: Session | None = None, *, agent: Agent | None = None) -> dict[str, Any]:

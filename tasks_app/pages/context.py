@@ -14,13 +14,12 @@ from llm_app.models import Blob, LLMLog, LogicalModel
 from llm_app.models.log import UNPRICED, CallStatus
 from llm_app.types import Purpose
 from tasks_app.access import Request, may_see_llm_calls, signed_in, visible_session
-from tasks_app.errors import Refusal
 from tasks_app.models import ContextCut, ContextEntry, Session, ToolCallLog
+from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import refused
-from tasks_app.record import Cut, redactor_of
+from tasks_app.record import Cut, redactor_of, transcript
 from tasks_app.replay import sent
 from tasks_app.replay.readable import Piece, compared, lines_of
-from tasks_app.transcript import transcript
 
 BEHIND = 40  # entries shown behind one that is looked up
 MOST = 1_000  # lines of an outline that are shown, the newest

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tasks_app.models import Session
-from tasks_app.workspaces import files_of
+from tasks_app.workspace.folders import files_of
 from tools_app.errors import OutsideWorkspace, ToolError
 from tools_app.files import IGNORED, Entry, Workspace, as_text
 

@@ -10,12 +10,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from tasks_app.access import Request, signed_in, visible_session
-from tasks_app.downloads import HEADERS
-from tasks_app.events import event_loop
 from tasks_app.models import Session
 from tasks_app.pages.markdown import PICTURES, markdown
 from tasks_app.record import redactor_of
-from tasks_app.workspaces import workspace_of
+from tasks_app.runtime import event_loop
+from tasks_app.workspace.downloads import HEADERS
+from tasks_app.workspace.folders import workspace_of
 from tools_app.documents.formats import is_document, is_pdf
 from tools_app.documents.reader import page_picture, read_document
 from tools_app.errors import ToolError

@@ -9,16 +9,15 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from tasks_app import downloads, file_history
 from tasks_app.access import Request, may_write, signed_in, visible_session, writable_session
-from tasks_app.errors import Refusal
-from tasks_app.interaction import uploads
 from tasks_app.models import FileChange, Session
+from tasks_app.models.errors import Refusal
 from tasks_app.pages import fragments
 from tasks_app.pages.markdown import PICTURES
 from tasks_app.pages.responses import done, refused
 from tasks_app.record import redactor_of
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import downloads, file_history, uploads
+from tasks_app.workspace.folders import workspace_of
 from tools_app.errors import ToolError
 from tools_app.files import as_text
 

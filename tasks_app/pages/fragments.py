@@ -13,9 +13,9 @@ from django.utils.safestring import SafeString
 from tasks_app.access import may_see_llm_calls, may_write
 from tasks_app.models import InboxMessage, Session
 from tasks_app.pages import file_tree
+from tasks_app.record.activity import Activity
+from tasks_app.record.item import Item
 from tasks_app.runtime import admission
-from tasks_app.transcript.activity import Activity
-from tasks_app.transcript.item import Item
 
 Place = Literal["old", "message", "group", "member"]  # a new step begins a group, or is a member of the newest one
 

@@ -10,15 +10,15 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django_htmx.http import HttpResponseClientRedirect
 
-from llm_app.composed_query import Select
+from llm_app.sql.composed_query import Select
 from tasks_app import services
 from tasks_app.access import Request, posted, signed_in, writable_project
-from tasks_app.errors import Refusal
-from tasks_app.interaction import uploads
 from tasks_app.models import Project, Session
+from tasks_app.models.errors import Refusal
 from tasks_app.pages import choices, provider
 from tasks_app.pages.responses import refused, sent_before
 from tasks_app.pages.sessions import not_archived
+from tasks_app.workspace import uploads
 from tools_app.errors import ToolError
 
 SHOWN = 3  # sessions; all of them are a click away

@@ -14,16 +14,16 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 from django_htmx.http import trigger_client_event
 
-from llm_app.composed_query import Select
+from llm_app.sql.composed_query import Select
 from tasks_app import services
 from tasks_app.access import Request, signed_in
-from tasks_app.errors import Refusal
-from tasks_app.interaction.inbox import all_waiting_for
 from tasks_app.models import Approval, Decision, Session, Task, TaskState
+from tasks_app.models.errors import Refusal
 from tasks_app.pages.chat import DecisionForm
 from tasks_app.pages.responses import done, refused
 from tasks_app.pages.sessions import CHANGED
-from tasks_app.transcript import transcript
+from tasks_app.record import transcript
+from tasks_app.run.next_task import all_waiting_for
 
 MOST_NEWS = 50
 _LATEST = timedelta(minutes=10)

@@ -9,13 +9,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from tasks_app.access import Request, signed_in, visible_project, writable_project
-from tasks_app.downloads import HEADERS, download
-from tasks_app.errors import Refusal
-from tasks_app.events import event_loop
 from tasks_app.models import LibraryFile, Project
+from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import done, refused
+from tasks_app.runtime import event_loop
 from tasks_app.services import library
 from tasks_app.services.projects import redacted
+from tasks_app.workspace.downloads import HEADERS, download
 from tools_app.documents.reader import page_picture
 from tools_app.errors import ToolError
 

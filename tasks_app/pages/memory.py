@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from tasks_app.access import Request, posted, signed_in, visible_session, writable_project
-from tasks_app.errors import Refusal
 from tasks_app.memory import edit
 from tasks_app.models import MemoryNote, Project
+from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import done, refused
 
 

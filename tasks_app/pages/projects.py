@@ -22,9 +22,9 @@ from tasks_app.access import (
     visible_session,
     writable_project,
 )
-from tasks_app.errors import Refusal
 from tasks_app.memory import edit
 from tasks_app.models import Project, Session, filed
+from tasks_app.models.errors import Refusal
 from tasks_app.pages import choices, library
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import sharing

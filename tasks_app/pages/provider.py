@@ -13,15 +13,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from llm_app.composed_query import Select
 from llm_app.models import Protocol, Provider, Route
 from llm_app.pricing import prices
 from llm_app.provider_status import status_of
 from llm_app.redaction import seen_values
 from llm_app.setup import connect, known, model_list
 from llm_app.setup.model_list import is_listable
+from llm_app.sql.composed_query import Select
 from tasks_app.access import Request, posted, signed_in
-from tasks_app.errors import Refusal
+from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import done, refused
 from tasks_app.text.sentences import translated
 

@@ -7,8 +7,8 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from tasks_app.access import Request, posted
-from tasks_app.errors import Refusal
 from tasks_app.models import IdempotencyKey
+from tasks_app.models.errors import Refusal
 from tasks_app.text import sentences
 from tools_app.errors import ToolError
 

@@ -19,19 +19,19 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
-from llm_app.composed_query import Select
+from llm_app.sql.composed_query import Select
 from tasks_app import services
 from tasks_app.access import Request, may_write, posted, signed_in, visible_session
-from tasks_app.downloads import text_download
-from tasks_app.errors import Refusal
 from tasks_app.models import Filing, ImpossibleSearch, Project, Session, SessionSearch, as_tags, file_session, filed
-from tasks_app.models.session_text import searched, words_of
+from tasks_app.models.errors import Refusal
+from tasks_app.models.session import searched, words_of
 from tasks_app.pages.markdown import first_words
 from tasks_app.pages.responses import done, refused
 from tasks_app.services import transfer
 from tasks_app.services.found_lines import found_line
 from tasks_app.text.foreign_chats import MOST_BYTES, MOST_CHATS
 from tasks_app.text.marked import marked, matches_in
+from tasks_app.workspace.downloads import text_download
 
 BESIDE = 10  # sessions in the list beside a page: with more, its first load would be over 100 kB
 MOST_PINNED = 10

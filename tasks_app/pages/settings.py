@@ -22,12 +22,12 @@ from llm_app import active_secrets
 from llm_app.budgets import counters, limits
 from llm_app.models import Secret
 from llm_app.pricing import usage
-from tasks_app import secrets
 from tasks_app.access import Request, posted, signed_in
-from tasks_app.errors import Refusal
 from tasks_app.models import ToolCallLog
+from tasks_app.models.errors import Refusal
 from tasks_app.pages import sign_ins
 from tasks_app.pages.responses import done
+from tasks_app.services import secrets
 from tasks_app.text import sentences
 from tools_app.json_schema.concise import first_sentence
 from tools_app.models import UserPolicy

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_GET
 
 from tasks_app import origins
 from tasks_app.access import Request, owned_project, owned_session, posted, signed_in
-from tasks_app.errors import Refusal
 from tasks_app.models import Session, ShareLink
+from tasks_app.models.errors import Refusal
 from tasks_app.pages.responses import refused
 from tasks_app.services import sharing, transfer
 

@@ -7,16 +7,16 @@ import orjson
 from django.db import transaction
 from django.utils import timezone
 
-from llm_app.composed_query import Select
-from llm_app.new_row import new
 from llm_app.redaction import Redactor
-from llm_app.statements import Insert, Statement, Update, execute
-from tasks_app.events import broadcast
+from llm_app.sql.composed_query import Select
+from llm_app.sql.new_row import new
+from llm_app.sql.statements import Insert, Statement, Update, execute
 from tasks_app.models import ContextEntry, Session, Task
 from tasks_app.models.entry import SEQ_ONCE
 from tasks_app.record import chain
 from tasks_app.record.draft import Draft
 from tasks_app.record.session_secrets import redactor_of
+from tasks_app.runtime import broadcast
 
 AT_ONCE = 1000  # entries of a statement, which has at most 65,535 parameters on PostgreSQL
 

@@ -14,9 +14,9 @@ from django.db.models import BigIntegerField, Q, QuerySet, Value
 
 from llm_app import active_secrets
 from llm_app.active_secrets import ActiveSecrets
-from llm_app.composed_query import Select
 from llm_app.models import Secret
 from llm_app.redaction import Redactor, redacted_call
+from llm_app.sql.composed_query import Select
 from llm_app.types import ToolCall
 from tasks_app.models import ContextEntry, Project, ProjectMember, Session, SessionMember, Task
 

@@ -5,9 +5,9 @@ from itertools import takewhile
 
 from llm_app.redaction import Redactor
 from llm_app.types import LLMTurnResult, ToolCall
-from tasks_app import reminders
 from tasks_app.models import CallStatus, ContextEntry, ContextType
 from tasks_app.record import Draft, redact_entry, thinking_of
+from tasks_app.run import reminders
 
 _ASIDE = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP)
 _FROM_OUTSIDE = (CallStatus.REJECTED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)

@@ -22,12 +22,12 @@ from tasks_app.engine import reply
 from tasks_app.engine.check_call import before_execution
 from tasks_app.engine.observer import LLMObserver
 from tasks_app.engine.prompt import build
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import CallStatus, ContextEntry, ContextType, Task
 from tasks_app.replay.recorded import Divergence, turn_of
 from tasks_app.replay.requests import NotRebuilt, SessionRequests, is_as_sent
 from tasks_app.replay.rerun_context import RerunContext
 from tasks_app.run import ApprovalNeeded, Interrupt, ReplyNeeded
+from tasks_app.run.open_call import OpenCall
 
 
 @dataclass(kw_only=True)

@@ -13,7 +13,7 @@ from tasks_app.replay.recorded import Recorded
 from tasks_app.run import History, TaskContext
 from tasks_app.run.look import Look
 from tasks_app.run.usage import Calls
-from tasks_app.workspaces import sandbox, workspace_of
+from tasks_app.workspace.folders import sandbox, workspace_of
 from tools_app.contract import ToolVisibility
 
 

@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from llm_app import active_secrets
 from llm_app.models import LLMLog
 from llm_app.redaction import Redactor
-from tasks_app.errors import Refusal
 from tasks_app.models import Session
+from tasks_app.models.errors import Refusal
 from tasks_app.record import redactor_of
 from tasks_app.replay.requests import NotRebuilt, SessionRequests, is_as_sent
 

@@ -10,11 +10,10 @@ from uuid import UUID
 
 from django.db import transaction
 
-from llm_app.composed_query import Select
-from tasks_app.events import event_loop
+from llm_app.sql.composed_query import Select
 from tasks_app.models import ContextType, EngineProcess, Session, Task
 from tasks_app.record import Draft
-from tasks_app.runtime import process
+from tasks_app.runtime import event_loop, process
 from tools_app import held_resources, release_session
 
 _LEAVING_S = 10

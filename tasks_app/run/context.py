@@ -11,10 +11,8 @@ from django.db.models import F, Q, QuerySet, Subquery
 
 from llm_app.abilities import Abilities
 from llm_app.call import KnownRoutes
-from llm_app.composed_query import Select
 from llm_app.models import Blob
-from tasks_app import file_history
-from tasks_app.events.live_stream import LiveStream
+from llm_app.sql.composed_query import Select
 from tasks_app.models import (
     Agent,
     AgentVersion,
@@ -32,6 +30,8 @@ from tasks_app.run.loop_detector import CountedCall, LoopDetector
 from tasks_app.run.unit_of_work import UnitOfWork
 from tasks_app.run.usage import Calibration
 from tasks_app.runtime.cancellation import Interruption
+from tasks_app.runtime.live_stream import LiveStream
+from tasks_app.workspace import file_history
 from tools_app.contract import ToolVisibility
 from tools_app.files import Workspace
 from tools_app.held_resources import JOB, PAGE

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from llm_app.composed_query import Select
 from llm_app.models import Blob
+from llm_app.sql.composed_query import Select
 from llm_app.types import Message
-from tasks_app.interaction.open_call import OpenCall, open_call_in
 from tasks_app.models import ContextCut, ContextEntry, ContextType, Session
 from tasks_app.models.entry import EntryQuerySet
 from tasks_app.record import Conversation, Cut, images, message_of
+from tasks_app.run.open_call import OpenCall, open_call_in
 
 
 class History:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from llm_app.plain_cursor import plain_cursor
+from llm_app.sql.plain_cursor import plain_cursor
 from tasks_app.models import PERSON, Mode, Task
 
 VERSION = "(SELECT version FROM settings_version)"

@@ -8,18 +8,16 @@ from django.utils import timezone
 
 from llm_app.budgets import Allowance
 from llm_app.redaction import redacted_arguments
-from llm_app.statements import Statement, Update, save, stored
-from tasks_app import reminders
-from tasks_app.events import broadcast
-from tasks_app.interaction import children, next_task
+from llm_app.sql.statements import Statement, Update, save, stored
 from tasks_app.models import ENDED, ContextEntry, InboxMessage, Session, Task, TaskState, ToolCallLog
 from tasks_app.record import Draft, SessionSecrets, append_entries, lock
 from tasks_app.record.append import Head, HeadMoved, appending, is_lost_race, linked
+from tasks_app.run import children, next_task, reminders
 from tasks_app.run.affinity import SessionAffinity
 from tasks_app.run.history import History
 from tasks_app.run.look import COLUMNS, VERSION, Look, look_at
 from tasks_app.run.usage import Calls
-from tasks_app.runtime import lease
+from tasks_app.runtime import broadcast, lease
 from tools_app.held_resources import JOB
 
 Fields = dict[str, Any]  # of the task

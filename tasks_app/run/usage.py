@@ -4,8 +4,8 @@ from typing import Any
 from uuid import UUID
 
 from llm_app.call import Completion
-from llm_app.composed_query import Select
 from llm_app.models import CallStatus, LLMLog
+from llm_app.sql.composed_query import Select
 from llm_app.types import Purpose
 from tasks_app.models import Task
 

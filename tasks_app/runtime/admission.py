@@ -18,9 +18,9 @@ from django.db import connection, transaction
 from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When, Window
 from django.db.models.functions import Now, RowNumber
 
-from llm_app.composed_query import Change, Select
-from tasks_app.errors import Refusal
+from llm_app.sql.composed_query import Change, Select
 from tasks_app.models import Task, TaskState
+from tasks_app.models.errors import Refusal
 from tasks_app.runtime.wakeup import enqueue
 
 QUEUE = 10  # times as many as may run

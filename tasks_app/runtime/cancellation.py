@@ -3,22 +3,51 @@
 The task's thread waits for its socket, its coroutine or a signal, whichever comes first. A signal may come without a
 cause, so the rows decide whether the work is cancelled. `services.stop` writes the row; `engine.preflight` then ends
 the task.
+
+Wakes a thread that waits for it, or for a descriptor beside it.
 """
 
 import asyncio
 import logging
+import os
+import select
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from django.db import Error, connection
 
-from tasks_app.events import event_loop
-from tasks_app.runtime import turns
-from tasks_app.runtime.bell import Bell
+from llm_app.transport.waiting import ready
+from tasks_app.runtime import event_loop, turns
+
+
+class Bell:
+    """Who rings it before anybody waits is heard by the next one that does."""
+
+    def __init__(self) -> None:
+        self._heard, self._rung = os.pipe()
+        for end in (self._heard, self._rung):
+            os.set_blocking(end, False)
+
+    def ring(self) -> None:
+        """From any thread."""
+        with suppress(BlockingIOError):  # it has been rung thousands of times
+            os.write(self._rung, b"\0")
+
+    def wait(self, seconds: float | None = None, descriptor: int = -1, events: int = 0) -> bool:
+        """Until it rings, the descriptor has one of the events of `select.poll`, or time is up; whether it has one."""
+        found = ready(seconds, {self._heard: select.POLLIN, descriptor: events})
+        if self._heard in found:
+            os.read(self._heard, 4096)
+        return descriptor in found
+
+    def __del__(self) -> None:
+        os.close(self._heard)
+        os.close(self._rung)
+
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -12,9 +12,9 @@ from django.db.models import Case, DateTimeField, ExpressionWrapper, F, Value, W
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
-from llm_app.composed_query import Change, Select
 from llm_app.models import Reservation
-from llm_app.statements import Update, execute
+from llm_app.sql.composed_query import Change, Select
+from llm_app.sql.statements import Update, execute
 from tasks_app.models import Task
 from tasks_app.models.task_state import predecessors
 from tasks_app.runtime import admission, metrics, process

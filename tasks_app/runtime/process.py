@@ -2,21 +2,30 @@
 
 The file names its host first: hosts may share the folder, and a lock need not reach further than one. Then it lists the
 process groups that its tools started, so that recovery can end what a `kill -9` left behind.
+
+Lets a tool, which is a coroutine, use synchronous code: calls of models, and the database.
 """
 
+import asyncio
 import fcntl
 import json
 import os
 import socket
 import threading
 import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from django.conf import settings
+from django.db import connection
 
-from tools_app.sandbox import Started, process_groups
+from llm_app.call import Runner
+from tasks_app.runtime.cancellation import Interruption
+from tools_app.sandbox import Started, supervision
 
 
 @dataclass(frozen=True)
@@ -116,7 +125,7 @@ def _end_groups(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
     for line in lines:
         if line.endswith("\n") and "pid" in (noted := json.loads(line)):  # a crash may have cut the last one short
-            process_groups.end_group(Started(**noted))
+            supervision.end_group(Started(**noted))
 
 
 def clean_up_the_dead() -> None:
@@ -176,3 +185,31 @@ def _folder() -> Path:
     folder = Path(settings.RUN_DIR)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+T = TypeVar("T")
+_threads = ThreadPoolExecutor(max_workers=128, thread_name_prefix="beside-loop")  # as many as tasks: each has one
+
+
+async def in_thread(work: Callable[[Runner], T]) -> T:
+    """Runs `work` in a thread of its own. What it gives to the runner runs here, on the loop, and is cancelled with us;
+    `work` has come to its end, whatever that is, before we go on.
+    """
+    interruption = Interruption(lambda: True)  # it is signalled for a cancellation only
+    inherited = copy_context().run  # the ids of the log
+    loop = asyncio.get_running_loop()
+    running = loop.run_in_executor(_threads, inherited, _in_thread, work, interruption)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        interruption.signal()
+        await asyncio.wait([running])
+        running.exception()  # asyncio reports what nobody reads, and it was we who ended it
+        raise
+
+
+def _in_thread(work: Callable[[Runner], T], run: Runner) -> T:
+    try:
+        return work(run)
+    finally:
+        connection.close()

@@ -8,8 +8,7 @@ from celery import current_app
 from django.conf import settings
 from django.db import transaction
 
-from tasks_app.events import broadcast
-from tasks_app.runtime import cancellation, log_ids
+from tasks_app.runtime import broadcast, cancellation, log_ids
 
 logger = logging.getLogger(__name__)
 ADVANCE_TASK = "tasks_app.advance_task"

@@ -5,11 +5,11 @@ from typing import Any
 
 from django.db import transaction
 
-from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall
-from tasks_app.interaction import approver, open_call
-from tasks_app.interaction.decide import settle
 from tasks_app.models import Approval, CallStatus, Scope, Task, WaitingFor
+from tasks_app.models.errors import MayNotDecide, NothingToAnswer, OnlyThisCall
 from tasks_app.record import KeptPicture, append_entries, lock, redactor_of
+from tasks_app.run import decisions, open_call
+from tasks_app.run.decisions import settle
 from tasks_app.services.checked import checked_text
 
 
@@ -48,9 +48,9 @@ def decide(
         approval = Approval.objects.waiting().filter(tool_call=call.log).first()
         if approval is None:
             raise NothingToAnswer()
-        if objection := approver.why_not(approval, author, decision):
+        if objection := decisions.why_not(approval, author, decision):
             raise MayNotDecide(objection)
-        if scope == Scope.TASK and approver.is_single(approval):
+        if scope == Scope.TASK and decisions.is_single(approval):
             raise OnlyThisCall(field="scope")
         if note:
             task.add_author(author)

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tasks_app.errors import InvalidMessage, MessageTooLong
 from tasks_app.models import Session
+from tasks_app.models.errors import InvalidMessage, MessageTooLong
 from tasks_app.record import redactor_of, storable
 from tasks_app.record.append import storable_json
 from tools_app.errors import InvalidSchema

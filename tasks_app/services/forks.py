@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from llm_app.models import LogicalModel
 from llm_app.types import ToolCall
-from tasks_app import file_history, reminders, services
-from tasks_app.errors import FilesQuotaFull, Refusal
+from tasks_app import services
 from tasks_app.models import (
     Agent,
     CallStatus,
@@ -28,11 +27,14 @@ from tasks_app.models import (
     TaskState,
     Workflow,
 )
+from tasks_app.models.errors import FilesQuotaFull, Refusal
 from tasks_app.record import Draft, KeptPicture, append_entries, notice, redact_entries, redactor_of, thinking_of
 from tasks_app.record.draft import result
+from tasks_app.record.item import Item
+from tasks_app.run import reminders
 from tasks_app.services.sessions import require_place
-from tasks_app.transcript.item import Item
-from tasks_app.workspaces import bytes_of, measure, require_disk, workspace_of
+from tasks_app.workspace import file_history
+from tasks_app.workspace.folders import bytes_of, measure, require_disk, workspace_of
 from tools_app.files import workspace_copy
 
 NOT_RUN = "Not run: forked here."

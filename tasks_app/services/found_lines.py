@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from django.db.models import Q
 
 from tasks_app.models import REFUSED, ContextEntry, ContextType, Session, SessionText, ToolCallLog
-from tasks_app.models.session_text import Word
+from tasks_app.models.session import Word
 from tasks_app.record import redactor_of
 from tasks_app.text import full_text
 from tasks_app.text.marked import matches_in

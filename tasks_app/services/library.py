@@ -9,9 +9,9 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 
-from tasks_app.errors import DiskFull, FilesQuotaFull, Refusal
 from tasks_app.models import LibraryFile, Limits, Project
-from tasks_app.workspaces import bytes_of, has_disk
+from tasks_app.models.errors import DiskFull, FilesQuotaFull, Refusal
+from tasks_app.workspace.folders import bytes_of, has_disk
 from tools_app.documents.document import visible
 
 LARGEST = 50 * 1000**2  # bytes of one file

@@ -7,17 +7,16 @@ from typing import Any, Literal
 
 from django.db import transaction
 
-from llm_app.composed_query import Select
-from llm_app.statements import Update, execute, save
-from tasks_app.errors import AgentWithheld, MessageRead, SchemaTooLate, WorkflowTooLate
-from tasks_app.events import broadcast
-from tasks_app.interaction import children, next_task
+from llm_app.sql.composed_query import Select
+from llm_app.sql.statements import Update, execute, save
 from tasks_app.models import Agent, InboxMessage, Mode, Session, Task, WaitingFor, Workflow
+from tasks_app.models.errors import AgentWithheld, MessageRead, SchemaTooLate, WorkflowTooLate
 from tasks_app.record import KeptPicture, images, lock
-from tasks_app.runtime import admission, wakeup
+from tasks_app.run import children, next_task
+from tasks_app.runtime import admission, broadcast, wakeup
 from tasks_app.services.answers import answer
 from tasks_app.services.checked import checked_text, schema_text
-from tasks_app.workspaces import require_disk, workspace_of
+from tasks_app.workspace.folders import require_disk, workspace_of
 
 _active_task = Select(lambda session: Task.objects.filter(session=session).active()[:1])
 Delivery = Literal["started", "reply", "interjected", "steered", "queued"]

@@ -6,10 +6,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from llm_app import active_secrets
-from tasks_app import settings_version
-from tasks_app.errors import PartOfAnother, Refusal
 from tasks_app.models import Project, Session
+from tasks_app.models.errors import PartOfAnother, Refusal
 from tasks_app.record import storable
+from tasks_app.runtime import settings_version
 
 
 class ProjectWithoutName(Refusal):

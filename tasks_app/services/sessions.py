@@ -11,20 +11,20 @@ from django.db.models import Count, Value
 from django.utils import timezone
 
 from llm_app import active_secrets
-from llm_app.composed_query import Select
 from llm_app.errors import BudgetExceeded, LLMError
-from llm_app.statements import execute, save
+from llm_app.sql.composed_query import Select
+from llm_app.sql.statements import execute, save
 from llm_app.transport.waiting import InTime, TimeIsUp
 from llm_app.types import Message, Purpose
-from tasks_app.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
-from tasks_app.events import broadcast
-from tasks_app.interaction.next_task import title_of
 from tasks_app.models import Agent, ContextEntry, ContextType, Limits, Session, Task
+from tasks_app.models.errors import PartOfAnother, SessionsQuotaFull, TaskRunning
 from tasks_app.record import left_blobs, lock, redactor_of, storable
 from tasks_app.run import TaskContext, affinity
 from tasks_app.run.aside import ask_aside
+from tasks_app.run.next_task import title_of
+from tasks_app.runtime import broadcast
 from tasks_app.runtime.cancellation import WorkAborted
-from tools_app.files.removal import remove_tree
+from tools_app.files.workspace_copy import remove_tree
 
 logger = logging.getLogger(__name__)
 _default_agent = Select(lambda owner: Agent.objects.usable_by(owner).filter(is_default=True)[:1])

@@ -7,8 +7,8 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import QuerySet
 
-from tasks_app.errors import PartOfAnother, Refusal
 from tasks_app.models import Project, Session, ShareLink
+from tasks_app.models.errors import PartOfAnother, Refusal
 
 DAYS = (7, 30, 90)
 MOST_LINKS = 20

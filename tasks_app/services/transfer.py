@@ -13,16 +13,16 @@ from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
 
-from tasks_app import reminders
-from tasks_app.errors import Refusal
-from tasks_app.interaction.next_task import title_of
 from tasks_app.models import ContextEntry, ContextType, Session, Task, TaskState, file_session
+from tasks_app.models.errors import Refusal
 from tasks_app.record import Draft, append_entries, redactor_of
 from tasks_app.record.entry_json import entry_json
+from tasks_app.record.item import Item
+from tasks_app.record.transcript import items_of
+from tasks_app.run import reminders
+from tasks_app.run.next_task import title_of
 from tasks_app.services.sessions import create_session, require_place
 from tasks_app.text.foreign_chats import MOST_CHATS, OWN_FORMAT, Chat, Said, chat_of
-from tasks_app.transcript.item import Item
-from tasks_app.transcript.transcript import items_of
 from tools_app.child_process.parent import NoAnswer, lines_of
 
 PAGE, PAGE_CHARS = 200, 60_000  # entries and characters of one page of what was said

@@ -14,15 +14,15 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from tasks_app.interaction import approver
-from tasks_app.interaction.inbox import count_waiting_for
 from tasks_app.models import ENDED, Approval, CallStatus, ContextCut, Session, Task, TaskState, WaitingFor
 from tasks_app.pages import changes, choices, markdown
 from tasks_app.pages.context import Gauge, gauge_of
 from tasks_app.pages.sessions import beside, projects_beside
+from tasks_app.record import delegated
+from tasks_app.record.item import Item
+from tasks_app.run import decisions
+from tasks_app.run.next_task import count_waiting_for
 from tasks_app.templatetags import entries
-from tasks_app.transcript import delegated
-from tasks_app.transcript.item import Item
 
 register = template.Library()
 register.simple_tag(entries.icon)
@@ -214,12 +214,12 @@ def session_badge(session: Any) -> Badge | None:
 @register.simple_tag
 def objection(approval: Approval, viewer: Any) -> str:
     """Why the viewer may not approve; empty where they may."""
-    return approver.why_not(approval, viewer)
+    return decisions.why_not(approval, viewer)
 
 
 @register.simple_tag
 def is_single(approval: Approval) -> bool:
-    return approver.is_single(approval)
+    return decisions.is_single(approval)
 
 
 @register.simple_tag(takes_context=True)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from tasks_app.models import Session
 from tasks_app.pages import markdown
 from tasks_app.pages.fragments import Place
-from tasks_app.transcript.item import Item
+from tasks_app.record.item import Item
 
 register = template.Library()
 _ARTICLE = '<article id="{}" class="{}" data-seq="{}"{}{}>'

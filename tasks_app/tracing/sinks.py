@@ -12,8 +12,8 @@ from typing import BinaryIO
 import orjson
 
 from llm_app.models import ServiceKey
-from tasks_app.events import event_loop
 from tasks_app.models import SinkKind, TraceSink
+from tasks_app.runtime import event_loop
 from tasks_app.tracing.events import Event, as_lines
 from tasks_app.tracing.otlp import requests_of
 from tools_app.errors import ToolError

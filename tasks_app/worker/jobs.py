@@ -11,19 +11,30 @@ from celery.worker.control import control_command
 from django.conf import settings
 from django.db import DatabaseError, Error, InterfaceError, OperationalError, connection
 
-from llm_app.composed_query import Select
+from llm_app.sql.composed_query import Select
 from tasks_app.engine import loop
 from tasks_app.engine.closing import close_open_call
-from tasks_app.events import broadcast, event_loop, live_stream, stream_buffer
 from tasks_app.models import FailureCode, IdempotencyKey, Task, TaskState
 from tasks_app.record import left_blobs
 from tasks_app.run import Failed, Stopped, TaskContext, UnitOfWork, affinity
-from tasks_app.runtime import admission, cancellation, lease, log_ids, process, suspects, turns
-from tasks_app.runtime.outage import drop_broken_connections
+from tasks_app.runtime import (
+    admission,
+    broadcast,
+    cancellation,
+    event_loop,
+    lease,
+    live_stream,
+    log_ids,
+    process,
+    stream_buffer,
+    suspects,
+    turns,
+)
+from tasks_app.runtime.broadcast import drop_broken_connections
 from tasks_app.runtime.suspects import MOST_CRASHES
 from tasks_app.runtime.wakeup import ADVANCE_TASK, enqueue, hand_on
 from tasks_app.services.sessions import title_from_model
-from tasks_app.workspaces import measure, sandbox, workspace_of
+from tasks_app.workspace.folders import measure, sandbox, workspace_of
 from tools_app.files import Workspace
 
 logger = logging.getLogger(__name__)

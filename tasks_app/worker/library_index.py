@@ -8,10 +8,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from tasks_app.events import event_loop
 from tasks_app.models import LibraryFile, LibraryPassage
 from tasks_app.record import storable
-from tasks_app.runtime import process
+from tasks_app.runtime import event_loop, process
 from tasks_app.text.retrieval import terms_of
 from tools_app.documents.document import NO_TEXT, tidy
 from tools_app.documents.formats import has_signature

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from llm_app import active_secrets
 from tasks_app.engine.capabilities.mcp_targets import target_of
-from tasks_app.events import event_loop
+from tasks_app.runtime import event_loop
 from tools_app.errors import ToolError
 from tools_app.mcp.connection import Connection, ListedTool, tools_of
 from tools_app.models import McpServer, McpTool

@@ -12,12 +12,12 @@ from django.db.models import Case, DateTimeField, ExpressionWrapper, F, Q, When
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
 
-from tasks_app.errors import NothingToAnswer
-from tasks_app.interaction import children, open_call
-from tasks_app.interaction.decide import settle
 from tasks_app.models import Approval, Decision, EngineProcess, Task, WaitingFor
+from tasks_app.models.errors import NothingToAnswer
 from tasks_app.models.task import TaskQuerySet
 from tasks_app.record import lock
+from tasks_app.run import children, open_call
+from tasks_app.run.decisions import settle
 from tasks_app.runtime import admission, lease, process
 from tasks_app.runtime.suspects import FEWEST_CRASHES
 from tasks_app.runtime.wakeup import enqueue

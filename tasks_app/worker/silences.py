@@ -10,9 +10,8 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from tasks_app.events import broadcast
 from tasks_app.models import Task
-from tasks_app.runtime import cancellation, process
+from tasks_app.runtime import broadcast, cancellation, process
 from tasks_app.runtime.cancellation import Silence
 
 QUIET_SECONDS = 10.0  # until a silence is worth a word

@@ -15,11 +15,10 @@ from django.db import Error, connection
 from django.db.models import Exists, OuterRef, Q
 
 from llm_app import protocols
-from tasks_app.events import event_loop
 from tasks_app.memory.library import VectorIndex
 from tasks_app.models import InboxMessage, Mode, Task
 from tasks_app.run import affinity
-from tasks_app.runtime import cancellation, lease, metrics, process
+from tasks_app.runtime import cancellation, event_loop, lease, metrics, process
 from tasks_app.runtime.wakeup import enqueue
 from tasks_app.tracing.delivery import deliver_due
 from tasks_app.worker import jobs, mails, mcp_refresh, reaper

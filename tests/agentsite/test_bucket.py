@@ -150,7 +150,7 @@ def test_a_file_is_brought_read_given_back_and_deleted_and_never_on_this_disk(bu
 
 
 def test_a_large_file_is_not_held_in_memory_and_has_its_size_for_a_download(bucket: FakeS3) -> None:
-    from tasks_app.downloads import download
+    from tasks_app.workspace.downloads import download
 
     default_storage.save("large", SimpleUploadedFile("large", b"x" * 3_000_000))
     response = download(default_storage.open("large"), "large.bin")

@@ -8,9 +8,9 @@ from typing import Any
 
 from llm_app.models import LLMLog
 from tasks_app import services
-from tasks_app.events import event_loop, stream_buffer
 from tasks_app.models import ContextCut
-from tasks_app.workspaces import workspace_of
+from tasks_app.runtime import event_loop, stream_buffer
+from tasks_app.workspace.folders import workspace_of
 from tests.contracts.said import Called, Said, call, result, says
 from tests.pictures import picture
 from tests.tasks_app.engine.conftest import Run

@@ -1,5 +1,5 @@
 from tasks_app.record import Draft, reminder
-from tasks_app.reminders.before_step import Moment
+from tasks_app.run.reminders.before_step import Moment
 
 LONG_TASK = 30  # iterations
 

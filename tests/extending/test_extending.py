@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from tasks_app.models import Limits, Task
-from tasks_app.reminders import before_step
+from tasks_app.run.reminders import before_step
 from tests.extending.hook import NoMail
 from tests.extending.reminder import LONG_TASK, long_task
 from tests.server import ROOT

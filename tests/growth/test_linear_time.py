@@ -5,8 +5,7 @@ from contextlib import suppress
 import pytest
 
 from llm_app.errors import LLMError
-from llm_app.redaction.redactor import Redactor
-from llm_app.redaction.stream import StreamRedactor
+from llm_app.redaction.redactor import Redactor, StreamRedactor
 from llm_app.text_calls.argument_stream import ArgumentStream
 from llm_app.text_calls.streams import JSONWords, PlainWords, XMLWords
 from llm_app.text_calls.whole_reply import read_reply, read_reply_in_xml

@@ -32,7 +32,7 @@ def _call_at_once(model: Any, user: Any, count: int) -> int:
     from django.db import connection
 
     from llm_app.errors import BudgetExceeded
-    from tasks_app.events import event_loop
+    from tasks_app.runtime import event_loop
     from tests.llm_app.conftest import Impatient, complete
 
     class Patient(Impatient):

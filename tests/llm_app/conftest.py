@@ -13,7 +13,7 @@ from llm_app.models import CircuitBreaker, LLMLog, LogicalModel
 from llm_app.redaction import Redactor
 from llm_app.transport.waiting import ready
 from llm_app.types import Delta, Message, Prompt, Purpose
-from tasks_app.events import event_loop
+from tasks_app.runtime import event_loop
 from tests import factories, provider
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from psycopg.errors import ForeignKeyViolation, UndefinedTable, UniqueViolation
 from psycopg.pq import TransactionStatus
 from psycopg.types.json import Jsonb
 
-from llm_app.one_message import execute
+from llm_app.sql.one_message import execute
 from tests.server import POSTGRES
 from tests.waiting import until
 

@@ -10,11 +10,11 @@ from django.db import connection
 
 from llm_app.models import LogicalModel, Provider, Secret
 from tasks_app import services
-from tasks_app.events import event_loop, stream_buffer
 from tasks_app.models import Agent, SessionMember, Task, ToolCallLog, Workflow
+from tasks_app.runtime import event_loop, stream_buffer
 from tasks_app.services import forks
 from tasks_app.worker import jobs
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests.pictures import picture
 from tests.provider import Answer, FakeProvider
 from tests.recorded.replies import Call, cut, fails, reply

@@ -3,7 +3,7 @@
 import pytest
 
 import tools_app.tools  # noqa: F401  registers them
-from tasks_app.transcript.phrases import activity_line, phrase_of
+from tasks_app.record.activity import activity_line, phrase_of
 
 
 def line(*calls):

@@ -8,7 +8,7 @@ from tasks_app import services
 from tasks_app.models import LibraryFile, Project, Session
 from tasks_app.run import affinity
 from tasks_app.services import library
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 
 
 def _fail(*_):

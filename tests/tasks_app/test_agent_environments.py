@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tasks_app import workspaces
 from tasks_app.models import Agent
+from tasks_app.workspace import folders
 from tools_app.sandbox import Layer, workshop
 from tools_app.sandbox.docker import Docker
 from tools_app.sandbox.local import Local
@@ -20,8 +20,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_is_a_folder_with_programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspaces, "_TAKEN", ())
-    assert workspaces.check_environment(str(folder)) == str(folder)
+    monkeypatch.setattr(folders, "_TAKEN", ())
+    assert folders.check_environment(str(folder)) == str(folder)
 
 
 @pytest.mark.parametrize(
@@ -35,19 +35,19 @@ def test_is_a_folder_with_programs(folder: Path, monkeypatch: pytest.MonkeyPatch
 )
 def test_is_nothing_else(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        workspaces.check_environment(text)
+        folders.check_environment(text)
 
 
 def test_is_not_the_servers_data(folder: Path, settings: Any) -> None:
     settings.VAR_DIR = folder.parent
     with pytest.raises(ValueError, match="must not see"):
-        workspaces.check_environment(str(folder))
+        folders.check_environment(str(folder))
 
 
 def test_hides_the_workshop_and_is_left_out_when_it_is_gone(folder: Path, settings: Any) -> None:
     settings.WORKSHOP = str(folder)
     agent = Agent(environments=[str(folder), str(folder / "gone")])
     shared = Layer(folder=folder, mount=workshop.MOUNT)
-    assert workspaces.layers(Local(), agent) == (Layer(folder=folder, mount=folder), shared)
-    assert workspaces.layers(Local(), None) == (shared,)
-    assert workspaces.layers(Docker(), None) == ()
+    assert folders.layers(Local(), agent) == (Layer(folder=folder, mount=folder), shared)
+    assert folders.layers(Local(), None) == (shared,)
+    assert folders.layers(Docker(), None) == ()

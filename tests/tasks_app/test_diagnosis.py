@@ -8,10 +8,10 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from llm_app.models import BreakerState, CircuitBreaker, Secret
-from tasks_app import diagnosis
-from tasks_app.diagnosis import Kind
 from tasks_app.models import Approval, ContextType, EngineProcess, Task, ToolCallLog
 from tasks_app.record import Draft
+from tasks_app.services import diagnosis
+from tasks_app.services.diagnosis import Kind
 from tests import factories
 
 NOW = timezone.now()

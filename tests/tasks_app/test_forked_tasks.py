@@ -6,9 +6,8 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from tasks_app import diagnosis
 from tasks_app.models import Session, Task
-from tasks_app.services import forks
+from tasks_app.services import diagnosis, forks
 from tasks_app.templatetags.chat import session_badge, task_badge
 from tasks_app.worker import mails
 from tests import factories

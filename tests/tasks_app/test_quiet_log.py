@@ -5,7 +5,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from tasks_app.events import broadcast
+from tasks_app.runtime import broadcast
 
 
 def failed() -> Future[None]:

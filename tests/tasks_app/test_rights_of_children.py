@@ -7,9 +7,9 @@ import pytest
 
 from tasks_app.engine.delegation import told
 from tasks_app.engine.hooks import hooks_of
-from tasks_app.live.watch import Watch
+from tasks_app.hub.access_watch import Watch
 from tasks_app.models import Agent, Session, SessionMember
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 from tests.tasks_app.api.conftest import program
 from tests.tasks_app.pages.conftest import browser

@@ -7,10 +7,11 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.contenttypes.models import ContentType
 
 from llm_app.models import Secret
-from tasks_app import secrets, services
-from tasks_app.errors import SecretNameTaken
+from tasks_app import services
 from tasks_app.models import ContextEntry, ContextType, InboxMessage, Session, Task
+from tasks_app.models.errors import SecretNameTaken
 from tasks_app.record import Draft, append_entries
+from tasks_app.services import secrets
 from tests import factories
 
 VALUE = "hunter2-hunter2"

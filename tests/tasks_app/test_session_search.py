@@ -12,15 +12,14 @@ from django.utils import timezone
 
 from llm_app.models import Secret
 from llm_app.types import ToolCall
-from tasks_app import file_history
-from tasks_app.interaction import uploads
 from tasks_app.models import ContextEntry, ContextType, MemoryNote, Session, SessionText, ToolCallLog
 from tasks_app.record import Draft, redactor_of
 from tasks_app.services import forks, sessions
 from tasks_app.text import full_text
 from tasks_app.text.said import said_in
 from tasks_app.worker import search_index
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import file_history, uploads
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 
 KEY = "quietmagpie77"

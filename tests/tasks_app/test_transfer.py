@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from llm_app.models import Secret
-from tasks_app.engine.compaction.lines import line_of
-from tasks_app.errors import SessionsQuotaFull
+from tasks_app.engine.compaction.summary import line_of
 from tasks_app.models import ContextEntry, Limits, Session
+from tasks_app.models.errors import SessionsQuotaFull
 from tasks_app.record import message_of, redact_entries
 from tasks_app.record.turns import group
 from tasks_app.services import forks, transfer

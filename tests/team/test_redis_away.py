@@ -133,7 +133,7 @@ from django.conf import settings
 from django.core.cache.backends.redis import RedisCache
 from agentsite.celery import app
 from agentsite.rates import Rates
-from tasks_app.events.stream_buffer import store
+from tasks_app.runtime.stream_buffer import store
 
 def broker():
     with app.connection_for_write() as connection:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tools_app.contract import ToolContext, ToolResult, coerce, registry
+from tools_app.contract import ToolContext, ToolResult, base, registry
 from tools_app.files import Workspace
 from tools_app.network import NetworkPolicy
 from tools_app.sandbox import Command, Outcome
@@ -62,7 +62,7 @@ def call(tool_context: ToolContext) -> Call:
 
     async def run(name: str, /, **arguments: Any) -> ToolResult:
         definition = registry.get(name)
-        result = definition.handler(coerce.read_arguments(definition, json.dumps(arguments)), tool_context)
+        result = definition.handler(base.read_arguments(definition, json.dumps(arguments)), tool_context)
         return result if isinstance(result, ToolResult) else await result
 
     return run

@@ -10,7 +10,7 @@ import pytest
 from tests.processes import living
 from tests.tools_app.conftest import Call
 from tools_app import held_resources
-from tools_app.contract import ToolContext, coerce, registry
+from tools_app.contract import ToolContext, base, registry
 from tools_app.contract.registry import compact_line
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, workspace_owner
@@ -117,7 +117,7 @@ async def test_what_nobody_reads_is_kept_up_to_a_bound(call: Call) -> None:
 
 def test_a_call_of_an_older_conversation_is_understood() -> None:
     definition = registry.get("job")
-    assert coerce.read_arguments(definition, '{"action": "read", "number": 2}') == coerce.read_arguments(
+    assert base.read_arguments(definition, '{"action": "read", "number": 2}') == base.read_arguments(
         definition, '{"action": "read", "id": 2}'
     )
     assert {compact_line("job", {"action": "read", name: 2}) for name in ("id", "number")} == {"job read 2"}

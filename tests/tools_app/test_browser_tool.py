@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from yarl import URL
 
-from tasks_app.events import event_loop
+from tasks_app.runtime import event_loop
 from tests import pages
 from tests.pages import Site
 from tests.waiting import takes_less_than, until
 from tools_app import held_resources
 from tools_app.browser import page
 from tools_app.browser.program import chromium_path
-from tools_app.contract import Danger, Target, ToolContext, ToolResult, ToolVisibility, coerce, registry
+from tools_app.contract import Danger, Target, ToolContext, ToolResult, ToolVisibility, base, registry
 from tools_app.errors import AddressRefused, FetchFailed, InvalidArguments, PageLost, ToolError
 from tools_app.files import Workspace
 from tools_app.network import NetworkPolicy
@@ -92,7 +92,7 @@ def use(context: ToolContext) -> Iterator[Use]:
 
 async def _call(context: ToolContext, **arguments: object) -> ToolResult:
     definition = registry.get("browser")
-    return await definition.handler(coerce.read_arguments(definition, json.dumps(arguments)), context)
+    return await definition.handler(base.read_arguments(definition, json.dumps(arguments)), context)
 
 
 def ref(result: ToolResult, words: str) -> str:
@@ -106,7 +106,7 @@ def test_it_states_its_dangers_and_shows_its_actions_only_while_a_page_is_open(w
     assert definition.target is Target.BROWSER
     levels = {
         action: definition.judgement(
-            coerce.read_arguments(definition, json.dumps({"action": action, **arguments})), workspace
+            base.read_arguments(definition, json.dumps({"action": action, **arguments})), workspace
         ).danger
         for action, arguments in {
             "visit": {"url": "http://a.example"},
@@ -125,7 +125,7 @@ def test_it_states_its_dangers_and_shows_its_actions_only_while_a_page_is_open(w
     }
     login = {"action": "input", "ref": "e1", "text": "[secret:SHOP]"}
     assert (
-        definition.judgement(coerce.read_arguments(definition, json.dumps(login)), workspace).danger is Danger.DANGEROUS
+        definition.judgement(base.read_arguments(definition, json.dumps(login)), workspace).danger is Danger.DANGEROUS
     )
     closed, opened = (definition.parameters_in(ToolVisibility(has_open_page=is_open)) for is_open in (False, True))
     assert closed["properties"]["action"]["const"] == "visit"

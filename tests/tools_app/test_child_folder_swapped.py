@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools_app.contract import ToolContext, coerce, registry
+from tools_app.contract import ToolContext, base, registry
 from tools_app.errors import ToolError
 from tools_app.files import FileHistory, Snapshot, Workspace, safe_open
 from tools_app.files.workspace_copy import copy
@@ -66,7 +66,7 @@ def moments(request: pytest.FixtureRequest, child: Workspace, outer: Path, monke
 
 async def test_match_finds_nothing_outside(tool_context: ToolContext, child: Workspace, moments: Moments) -> None:
     definition, context = registry.get("match"), replace(tool_context, workspace=child)
-    arguments = coerce.read_arguments(definition, '{"action": "grep", "pattern": "SECRET|inside"}')
+    arguments = base.read_arguments(definition, '{"action": "grep", "pattern": "SECRET|inside"}')
     found = set()
     for _ in moments:
         try:

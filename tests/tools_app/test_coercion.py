@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult, coerce
+from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolDefinition, ToolResult, base
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema.coercion import coerced
 
@@ -45,7 +45,7 @@ TOOL = ToolDefinition(
 
 
 def read(**arguments: Any) -> dict[str, Any]:
-    return coerce.read_arguments(TOOL, json.dumps(arguments)).model_dump(exclude_none=True)
+    return base.read_arguments(TOOL, json.dumps(arguments)).model_dump(exclude_none=True)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_it_refuses_and_names_the_place(given_value, place):
 )
 def test_arguments_that_are_no_whole_object_never_run(text):
     with pytest.raises(InvalidArguments):
-        coerce.read_arguments(TOOL, text)
+        base.read_arguments(TOOL, text)
 
 
 json_values = st.recursive(
@@ -158,20 +158,20 @@ class Optional(Arguments):
 @pytest.mark.parametrize("name", ["flag", "count", "kind", "points"])
 def test_null_for_an_argument_that_may_be_left_out_leaves_it_out(name, null):
     tool = replace(TOOL, arguments=Optional)
-    assert coerce.read_arguments(tool, json.dumps({name: null})) == Optional()
+    assert base.read_arguments(tool, json.dumps({name: null})) == Optional()
 
 
 def test_null_is_left_out_of_members_of_members_too_but_not_where_it_is_required():
     tool = replace(TOOL, arguments=Optional)
-    assert coerce.read_arguments(tool, '{"points": [{"x": 1, "y": null}]}') == Optional(points=[Point(x=1)])
+    assert base.read_arguments(tool, '{"points": [{"x": 1, "y": null}]}') == Optional(points=[Point(x=1)])
     with pytest.raises(InvalidArguments, match=r"points\.0\.x"):
-        coerce.read_arguments(tool, '{"points": [{"x": null}]}')
+        base.read_arguments(tool, '{"points": [{"x": null}]}')
 
 
 @given(st.dictionaries(names, json_values, max_size=4))
 def test_whatever_comes_it_is_valid_or_refused(arguments):
     try:
-        value = coerce.read_arguments(TOOL, json.dumps(arguments))
+        value = base.read_arguments(TOOL, json.dumps(arguments))
     except InvalidArguments:
         return
     assert isinstance(value, Everything)

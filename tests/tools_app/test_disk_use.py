@@ -10,7 +10,7 @@ import pytest
 
 from tools_app.files import safe_open
 from tools_app.files.quota import bytes_held, exceeded
-from tools_app.files.removal import remove_tree
+from tools_app.files.workspace_copy import remove_tree
 
 _NOBODY = (65_534, 65_534)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app.contract import ToolContext, coerce, registry
+from tools_app.contract import ToolContext, base, registry
 from tools_app.errors import ToolError
 from tools_app.files import FileHistory, Snapshot, Workspace, as_text, differences
 from tools_app.shell.restrictions import Restrictions
@@ -148,7 +148,7 @@ def test_a_restricted_file_is_so_in_every_spelling(workspace: Workspace, path: s
         case "patch":
             patch = f"*** Begin Patch\n*** Update File: {path}\n@@\n-a\n+b\n*** End Patch"
             arguments |= {"path": ".", "content": patch}
-    given = coerce.validate(registry.get(name), {k: v for k, v in arguments.items() if v is not None})
+    given = base.validate(registry.get(name), {k: v for k, v in arguments.items() if v is not None})
     assert "restricted" in restrictions.why_not(given, workspace)
 
 

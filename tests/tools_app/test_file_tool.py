@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools_app.conftest import Call
-from tools_app.contract import Danger, Judgement, ToolContext, coerce, registry
+from tools_app.contract import Danger, Judgement, ToolContext, base, registry
 from tools_app.contract.registry import compact_line
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files import FileHistory, Workspace
@@ -337,7 +337,7 @@ def test_reading_is_safe_and_changing_is_moderate(
 ) -> None:
     definition = registry.get("file")
     content = ', "content": "x"' if action == "write" else ""
-    arguments = coerce.read_arguments(definition, f'{{"action": "{action}", "path": "a"{content}}}')
+    arguments = base.read_arguments(definition, f'{{"action": "{action}", "path": "a"{content}}}')
     workspace.history = FileHistory(tmp_path / "history")
     workspace.write_bytes("a", b"x")
     judgement = definition.judgement(arguments, workspace)
@@ -355,7 +355,7 @@ def test_to_delete_what_the_history_does_not_hold_is_dangerous(path: str, worksp
 
     def judged(path: str) -> Judgement:
         return definition.judgement(
-            coerce.read_arguments(definition, f'{{"action": "delete", "path": "{path}"}}'), workspace
+            base.read_arguments(definition, f'{{"action": "delete", "path": "{path}"}}'), workspace
         )
 
     assert judged("a/deep/x.txt").danger is Danger.DANGEROUS  # there is no history at all

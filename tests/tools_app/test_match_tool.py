@@ -16,11 +16,11 @@ import pytest
 from tests.tools_app import documents
 from tests.tools_app.conftest import Call
 from tests.waiting import takes_less_than, until
-from tools_app.contract import ToolContext, coerce, registry
+from tools_app.contract import ToolContext, base, registry
 from tools_app.errors import InvalidArguments, OutsideWorkspace, ToolError
 from tools_app.files import Workspace
 from tools_app.matching import in_documents
-from tools_app.matching.query import Query
+from tools_app.matching.patterns import Query
 from tools_app.sandbox import Started
 from tools_app.tools import match
 
@@ -320,7 +320,7 @@ async def test_an_interrupt_kills_the_search_at_once(tool_context: ToolContext, 
     context = replace(tool_context, started=lambda group: (started.append(group), running.set()))
     workspace.write_bytes("a.txt", b"a" * 60)
     definition = registry.get("match")
-    arguments = coerce.read_arguments(definition, f'{{"action": "grep", "pattern": "{CATASTROPHE}"}}')
+    arguments = base.read_arguments(definition, f'{{"action": "grep", "pattern": "{CATASTROPHE}"}}')
     search = asyncio.ensure_future(definition.handler(arguments, context))
     await asyncio.wait_for(running.wait(), 30)
     # To start costs a tenth of it: now it is lost in the pattern.

@@ -13,7 +13,7 @@ from referencing import Registry
 from llm_app.adapters.json_schema import reply_schema
 from llm_app.adapters.schema_forms import strict_form
 from llm_app.types import ToolSpec
-from tools_app.contract import ToolDefinition, ToolVisibility, coerce
+from tools_app.contract import ToolDefinition, ToolVisibility, base
 from tools_app.errors import InvalidArguments
 from tools_app.json_schema import child
 from tools_app.mcp.arguments import fitted_arguments
@@ -92,7 +92,7 @@ def sent(definition: ToolDefinition, text: str) -> dict[str, Any]:
         try:
             request = {
                 "schema": definition.parameters,
-                "value": coerce.parse(text),
+                "value": base.parse(text),
                 "name": "arguments",
                 "coerce": True,
             }
@@ -100,7 +100,7 @@ def sent(definition: ToolDefinition, text: str) -> dict[str, Any]:
         except Exception:
             return {"faults": ["no answer"]}
 
-    return fitted_arguments(definition, coerce.read_arguments(definition, text), here).model_dump(mode="json")
+    return fitted_arguments(definition, base.read_arguments(definition, text), here).model_dump(mode="json")
 
 
 @settings(max_examples=300, deadline=None)

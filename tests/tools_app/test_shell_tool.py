@@ -11,7 +11,7 @@ import pytest
 from tests.processes import living
 from tests.tools_app.conftest import Call
 from tests.waiting import takes_less_than
-from tools_app.contract import Danger, ToolContext, ToolResult, coerce, registry
+from tools_app.contract import Danger, ToolContext, ToolResult, base, registry
 from tools_app.errors import InvalidArguments, SandboxUnavailable
 from tools_app.files import Workspace, workspace_owner
 from tools_app.sandbox import Sandbox, Started
@@ -215,7 +215,7 @@ async def test_a_command_that_leaves_nothing_behind_names_nothing(call: Call, co
 
 async def test_commands_have_the_time_zone_of_the_person(tool_context: ToolContext) -> None:
     definition = registry.get("shell")
-    arguments = coerce.read_arguments(
+    arguments = base.read_arguments(
         definition, '{"command": "date +%Z; python3 -c \\"import time; print(time.tzname[0])\\""}'
     )
     result = definition.handler(arguments, replace(tool_context, time_zone="Asia/Tokyo"))
@@ -281,12 +281,12 @@ async def test_a_command_that_no_program_can_be_given_is_refused_with_advice(cal
 @pytest.mark.parametrize("timeout_s", [0, -1, 601, "soon"])
 def test_a_timeout_out_of_range_is_refused(timeout_s: Any) -> None:
     with pytest.raises(InvalidArguments, match="timeout_s"):
-        coerce.validate(registry.get("shell"), {"command": "true", "timeout_s": timeout_s})
+        base.validate(registry.get("shell"), {"command": "true", "timeout_s": timeout_s})
 
 
 async def test_without_a_sandbox_nothing_runs_and_the_reason_is_said(tool_context: ToolContext) -> None:
     definition = registry.get("shell")
-    arguments = coerce.read_arguments(definition, '{"command": "touch made"}')
+    arguments = base.read_arguments(definition, '{"command": "touch made"}')
     with pytest.raises(SandboxUnavailable, match="namespaces are off"):
         await definition.handler(arguments, replace(tool_context, sandbox=NoSandbox("namespaces are off")))
 
@@ -294,4 +294,4 @@ async def test_without_a_sandbox_nothing_runs_and_the_reason_is_said(tool_contex
 @pytest.mark.parametrize(("command", "danger"), [("ls", Danger.MODERATE), ("rm -rf build", Danger.DANGEROUS)])
 def test_it_is_judged_by_its_command(command: str, danger: Danger, workspace: Workspace) -> None:
     definition = registry.get("shell")
-    assert definition.judgement(coerce.validate(definition, {"command": command}), workspace).danger is danger
+    assert definition.judgement(base.validate(definition, {"command": command}), workspace).danger is danger

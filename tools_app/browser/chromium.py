@@ -15,7 +15,7 @@ from tools_app.errors import ToolError
 from tools_app.network import NetworkPolicy
 from tools_app.network.proxy.passage import Passage
 from tools_app.network.proxy.server import FilteringProxy
-from tools_app.sandbox import Started, memory, process_groups
+from tools_app.sandbox import Started, memory, supervision
 
 MEMORY = 3 * 1024**3  # bytes of all its processes together
 _LAUNCHER = Path(__file__).with_name("launcher.sh")
@@ -70,7 +70,7 @@ class Chromium:
                 )
             except Error as error:
                 raise ToolError(f"The browser does not start here: {_reason(error)}") from error
-            started = process_groups.group_of(int((folder / "pid").read_text()))
+            started = supervision.group_of(int((folder / "pid").read_text()))
             on_start(started)
             ends.callback(_kill, started)
             watch = asyncio.create_task(self._watch(started.pid))
@@ -104,7 +104,7 @@ class Chromium:
 
     async def _watch(self, pid: int) -> None:
         await memory.exceeded(pid, MEMORY)
-        process_groups.signal_group(pid, signal.SIGKILL)
+        supervision.signal_group(pid, signal.SIGKILL)
 
 
 def _environment(folder: Path) -> dict[str, str | float | bool]:
@@ -129,8 +129,8 @@ def _environment(folder: Path) -> dict[str, str | float | bool]:
 def _kill(started: Started) -> None:
     """After an orderly end there is nothing left to kill."""
     with suppress(ProcessLookupError):
-        if process_groups.group_of(started.pid) == started:
-            process_groups.signal_group(started.pid, signal.SIGKILL)
+        if supervision.group_of(started.pid) == started:
+            supervision.signal_group(started.pid, signal.SIGKILL)
 
 
 def _reason(error: Error) -> str:

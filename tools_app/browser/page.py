@@ -1,4 +1,7 @@
-"""What a session sees in its browser: one page at a time, and what can be done on it."""
+"""What a session sees in its browser: one page at a time, and what can be done on it.
+
+Events on a page that its view does not show.
+"""
 
 import asyncio
 import re
@@ -6,17 +9,52 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Literal
 
-from playwright.async_api import BrowserContext, Error, Locator, Page, Response, Route
+from playwright.async_api import BrowserContext, Dialog, Download, Error, Locator, Page, Response, Route
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 from yarl import URL
 
 from tools_app.browser.chromium import Chromium
-from tools_app.browser.page_events import PageEvents
 from tools_app.documents.document import visible
 from tools_app.errors import AddressRefused, FetchFailed, PageLost, ToolError
 from tools_app.network import NetworkPolicy, check_url
 from tools_app.network.proxy.passage import Passage
 from tools_app.web.untrusted import enclose
+
+_MOST = 10
+_MOST_WORDS = 300
+
+
+class PageEvents:
+    """Collects notes until they are taken. Nothing waits for a person: dialogs are dismissed, pages may be left."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self._notes: list[str] = []
+        context.on("dialog", self._dialog)
+        context.on("page", self._page)
+
+    def take(self) -> list[str]:
+        notes, self._notes = self._notes, []
+        return notes
+
+    def note(self, words: str) -> None:
+        if words not in self._notes and len(self._notes) < _MOST:
+            self._notes.append(words)
+
+    def _page(self, page: Page) -> None:
+        page.on("download", self._download)
+        page.on("crash", lambda _: self.note("The page crashed; it may have needed too much memory."))
+
+    async def _dialog(self, dialog: Dialog) -> None:
+        if dialog.type == "beforeunload":  # dismissed, it would keep the browser on its page for ever
+            await dialog.accept()
+            return
+        self.note(f"A dialog ({dialog.type}) was dismissed. It said: {dialog.message[:_MOST_WORDS]!r}")
+        await dialog.dismiss()
+
+    def _download(self, download: Download) -> None:
+        name, url = download.suggested_filename[:_MOST_WORDS], download.url[:_MOST_WORDS]
+        self.note(f"A download was not saved: {name!r} from {url}. The tool fetch_url reads documents.")
+
 
 ACTION_S = 8  # for a click and the like
 LOAD_S = 30  # for the page itself

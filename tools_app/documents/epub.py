@@ -8,17 +8,17 @@ from zipfile import ZipFile
 
 from lxml import etree
 
-from tools_app.documents import html, xml
+from tools_app.documents import html, opendocument
 from tools_app.documents.document import Document, Part, Unreadable
 
 
 def open_document(body: bytes) -> Document:
     """Raises Unreadable."""
     archive = ZipFile(BytesIO(body))
-    container = xml.part(archive, "META-INF/container.xml")
+    container = opendocument.part(archive, "META-INF/container.xml")
     root = container.find(".//{*}rootfile") if container is not None else None
     path = root.get("full-path", "") if root is not None else ""
-    package = xml.part(archive, path)
+    package = opendocument.part(archive, path)
     if package is None:
         raise Unreadable("It is damaged: it does not say what it holds.")
     chapters = [normpath(join(dirname(path), name)) for name in _spine(package)]
@@ -32,7 +32,7 @@ def open_document(body: bytes) -> Document:
     return Document(kind="EPUB book", unit="chapter", title=title, parts=parts)
 
 
-def _spine(package: xml.Element) -> list[str]:
+def _spine(package: opendocument.Element) -> list[str]:
     named = {item.get("id"): unquote(item.get("href", "")) for item in package.iterfind(".//{*}manifest/{*}item")}
     references = (each.get("idref") for each in package.iterfind(".//{*}spine/{*}itemref"))
     return [named[each] for each in references if each in named]
@@ -40,7 +40,7 @@ def _spine(package: xml.Element) -> list[str]:
 
 def _encrypted(archive: ZipFile) -> set[str]:
     """What META-INF/encryption.xml names; fonts stand there, too, in books that anybody may read (4.2.6.3.2)."""
-    encryption = xml.part(archive, "META-INF/encryption.xml")
+    encryption = opendocument.part(archive, "META-INF/encryption.xml")
     references = encryption.iter("{*}CipherReference") if encryption is not None else ()
     return {unquote(each.get("URI", "")) for each in references}
 

@@ -2,15 +2,49 @@
 
 A page ends where the program that wrote the text noted it (OpenDocument 1.3 part 3, 5.6, text:soft-page-break);
 without such notes all of it is one page.
+
+XML of strangers: without entities, documents from elsewhere, comments and processing instructions.
 """
 
+import zipfile
 from collections.abc import Iterator
 from io import BytesIO
+from typing import Any
 from zipfile import ZipFile
 
-from tools_app.documents import xml
+from lxml import etree
+
 from tools_app.documents.document import Document, Part, Unreadable, pages_of, row
-from tools_app.documents.xml import Element, attribute, local
+
+Element = Any  # of lxml, which has no types
+
+
+def parse(data: bytes) -> Element:
+    """Raises etree.XMLSyntaxError. Of its own accord the parser refuses a depth over 256 and texts over 10 MB."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
+    )
+    root = etree.fromstring(data, parser)
+    etree.strip_elements(root, etree.Entity, with_tail=False)  # what is left of a reference
+    return root
+
+
+def part(archive: zipfile.ZipFile, name: str) -> Element | None:
+    """The XML in an entry of the archive; None if there is none of this name."""
+    return parse(archive.read(name)) if name in archive.namelist() else None
+
+
+def local(element: Element) -> str:
+    """The name without its namespace."""
+    name: str = etree.QName(element).localname
+    return name
+
+
+def attribute(element: Element, name: str) -> str:
+    """The value of an attribute in whichever namespace; empty without one."""
+    values: Iterator[str] = (value for key, value in element.attrib.items() if key.endswith(f"}}{name}"))
+    return next(values, "")
+
 
 _MOST_REPEATED = 1_000  # of one row or cell: formats often repeat an empty one up to the end of the sheet
 _BLOCKS = {"p", "h"}
@@ -21,10 +55,10 @@ _BREAK = "\f"
 def open_document(body: bytes) -> Document:
     """Raises Unreadable."""
     archive = ZipFile(BytesIO(body))
-    manifest = xml.part(archive, "META-INF/manifest.xml")
+    manifest = part(archive, "META-INF/manifest.xml")
     if manifest is not None and manifest.find(".//{*}encryption-data") is not None:  # part 2, 4.8
         raise Unreadable("It is encrypted and needs a password.")
-    content, meta = xml.part(archive, "content.xml"), xml.part(archive, "meta.xml")
+    content, meta = part(archive, "content.xml"), part(archive, "meta.xml")
     found = content.find("{*}body") if content is not None else None
     if found is None or not len(found):
         raise Unreadable("It is damaged: it has no content.")
@@ -39,7 +73,7 @@ def open_document(body: bytes) -> Document:
     if kind == "presentation":
         slides = [_blocks(each) for each in inner.iterchildren("{*}page")]
         return Document(kind="OpenDocument presentation", unit="slide", title=title, parts=pages_of(slides, "slide"))
-    pages = _pages([*_margins(xml.part(archive, "styles.xml")), *_blocks(inner)])
+    pages = _pages([*_margins(part(archive, "styles.xml")), *_blocks(inner)])
     return Document(kind="OpenDocument text", unit="page", title=title, parts=pages_of(pages, "page"))
 
 

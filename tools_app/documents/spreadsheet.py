@@ -16,7 +16,7 @@ import openpyxl  # type: ignore[import-untyped]
 from openpyxl.utils import get_column_letter  # type: ignore[import-untyped]
 
 from tools_app.documents.document import Document, Part, row
-from tools_app.documents.xml import local, parse, part
+from tools_app.documents.opendocument import local, parse, part
 
 _FORMULA = re.compile(rb"<(\w+:)?f[\s>/]")
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"

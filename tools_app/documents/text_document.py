@@ -12,7 +12,7 @@ from docx.document import Document as WordDocument
 from docx.opc.constants import RELATIONSHIP_TYPE
 
 from tools_app.documents.document import Document, pages_of, row
-from tools_app.documents.xml import Element, attribute, local, parse
+from tools_app.documents.opendocument import Element, attribute, local, parse
 
 _SKIPPED = {"delText", "Fallback", "pPr", "rPr", "instrText", "fldData"}  # Fallback repeats what Choice has
 _MARKS = {"tab": "\t", "noBreakHyphen": "-", "cr": "\n"}

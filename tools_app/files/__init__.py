@@ -1,11 +1,11 @@
 """The files of a workspace: opened safely, listed, read by the page, counted against its quota."""
 
+from tools_app.files.encoding import picture_type
 from tools_app.files.history import FileHistory, HistoryBounds, LastLook
 from tools_app.files.listing import Entry, in_units
 from tools_app.files.names import UNWRITABLE, as_text, folded, stored
 from tools_app.files.owner import Owner, workspace_owner
 from tools_app.files.paths import RESULTS, parts
-from tools_app.files.picture_types import picture_type
 from tools_app.files.snapshot import IGNORED, Difference, FileState, Snapshot, differences
 from tools_app.files.workspace import MAX_WHOLE, Workspace
 

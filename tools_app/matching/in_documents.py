@@ -11,7 +11,7 @@ from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.documents.reader import MOST_BYTES
 from tools_app.errors import ToolError
 from tools_app.files import Workspace
-from tools_app.matching.query import Answer, Query
+from tools_app.matching.patterns import Answer, Query
 from tools_app.matching.tree import Unsearched
 from tools_app.paging import size
 

@@ -18,8 +18,7 @@ from dataclasses import asdict, replace
 from tools_app.errors import ToolError
 from tools_app.files import as_text, clipped, folded, safe_open
 from tools_app.files.paths import MOUNT
-from tools_app.matching.patterns import path_pattern
-from tools_app.matching.query import Answer, Query
+from tools_app.matching.patterns import Answer, Query, path_pattern
 from tools_app.matching.tree import FoundFile, IsDocument, Unsearchable, Unsearched, files
 from tools_app.paging import fitting, size
 

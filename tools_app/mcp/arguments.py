@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
-from tools_app.contract import Arguments, ToolDefinition, coerce
+from tools_app.contract import Arguments, ToolDefinition, base
 from tools_app.errors import InvalidArguments
 
 _LIMITS = ChildLimits(wall_s=20, cpu_s=10)
@@ -34,7 +34,7 @@ def fitted_arguments(
     answer = _here(request) if is_quick else run(_in_child(request))
     if faults := answer["faults"]:
         raise InvalidArguments(f"Invalid arguments for {definition.name}: {'; '.join(faults)}.")
-    return coerce.validate(definition, answer["value"])
+    return base.validate(definition, answer["value"])
 
 
 def _keywords(schema: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools_app.files import Owner
-from tools_app.sandbox import process_groups
+from tools_app.sandbox import supervision
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,19 +76,19 @@ class ProcessGroup:
             os.close(descriptor)
 
     def left(self) -> list[int]:
-        return process_groups.members(self.pid)
+        return supervision.members(self.pid)
 
     async def gone(self) -> None:
         if self._process.returncode is None:
             await self.exited()
 
     def request_end(self) -> None:
-        process_groups.signal_group(self.pid, signal.SIGTERM)
+        supervision.signal_group(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
         """Nothing, if it has been reaped: its number may be another's."""
         if self._process.returncode is None:
-            process_groups.signal_group(self.pid, signal.SIGKILL)
+            supervision.signal_group(self.pid, signal.SIGKILL)
 
     def exit_code(self) -> int:
         code = self._process.wait()

@@ -1,15 +1,92 @@
-"""Supervises a command: reads its output while it runs, enforces its limits, and ends all of its processes."""
+"""Supervises a command: reads its output while it runs, enforces its limits, and ends all of its processes.
+
+A process group, known by its leader's pid and start time.
+"""
 
 import asyncio
+import os
+import select
 import signal
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Protocol
 
 from tools_app.files import quota
-from tools_app.sandbox import memory, process_groups
+from tools_app.sandbox import memory
 from tools_app.sandbox.base import Limits, Outcome, Started
 from tools_app.sandbox.output import Output
+
+_GONE_WITHIN_MS = 2000
+_LONGEST_LINE = 60  # characters of a command line
+
+
+def group_of(pid: int) -> Started:
+    """The group that the process `pid` leads. Raises ProcessLookupError if there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        raise ProcessLookupError(pid) from None
+    after_name = stat.rpartition(")")[2].split()  # the name may contain anything, even spaces and brackets
+    return Started(pid=pid, start_time=int(after_name[19]))
+
+
+def processor_seconds(pid: int) -> float:
+    """Return how long the process and its children that have ended have computed; 0 where it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def members(pid: int) -> list[int]:
+    """The pids of the group's processes but its leader."""
+    found = (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdecimal() and entry.name != str(pid))
+    return [each for each in found if _group(each) == pid]
+
+
+def _group(pid: int) -> int:
+    """0 where the process has just exited."""
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0
+
+
+def command_line(pid: int) -> str:
+    """What the process was started with, shortened; empty for one that has ended."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    line = " ".join(" ".join(words).split())
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+
+
+def signal_group(pid: int, number: signal.Signals) -> None:
+    """Sends a signal to the whole group, if any process is left in it."""
+    with suppress(ProcessLookupError):
+        os.killpg(pid, number)
+
+
+def end_group(started: Started) -> None:
+    """Kills the group and waits until its leader is gone, at most two seconds. Nothing if the pid has a new owner."""
+    with suppress(ProcessLookupError):
+        leader = os.pidfd_open(started.pid)
+        try:
+            if group_of(started.pid) == started:  # read after opening: from here on the pid is this process
+                signal_group(started.pid, signal.SIGKILL)
+                _wait_for_exit(leader)
+        finally:
+            os.close(leader)
+
+
+def _wait_for_exit(process: int) -> None:
+    poll = select.poll()
+    poll.register(process, select.POLLIN)
+    poll.poll(_GONE_WITHIN_MS)
+
 
 _GRACE_S = 0.5  # between the request to end and the kill
 _ENDS_ITSELF_S, _LOOKS = 0.1, 5  # the end of a pipeline may come after that of its shell
@@ -69,11 +146,11 @@ async def supervise(
     )
     filling = asyncio.create_task(_overflow(folders, limits.workspace))
     try:
-        on_start(process_groups.group_of(running.pid))
+        on_start(group_of(running.pid))
         done, _ = await asyncio.wait(
             {exited, greedy, filling}, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED
         )
-        computed = process_groups.processor_seconds(running.pid) if exited in done else 0.0
+        computed = processor_seconds(running.pid) if exited in done else 0.0
         if exited in done:
             left_behind = await _left_behind(running)
     finally:
@@ -111,7 +188,7 @@ async def _left_behind(running: Running) -> tuple[str, ...]:
         if not running.left():
             return ()
         await asyncio.sleep(_ENDS_ITSELF_S / _LOOKS)
-    return tuple(filter(None, map(process_groups.command_line, running.left())))
+    return tuple(filter(None, map(command_line, running.left())))
 
 
 async def _end(running: Running, exited: "asyncio.Task[None]", reading: "asyncio.Task[None]") -> int:

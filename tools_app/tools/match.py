@@ -16,9 +16,9 @@ from tools_app.contract import Arguments, Danger, Target, ToolContext, ToolResul
 from tools_app.errors import ToolError
 from tools_app.files.paths import parts
 from tools_app.matching.in_documents import search_documents
-from tools_app.matching.query import Answer, Query
+from tools_app.matching.patterns import Answer, Query
 from tools_app.paging import next_call, size
-from tools_app.sandbox import Started, process_groups
+from tools_app.sandbox import Started, supervision
 
 TIMEOUT_S = 20.0
 _WORDS = 400  # bytes of what is said beside a page
@@ -115,7 +115,7 @@ async def search(query: Query, on_start: Callable[[Started], None]) -> Answer:
         *COMMAND, stdin=PIPE, stdout=PIPE, stderr=PIPE, env={}, start_new_session=True
     )
     try:
-        on_start(process_groups.group_of(process.pid))
+        on_start(supervision.group_of(process.pid))
         async with asyncio.timeout(TIMEOUT_S):
             output, errors = await process.communicate(json.dumps(asdict(query)).encode())
     except TimeoutError as error:
@@ -135,5 +135,5 @@ async def search(query: Query, on_start: Callable[[Started], None]) -> Answer:
 
 async def _end(process: Process) -> None:
     if process.returncode is None:
-        process_groups.signal_group(process.pid, signal.SIGKILL)
+        supervision.signal_group(process.pid, signal.SIGKILL)
         await process.wait()

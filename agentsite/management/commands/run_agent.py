@@ -39,7 +39,7 @@ class Command(BaseCommand):
         from agentsite.serving import first_start
         from agentsite.terminal import reports, run
         from tasks_app import services
-        from tasks_app.errors import Refusal
+        from tasks_app.models.errors import Refusal
         from tasks_app.runtime import process
 
         first_start.migrate()

@@ -2,7 +2,7 @@
 
 from tasks_app.models import Task
 from tasks_app.record import SessionSecrets
-from tasks_app.runtime import threads
+from tasks_app.runtime import process
 from tools_app.contract import McpEndpoint
 from tools_app.errors import ToolError
 from tools_app.models import McpServer, Transport
@@ -15,7 +15,7 @@ class McpTargets:
         self._task, self._secrets = task, secrets
 
     async def target(self, server: str) -> McpEndpoint:
-        return await threads.in_thread(lambda _: self._target(server))
+        return await process.in_thread(lambda _: self._target(server))
 
     def _target(self, name: str) -> McpEndpoint:
         server = McpServer.objects.filter(name=name, enabled=True).first()

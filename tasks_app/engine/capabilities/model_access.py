@@ -8,11 +8,10 @@ from llm_app.abilities import Abilities
 from llm_app.call import Completion, Runner
 from llm_app.redaction import Redactor
 from llm_app.types import Message, Picture, Purpose
-from tasks_app.events import event_loop
 from tasks_app.record import UnreadablePicture, redactor_of, storable
 from tasks_app.record.images import encoded
 from tasks_app.run import UnitOfWork, ask_aside
-from tasks_app.runtime import threads
+from tasks_app.runtime import event_loop, process
 from tools_app.contract import capabilities
 from tools_app.errors import ModelFailed
 
@@ -42,7 +41,7 @@ class ModelAccess:
             message = Message(role="user", content=content, pictures=seen, masked_with=redactor.version)
             return self._complete(message, Purpose(purpose), model, redactor, run)
 
-        completion = await threads.in_thread(work)
+        completion = await process.in_thread(work)
         if not completion.result.content.strip():
             raise ModelFailed()
         return completion.result.content
@@ -58,7 +57,7 @@ class ModelAccess:
             message = Message(role="user", content=redactor.redacted(storable(prompt)), masked_with=redactor.version)
             return self._complete(message, Purpose.GENERATE, model, redactor, run, system="")
 
-        completion = await threads.in_thread(work)
+        completion = await process.in_thread(work)
         try:
             return base64.b64decode(completion.result.content, validate=True)
         except ValueError as error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tasks_app.events.live_stream import LiveStream
+from tasks_app.runtime.live_stream import LiveStream
 from tools_app.shell.terminal import shown_by_terminal
 
 

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from llm_app.call import Runner
 from tasks_app.run import History
-from tasks_app.runtime import threads
+from tasks_app.runtime import process
 from tools_app.errors import ToolError
 from tools_app.models import Skill
 from tools_app.skills.skill_files import SkillFolder, SkillText, installed_skills, state_of
@@ -33,7 +33,7 @@ class StoredSkills:
         self._user_id, self._names, self._history = user_id, names, history
 
     async def get(self, name: str) -> SkillText:
-        return await threads.in_thread(partial(self._load, name))
+        return await process.in_thread(partial(self._load, name))
 
     def _load(self, name: str, run: Runner) -> SkillText:
         row = Skill.objects.usable_by(self._user_id).filter(name=name).first()

@@ -18,8 +18,8 @@ from tasks_app.memory import library, search
 from tasks_app.models import ContextEntry, MemoryNote, MemoryNoteQuerySet, Project, Session, Task
 from tasks_app.record import SessionSecrets, tokens
 from tasks_app.run import TaskContext, UnitOfWork, affinity
-from tasks_app.runtime import process, threads
-from tasks_app.workspaces import layers
+from tasks_app.runtime import process
+from tasks_app.workspace.folders import layers
 from tools_app.contract import Arguments, Engine, ReaderService, Target, ToolContext, ToolDefinition
 from tools_app.contract.capabilities import Handoffs
 from tools_app.contract.effects import PlanStep
@@ -120,7 +120,7 @@ class StoredResults:
         self._session, self._redactor = session, redactor
 
     async def __call__(self, number: int) -> str:
-        return self._redactor.redacted(await threads.in_thread(partial(self._content, number)))
+        return self._redactor.redacted(await process.in_thread(partial(self._content, number)))
 
     def _content(self, number: int, run: Runner) -> str:
         entries = ContextEntry.objects.in_session(self._session).in_context()
@@ -139,10 +139,10 @@ class StoredSearches:
         self._user_id = user_id
 
     async def engines(self) -> Sequence[Engine]:
-        return await threads.in_thread(_engines)
+        return await process.in_thread(_engines)
 
     async def cached_result(self, key: str) -> str:
-        return await threads.in_thread(lambda _: self._cached_result(key))
+        return await process.in_thread(lambda _: self._cached_result(key))
 
     def _cached_result(self, key: str) -> str:
         CachedSearch.objects.expired().delete()
@@ -166,7 +166,7 @@ class StoredLibrary:
         self._unit = unit
 
     async def search(self, query: str) -> Sequence[Cited]:
-        return await threads.in_thread(lambda run: library.search(self._unit, query, run))
+        return await process.in_thread(lambda run: library.search(self._unit, query, run))
 
 
 SHOWN = 8
@@ -180,13 +180,13 @@ class StoredMemory:
         self._unit = unit
 
     async def search(self, question: str) -> Sequence[Note]:
-        return await threads.in_thread(lambda run: search.search(self._unit, question, SHOWN, run))
+        return await process.in_thread(lambda run: search.search(self._unit, question, SHOWN, run))
 
     async def own(self, named: str) -> Note:
-        return await threads.in_thread(partial(self._own, named))
+        return await process.in_thread(partial(self._own, named))
 
     async def takes(self, text: str) -> bool:
-        return await threads.in_thread(partial(self._takes, text))
+        return await process.in_thread(partial(self._takes, text))
 
     def _own(self, named: str, run: Runner) -> Note:
         notes = self._notes()

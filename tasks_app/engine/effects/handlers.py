@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
-from tasks_app import reminders
 from tasks_app.engine import delegation, workflow
 from tasks_app.engine.effects.registry import Changes, handles
 from tasks_app.memory import search
@@ -23,7 +22,7 @@ from tasks_app.models import (
     TaskState,
 )
 from tasks_app.record.append import storable_json
-from tasks_app.run import Failed, Refused, ReplyNeeded
+from tasks_app.run import Failed, Refused, ReplyNeeded, reminders
 from tools_app.contract import WaitForReply
 from tools_app.contract.effects import (
     Delegate,

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 from django.db import models
 
 from llm_app.redaction import Redactor
-from tasks_app.interaction.open_call import OpenCall
 from tasks_app.models import Task, TaskState
 from tasks_app.record import Draft
 from tasks_app.run import Failed
+from tasks_app.run.open_call import OpenCall
 from tools_app.contract.effects import Effect
 
 E = TypeVar("E", bound=Effect)

@@ -18,7 +18,7 @@ from tasks_app.engine.prompt.sections import DYNAMIC, IN_ORDER, PromptInputs, se
 from tasks_app.models import Agent, Limits, PromptSection
 from tasks_app.record import tokens
 from tasks_app.run import TaskContext
-from tasks_app.workspaces import layers, sandbox
+from tasks_app.workspace.folders import layers, sandbox
 from tools_app.contract import ToolDefinition, ToolVisibility
 from tools_app.json_schema.concise import brief, first_sentence
 from tools_app.policy import Policy, VisibleTools, policy_for

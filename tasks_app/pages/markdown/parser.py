@@ -1,6 +1,12 @@
-"""From Markdown to HTML: what the library knows, and what we write otherwise: pictures, tables, code, addresses."""
+"""From Markdown to HTML: what the library knows, and what we write otherwise: pictures, tables, code, addresses.
+
+Which way each block is read: by its words, which the browser looks at. For what holds blocks, we do.
+
+Blocks of code: named, coloured, folded when they are long. The source of a diagram is one, too.
+"""
 
 import re
+import unicodedata
 from collections.abc import MutableMapping, Sequence
 from hashlib import sha256
 from html import escape
@@ -8,17 +14,83 @@ from itertools import pairwise, takewhile
 from typing import Any
 from urllib.parse import quote, unquote
 
+from django.utils.translation import gettext
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.tasklists import tasklists_plugin
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
 
-from tasks_app.pages.markdown.code import fence, indented
-from tasks_app.pages.markdown.directions import set_directions
 from tasks_app.pages.markdown.emphasis import cjk_friendly
 from tasks_app.pages.markdown.formulas import formulas
 from tasks_app.pages.markdown.sanitizer import OUTSIDE, ports_url
+
+LONG = 30  # lines; a longer block shows its first ones until it is opened
+LONGEST_COLOURED = 20_000  # characters; some lexers are slow on long lines
+LONGEST_NAME = 30  # characters of a language's name
+
+
+def fence(self: Any, tokens: Sequence[Token], number: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    """The last block of a text that is not whole is still being written."""
+    token, is_written = tokens[number], env["is_whole"] or number < len(tokens) - 1
+    language = (token.info.split() or [""])[0].lower()[:LONGEST_NAME]
+    lexer = _lexer(language) if is_written else None
+    html = f'<pre><code class="language-{escape(language or "text")}">{_coloured(token.content, lexer)}</code></pre>'
+    name = gettext("Diagram") if language == "mermaid" else escape(lexer.name if lexer else language)
+    count = token.content.count("\n")
+    if language == "mermaid" and is_written:
+        return f'<figure class="code diagram"><figcaption>{name}</figcaption>{html}</figure>\n'
+    if count > LONG and is_written:
+        head = f"<summary>{name or gettext('Text')} <small>{gettext('{} lines').format(count)}</small></summary>"
+        return f'<details class="code" id="code-{env["docId"]}-{number}">{head}{html}</details>\n'
+    return f'<figure class="code">{f"<figcaption>{name}</figcaption>" if name else ""}{html}</figure>\n'
+
+
+def indented(self: Any, tokens: Sequence[Token], number: int, *about: Any) -> str:
+    return f'<figure class="code"><pre><code>{escape(tokens[number].content)}</code></pre></figure>\n'
+
+
+def _lexer(language: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(language) if language else None
+    except ClassNotFound:
+        return None
+
+
+def _coloured(code: str, lexer: Lexer | None) -> str:
+    """In spans with pygments' classes, where it knows the language."""
+    if lexer is None or len(code) > LONGEST_COLOURED:
+        return escape(code)
+    return str(highlight(code, lexer, HtmlFormatter(nowrap=True)))
+
+
+_BLOCKS = ("paragraph_open", "heading_open", "th_open", "td_open")
+_HOLDERS = ("bullet_list_open", "ordered_list_open", "blockquote_open", "table_open")
+_TO_THE_RIGHT, _TO_THE_LEFT = ("L",), ("R", "AL")
+
+
+def set_directions(state: StateCore) -> None:
+    """`dir=auto` of a list does not look into blocks that have a `dir` themselves, so its own is said outright."""
+    reads_left = False
+    for token in reversed(state.tokens):
+        if token.type == "inline" and (side := _side(token)):
+            reads_left = side in _TO_THE_LEFT
+        elif token.type in _BLOCKS:
+            token.attrSet("dir", "auto")
+        elif token.type in _HOLDERS:
+            token.attrSet("dir", "rtl" if reads_left else "auto")
+
+
+def _side(inline: Token) -> str:
+    """The direction of the first letter; empty without any."""
+    sides = map(unicodedata.bidirectional, inline.content)
+    return next((side for side in sides if side in _TO_THE_RIGHT + _TO_THE_LEFT), "")
+
 
 LONGEST_LABEL = 80  # characters of a table's name for screen readers
 SHORT = 24  # characters of a table's cell that is never broken into lines: a number with its unit, a date, a name

@@ -4,7 +4,6 @@ import uuid
 
 import pytest
 
-from tasks_app import file_history
 from tasks_app.api.urls import urlpatterns
 from tasks_app.models import (
     Approval,
@@ -16,6 +15,7 @@ from tasks_app.models import (
     ShareLink,
     ToolCallLog,
 )
+from tasks_app.workspace import file_history
 from tests import factories
 
 READS = [
@@ -82,7 +82,7 @@ ALL += [("POST", "sessions/import/", None)]
 
 @pytest.fixture
 def address(session, task):
-    from tasks_app.workspaces import workspace_of
+    from tasks_app.workspace.folders import workspace_of
 
     workspace = workspace_of(session)
     for content in (b"hi", b"hello"):

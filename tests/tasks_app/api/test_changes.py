@@ -6,9 +6,9 @@ import pytest
 
 from llm_app.models import Secret
 from llm_app.types import ToolCall
-from tasks_app import file_history
 from tasks_app.models import WorkspaceChange
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import file_history
+from tasks_app.workspace.folders import workspace_of
 
 SECRET = "s3cr3t-abcdefgh-1234"
 

@@ -18,10 +18,10 @@ from agentsite.accounts.models import ApiToken
 from agentsite.asgi import http_application
 from llm_app.redaction import Redactor
 from tasks_app.api import entries
-from tasks_app.events import broadcast, event_loop, stream_buffer
-from tasks_app.events.live_stream import LiveStream
 from tasks_app.models import ContextType, Session
 from tasks_app.record import Draft, notice
+from tasks_app.runtime import broadcast, event_loop, stream_buffer
+from tasks_app.runtime.live_stream import LiveStream
 from tests import factories
 from tests.waiting import takes_less_than
 

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentsite.accounts.models import ApiToken
-from tasks_app import file_history
 from tasks_app.api.files import files_after
-from tasks_app.downloads import Chunks, _type
-from tasks_app.interaction import uploads
 from tasks_app.pages.file_tree import tree_of
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import file_history, uploads
+from tasks_app.workspace.downloads import Chunks, _type
+from tasks_app.workspace.folders import workspace_of
 from tools_app.files import Workspace
 
 

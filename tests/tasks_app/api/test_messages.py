@@ -3,7 +3,7 @@
 import pytest
 
 from tasks_app.models import ContextEntry, InboxMessage, Task
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests.pictures import picture
 
 

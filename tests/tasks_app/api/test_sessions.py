@@ -10,7 +10,7 @@ from llm_app.types import Thinking, ToolCall
 from tasks_app.models import ContextType, Session
 from tasks_app.record import Draft
 from tasks_app.record.draft import result
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 
 

@@ -6,7 +6,7 @@ from django.db import connection
 
 from tasks_app.models import ContextEntry
 from tasks_app.record import images
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 from tests.pictures import noise
 

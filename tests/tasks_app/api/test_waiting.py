@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from agentsite.accounts.models import ApiToken
 from agentsite.asgi import http_application
-from tasks_app.events import broadcast, event_loop
 from tasks_app.models import Session, Task
+from tasks_app.runtime import broadcast, event_loop
 from tests.tasks_app.api.test_events import open_stream, say
 from tests.waiting import takes_less_than
 

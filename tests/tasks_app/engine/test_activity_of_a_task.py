@@ -4,8 +4,8 @@ import pytest
 
 from tasks_app import services
 from tasks_app.models import ContextEntry
-from tasks_app.transcript.activity import groups_of
-from tasks_app.transcript.transcript import items_of
+from tasks_app.record.activity import groups_of
+from tasks_app.record.transcript import items_of
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting
 

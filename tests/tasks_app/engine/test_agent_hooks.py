@@ -5,7 +5,7 @@ import pytest
 from llm_app.models import LLMLog
 from tasks_app import services
 from tasks_app.models import Agent, Session
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 from tests.provider import openai_result, openai_text
 from tests.tasks_app.engine.conftest import call, result
@@ -215,7 +215,7 @@ def test_any_other_call_is_refused_for_the_words_beside_it(play, agent, owner, c
 @pytest.mark.parametrize("patterns", [[], ["EMP"]])
 def test_while_it_is_on_no_message_is_streamed(patterns, play, agent, monkeypatch):
     fed = []
-    monkeypatch.setattr("tasks_app.events.live_stream.LiveStream.feed", lambda stream, kind, text: fed.append(kind))
+    monkeypatch.setattr("tasks_app.runtime.live_stream.LiveStream.feed", lambda stream, kind, text: fed.append(kind))
     agent(withheld_patterns=patterns)
     run = play({**call("shell", command="echo hello"), "content": "I try."}, result("Hello."))
     assert run.advance().state == "done"
@@ -226,7 +226,7 @@ def test_while_it_is_on_no_message_is_streamed(patterns, play, agent, monkeypatc
 
 def test_what_was_streamed_of_a_refused_result_is_withdrawn(play, agent, monkeypatch):
     withdrawn = []
-    monkeypatch.setattr("tasks_app.events.live_stream.LiveStream.withdraw", lambda stream: withdrawn.append(stream.id))
+    monkeypatch.setattr("tasks_app.runtime.live_stream.LiveStream.withdraw", lambda stream: withdrawn.append(stream.id))
     agent(hooks=["self_verification"])
     run = play(result("One."), result("Two."))
     run.advance()

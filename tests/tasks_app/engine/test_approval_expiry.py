@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from tasks_app import services
-from tasks_app.errors import NothingToAnswer
 from tasks_app.models import Approval, Limits
+from tasks_app.models.errors import NothingToAnswer
 from tasks_app.worker import reaper, supervisor
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting

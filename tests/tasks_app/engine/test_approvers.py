@@ -8,9 +8,9 @@ from django.db import connection
 from django.db.models import ProtectedError
 
 from tasks_app import services
-from tasks_app.errors import MayNotDecide, NothingToAnswer, OnlyThisCall
-from tasks_app.interaction import approver
 from tasks_app.models import Approval, SessionMember
+from tasks_app.models.errors import MayNotDecide, NothingToAnswer, OnlyThisCall
+from tasks_app.run import decisions
 from tests import factories
 from tests.tasks_app.engine.conftest import call, result, script
 from tools_app.models import RolePolicy, ToolSetting
@@ -120,7 +120,7 @@ def test_the_administrators_word_holds_for_what_waits_already(play, set_up, owne
     setting = set_up()
     task = play(WRITE, result()).advance()
     approval = Approval.objects.get()
-    assert approver.why_not(approval, owner) == ""
+    assert decisions.why_not(approval, owner) == ""
     setting.approvers = reviewers
     setting.save()
     with pytest.raises(MayNotDecide):

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from tasks_app import services
-from tasks_app.events import event_loop
 from tasks_app.models import Task
 from tasks_app.run import affinity as engine_holding
+from tasks_app.runtime import event_loop
 from tasks_app.services import forks
 from tests.processes import below
 from tests.tasks_app.engine.conftest import call, result, script

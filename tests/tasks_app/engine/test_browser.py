@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tasks_app import services
-from tasks_app.events import event_loop
 from tasks_app.models import Session
+from tasks_app.runtime import event_loop
 from tests import pages
 from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine.conftest import Run, call, result

@@ -10,7 +10,7 @@ from tasks_app.models import MemoryNote
 from tasks_app.run import TaskContext
 from tasks_app.runtime import lease
 from tasks_app.services import forks
-from tasks_app.workspaces import sandbox, workspace_of
+from tasks_app.workspace.folders import sandbox, workspace_of
 from tests import factories
 from tests.provider import Reply, openai_text
 from tests.tasks_app.engine.conftest import call, result, script

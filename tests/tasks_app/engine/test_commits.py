@@ -10,16 +10,16 @@ from django.db import IntegrityError, transaction
 from django.db.transaction import TransactionManagementError
 from django.forms.models import model_to_dict
 
-from llm_app.composed_query import Select
 from llm_app.models import LLMLog, Secret
-from llm_app.new_row import new
-from llm_app.statements import Insert, execute, save
+from llm_app.sql.composed_query import Select
+from llm_app.sql.new_row import new
+from llm_app.sql.statements import Insert, execute, save
 from tasks_app.models import CallStatus, ContextEntry, ContextType, Limits, Session, Task, ToolCallLog
 from tasks_app.record import Draft, lock, notice
 from tasks_app.replay import verification
 from tasks_app.run import TaskContext
 from tasks_app.runtime import lease, process
-from tasks_app.workspaces import sandbox, workspace_of
+from tasks_app.workspace.folders import sandbox, workspace_of
 from tests import factories
 from tools_app import held_resources
 
@@ -61,7 +61,7 @@ def said(context: TaskContext) -> list[str]:
 @pytest.mark.django_db(transaction=True)
 def test_followers_hear_of_each_commit_once(context: TaskContext, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
-    monkeypatch.setattr("tasks_app.events.broadcast._hint", lambda session, hint: told.append(hint["type"]))
+    monkeypatch.setattr("tasks_app.runtime.broadcast._hint", lambda session, hint: told.append(hint["type"]))
     context.commit(notice("The provider fails; it is asked again."))
     context.commit(notice("It has answered."), state="executing_tool")
     context.commit(calls_made=1)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks_app.engine.compaction.fit import ABOUT, Compacted, compact
-from tasks_app.engine.compaction.lines import line_of, shortened
+from tasks_app.engine.compaction.plan import ABOUT, Compacted, compact
+from tasks_app.engine.compaction.summary import line_of, shortened
 from tasks_app.models import ContextEntry
 from tasks_app.record.turns import group
 

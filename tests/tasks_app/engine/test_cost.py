@@ -6,10 +6,10 @@ from typing import Any
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tasks_app import settings_version
 from tasks_app.engine import step_settings
 from tasks_app.models import Agent, Session
 from tasks_app.run import StepSettings
+from tasks_app.runtime import settings_version
 from tests.tasks_app.engine.conftest import call, result
 
 MOST_QUERIES = 16  # of one iteration: without the two lines that begin and end each transaction

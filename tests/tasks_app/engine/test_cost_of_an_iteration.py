@@ -20,8 +20,8 @@ from django.test.utils import CaptureQueriesContext
 from benchmarks.provider import Provider, fake_provider
 from llm_app.models import LogicalModel
 from tasks_app import services
-from tasks_app.events import event_loop
 from tasks_app.models import Task
+from tasks_app.runtime import event_loop
 from tasks_app.worker import jobs
 from tests import factories
 

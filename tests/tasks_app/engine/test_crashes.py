@@ -10,13 +10,12 @@ from django.utils import timezone
 
 from tasks_app import services
 from tasks_app.engine import run_tool
-from tasks_app.events import broadcast
 from tasks_app.models import ContextType, EngineProcess, Task, ToolCallLog
 from tasks_app.run import UnitOfWork
-from tasks_app.runtime import admission, lease, process
+from tasks_app.runtime import admission, broadcast, lease, process
 from tasks_app.worker import jobs, reaper
 from tests.tasks_app.engine.conftest import call, result
-from tools_app.sandbox import Started, process_groups
+from tools_app.sandbox import Started, supervision
 
 
 class Killed(BaseException):
@@ -115,7 +114,7 @@ def test_the_file_of_a_dead_host_goes_when_its_leases_have_run_out_and_no_progra
         lease_owner=ELSEWHERE, lease_expires_at=timezone.now() - timedelta(seconds=1)
     )
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as same_pid_here:
-        group = process_groups.group_of(same_pid_here.pid)
+        group = supervision.group_of(same_pid_here.pid)
         with of_another_host.open("a") as file:
             file.write(json.dumps({"pid": group.pid, "start_time": group.start_time}) + "\n")
         look()

@@ -5,12 +5,12 @@ from django.contrib.auth.models import Group
 
 from llm_app.models import Budget, LLMLog
 from tasks_app import services
-from tasks_app.interaction import children
-from tasks_app.interaction.inbox import tasks_waiting_for
 from tasks_app.models import Agent, Limits, Session, Task
 from tasks_app.replay.rerun import rerun
+from tasks_app.run import children
+from tasks_app.run.next_task import tasks_waiting_for
 from tasks_app.worker import reaper
-from tasks_app.workspaces import sandbox, workspace_of
+from tasks_app.workspace.folders import sandbox, workspace_of
 from tests import factories
 from tests.tasks_app.engine.conftest import call, result, script
 

@@ -7,7 +7,7 @@ import pytest
 
 from tasks_app import services
 from tasks_app.models import Approval
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.engine.conftest import Run, call, result
 
 REASON = "deletes work, of which the file history does not keep work/.git/"

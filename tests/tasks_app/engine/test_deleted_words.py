@@ -16,7 +16,7 @@ from tasks_app.record import images, left_blobs
 from tasks_app.replay.verification import Findings, of_everything
 from tasks_app.services import forks
 from tasks_app.worker import jobs
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 from tests.pictures import picture
 from tests.provider import openai_result

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tasks_app import file_history
 from tasks_app.models import Approval, Limits, WorkspaceChange
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import file_history
+from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.engine.conftest import call, result
 from tools_app.models import ToolSetting
 

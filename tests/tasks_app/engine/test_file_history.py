@@ -10,16 +10,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from llm_app.types import ToolCall
-from tasks_app import file_history, services
+from tasks_app import services
 from tasks_app.engine import run_tool, step_settings
-from tasks_app.errors import TaskRunning
-from tasks_app.file_history import look
-from tasks_app.file_history.undo import NotChanged, NothingToPutBack
-from tasks_app.interaction import uploads
 from tasks_app.models import CallStatus, ContextEntry, FileChange, Limits, Session, Task, ToolCallLog, WorkspaceChange
+from tasks_app.models.errors import TaskRunning
 from tasks_app.services import forks
 from tasks_app.worker import jobs
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import file_history, uploads
+from tasks_app.workspace.file_history import NotChanged, NothingToPutBack
+from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.tasks_app.engine.test_crashes import crash
 from tools_app.files import FileHistory, LastLook, Workspace
@@ -101,7 +100,7 @@ def test_nothing_else_begins_while_files_are_put_back(worked: Session, monkeypat
 
 def test_contents_go_whichever_numbers_the_changes_have(worked: Session, monkeypatch: Any) -> None:
     """Those of two sessions that work by turns are odd for one of them, and were never looked at."""
-    monkeypatch.setattr(look, "_FORGETS_EACH", 2)
+    monkeypatch.setattr(file_history, "_FORGETS_EACH", 2)
     Limits.objects.create(pk=1, history_bytes=8)
     workspace, task = workspace_of(worked), worked.tasks.get()
     for number in range(4):

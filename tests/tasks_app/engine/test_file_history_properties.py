@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from llm_app.models import LogicalModel
-from tasks_app import file_history, services
+from tasks_app import services
 from tasks_app.engine import run_tool
-from tasks_app.file_history.undo import NothingToPutBack
-from tasks_app.interaction import uploads
 from tasks_app.models import FileChange, Session, Task, WorkspaceChange
 from tasks_app.runtime import lease
 from tasks_app.services import forks
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import file_history, uploads
+from tasks_app.workspace.file_history import NothingToPutBack
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.tasks_app.engine.test_crashes import Killed, die

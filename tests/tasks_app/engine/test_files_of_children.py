@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from tasks_app import file_history, services
-from tasks_app.interaction import children
+from tasks_app import services
 from tasks_app.models import Session, WorkspaceChange
+from tasks_app.run import children
 from tasks_app.services import forks
 from tasks_app.worker import reaper
+from tasks_app.workspace import file_history
 from tests.tasks_app.engine.conftest import Run, call, result
 from tests.tasks_app.engine.test_delegation import children_of, part, work_off
 from tests.tasks_app.engine.test_file_history import changes, write

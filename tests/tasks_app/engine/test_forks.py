@@ -10,12 +10,12 @@ from django.contrib.auth.models import Group
 from llm_app.models import LLMLog, Secret
 from llm_app.types import Thinking, ToolCall
 from tasks_app import services
-from tasks_app.errors import MessageTooLong
 from tasks_app.models import ContextEntry, ContextType, Session, Task
+from tasks_app.models.errors import MessageTooLong
 from tasks_app.record import Draft
 from tasks_app.replay.verification import of_everything, of_session
 from tasks_app.services import forks
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 from tests.pictures import picture
 from tests.tasks_app.engine.conftest import Run, call, result, script

@@ -12,7 +12,7 @@ from tasks_app.engine import run_tool
 from tasks_app.models import Agent, AgentVersion, ContextCut, ContextEntry, Limits, PromptSection, Session, Task
 from tasks_app.replay.rerun import rerun
 from tasks_app.services import forks
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 from tests.tasks_app.engine.conftest import Run, call, result
 

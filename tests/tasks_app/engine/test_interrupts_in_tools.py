@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tasks_app import services
-from tasks_app.events import event_loop
 from tasks_app.models import ToolCallLog
+from tasks_app.runtime import event_loop
 from tasks_app.worker import mcp_refresh
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests import factories, pages
 from tests.pictures import picture
 from tests.processes import below

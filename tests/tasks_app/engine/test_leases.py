@@ -12,7 +12,7 @@ from tasks_app.engine import loop
 from tasks_app.models import Task
 from tasks_app.runtime import cancellation, lease, process
 from tasks_app.worker import jobs, reaper, supervisor
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests.provider import openai_result
 from tests.tasks_app.engine.conftest import call, result
 from tests.waiting import takes_less_than, until

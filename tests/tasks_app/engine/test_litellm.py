@@ -15,7 +15,7 @@ from llm_app.adapters.litellm import LiteLLM
 from llm_app.call import retry
 from llm_app.models import LLMLog, Provider
 from tasks_app import services
-from tasks_app.events import event_loop, stream_buffer
+from tasks_app.runtime import event_loop, stream_buffer
 from tests import factories
 from tests.provider import Reply, openai_call, openai_chunk, openai_result, openai_text, sse
 from tests.strict_provider import strict

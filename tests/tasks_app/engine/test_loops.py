@@ -4,10 +4,11 @@ import random
 
 import pytest
 
-from tasks_app import file_history, services
+from tasks_app import services
 from tasks_app.engine import loop
 from tasks_app.models import Approval, ToolCallLog
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import file_history
+from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.engine.conftest import call, result, script
 from tools_app.contract import registry
 

@@ -10,7 +10,7 @@ import pytest
 from llm_app.models import LLMLog, Route
 from tasks_app.models import ContextEntry
 from tasks_app.replay.requests import SessionRequests, is_as_sent
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 from tests.pictures import picture
 from tests.provider import Reply, openai_call, openai_result, openai_text

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from tasks_app import services, workspaces
+from tasks_app import services
 from tasks_app.engine import run_tool
 from tasks_app.engine.capabilities.tool_context import tool_context
 from tasks_app.models import Session, Task
 from tasks_app.worker import jobs
+from tasks_app.workspace import folders
 from tests.tasks_app.engine.conftest import Run, call, result
 from tests.tasks_app.engine.test_crashes import crash
 from tests.tasks_app.engine.test_delegation import children_of, part, work_off
@@ -27,7 +28,7 @@ def share(play: Play, tmp_path: Path, monkeypatch: Patch) -> Path:
     folder = tmp_path / "share"
     folder.mkdir()
     Session.objects.update(workdir=str(folder))
-    monkeypatch.setattr(workspaces, "workspace_owner", lambda: (os.geteuid(), os.getegid()))
+    monkeypatch.setattr(folders, "workspace_owner", lambda: (os.geteuid(), os.getegid()))
     return folder
 
 
@@ -125,7 +126,7 @@ def test_a_fault_while_a_task_fails_costs_the_look_at_its_files_and_not_its_end(
 
     run = play(call("shell", command="true"), result())
     crash(run, monkeypatch, run_tool, "tool_context")
-    monkeypatch.setattr("tasks_app.file_history.record_call", fails)
+    monkeypatch.setattr("tasks_app.workspace.file_history.record_call", fails)
     task = run.advance()
     assert (task.state, task.failure_code) == ("failed", "internal")
     assert [status for status, _ in run.results()] == ["unknown"]

@@ -13,7 +13,7 @@ from llm_app.models import LogicalModel
 from tasks_app.models import Limits, Session
 from tasks_app.record import tokens
 from tasks_app.worker import mcp_refresh
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests import pages, strict_provider
 from tests.provider import FakeProvider, Received, Reply
 from tests.tasks_app.engine.conftest import Run

@@ -8,10 +8,10 @@ import pytest
 
 from tasks_app import services
 from tasks_app.engine import run_tool
-from tasks_app.events import event_loop, stream_buffer
 from tasks_app.models import ToolCallLog
+from tasks_app.runtime import event_loop, stream_buffer
 from tasks_app.worker import mcp_refresh
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine import test_interrupts_in_tools as interrupts
 from tests.tasks_app.engine.conftest import call, result

@@ -5,7 +5,7 @@ import pytest
 from llm_app.models import Blob, LLMLog, Route
 from tasks_app import services
 from tasks_app.record import chain, images
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests.pictures import picture
 from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine.conftest import call, result

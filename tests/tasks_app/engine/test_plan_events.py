@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from agentsite.terminal.reports import JsonLines
-from tasks_app.live.messages import Appended
+from tasks_app.hub.updates import Appended
 from tasks_app.models import Workflow
 from tests.tasks_app.engine.conftest import Run, call, result
 

@@ -6,7 +6,7 @@ from django.utils.functional import SimpleLazyObject
 from llm_app.call import retry
 from llm_app.models import LLMLog, Provider
 from tasks_app.pages import fragments
-from tasks_app.transcript import transcript
+from tasks_app.record import transcript
 from tests import factories
 from tests.provider import Reply, openai_call, openai_result, running
 from tests.pushes import pushed

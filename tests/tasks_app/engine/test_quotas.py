@@ -6,11 +6,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tasks_app import services
-from tasks_app.errors import DiskFull, FilesQuotaFull, SessionsQuotaFull
-from tasks_app.interaction import uploads
 from tasks_app.models import Limits, Session
+from tasks_app.models.errors import DiskFull, FilesQuotaFull, SessionsQuotaFull
 from tasks_app.services import forks
-from tasks_app.workspaces import bytes_of, workspace_of
+from tasks_app.workspace import uploads
+from tasks_app.workspace.folders import bytes_of, workspace_of
 from tests import factories
 from tests.tasks_app.api.conftest import Program
 from tests.tasks_app.engine.conftest import Run, call, result

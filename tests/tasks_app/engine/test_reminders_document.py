@@ -19,11 +19,11 @@ from unittest.mock import patch
 from django.conf import settings
 
 from llm_app.budgets import Limit, Period, Scope, Standing
-from tasks_app import reminders
 from tasks_app.models import ContextEntry, ContextType, Limits, Project, Task, ToolCallLog
 from tasks_app.record import Draft, message_of
-from tasks_app.reminders.before_step import Moment
+from tasks_app.run import reminders
 from tasks_app.run.history import newest_of
+from tasks_app.run.reminders.before_step import Moment
 from tools_app.notes import Note, Passage, rendered
 
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "reminders.md"
@@ -31,7 +31,7 @@ HEAD = """# Reminders: what the model is told, word for word
 
 All that the engine ever says to a model, beside the system prompt and the tool list, is an entry of the record. Each of
 these is shown in the chat, marked “seen by the model”, in the place where the model saw it. Each is one function below
-`tasks_app/reminders/`, in a file named for the moment at which it comes; those of `before_step` hold their trigger, too.
+`tasks_app/run/reminders/`, in a file named for the moment at which it comes; those of `before_step` hold their trigger, too.
 This page is generated from them by `tests/tasks_app/engine/test_reminders_document.py`; the names and figures in the
 texts are examples.
 
@@ -182,7 +182,7 @@ def test_every_reminder_has_its_place_in_it():
 
 
 def test_each_reminder_is_of_one_of_the_moments():
-    modules = [import_module(f"tasks_app.reminders.{m.name}") for m in pkgutil.iter_modules(reminders.__path__)]
+    modules = [import_module(f"tasks_app.run.reminders.{m.name}") for m in pkgutil.iter_modules(reminders.__path__)]
     own = {name for module in modules for name, function in vars(module).items() if returns_draft(function, module)}
     assert own == set(reminders.__all__)
 

@@ -16,7 +16,7 @@ from tasks_app.record import Draft
 from tasks_app.record.draft import result
 from tasks_app.run import TaskContext
 from tasks_app.runtime import process
-from tasks_app.workspaces import sandbox, workspace_of
+from tasks_app.workspace.folders import sandbox, workspace_of
 from tests import factories
 from tools_app.policy import policy_for
 

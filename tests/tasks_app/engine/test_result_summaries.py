@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tasks_app.engine.compaction.lines import line_of
+from tasks_app.engine.compaction.summary import line_of
 from tasks_app.models import Session
 from tasks_app.record.turns import group
 from tests.tasks_app.engine.conftest import call, result

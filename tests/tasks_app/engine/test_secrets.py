@@ -7,10 +7,10 @@ from django.contrib.auth.models import Group
 
 from llm_app.cache_boundary import MARKER
 from llm_app.models import Blob, LLMLog, Secret
-from tasks_app import secrets, services
+from tasks_app import services
 from tasks_app.engine import run_tool
 from tasks_app.models import Project, SessionMember, ToolCallLog
-from tasks_app.services import projects
+from tasks_app.services import projects, secrets
 from tests import factories
 from tests.provider import openai_call, openai_result
 from tests.tasks_app.engine.conftest import call, result

@@ -7,8 +7,8 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.db.utils import ConnectionHandler
 
-from tasks_app import settings_version
 from tasks_app.models import Limits, Project, ProjectMember, SessionMember
+from tasks_app.runtime import settings_version
 from tasks_app.services import projects
 from tasks_app.text import full_text
 from tests import factories

@@ -10,9 +10,9 @@ from django.test.utils import CaptureQueriesContext
 
 from llm_app.models import Provider
 from tasks_app import services
-from tasks_app.diagnosis import reasons
-from tasks_app.events import broadcast
 from tasks_app.models import Task
+from tasks_app.runtime import broadcast
+from tasks_app.services.diagnosis import reasons
 from tasks_app.worker import silences
 from tests import factories
 from tests.provider import Reply, openai_result

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from llm_app.models import Blob, LLMLog
 from tasks_app import services
 from tasks_app.engine.capabilities import skills
-from tasks_app.engine.compaction.lines import line_of
+from tasks_app.engine.compaction.summary import line_of
 from tasks_app.models import Loaded
 from tasks_app.record.turns import group
 from tests import factories

@@ -15,7 +15,7 @@ from tasks_app.models import Agent, ContextCut, MemoryNote, PromptSection, Sessi
 from tasks_app.record import tokens
 from tasks_app.replay import verification
 from tasks_app.run import TaskContext
-from tasks_app.workspaces import sandbox, workspace_of
+from tasks_app.workspace.folders import sandbox, workspace_of
 from tests import strict_provider
 from tests.provider import Received, Reply
 from tests.tasks_app.engine.conftest import call, result

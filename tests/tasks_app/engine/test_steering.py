@@ -6,8 +6,8 @@ import pytest
 
 from tasks_app import services
 from tasks_app.engine import delegation
-from tasks_app.errors import SchemaTooLate
 from tasks_app.models import Approval, ContextEntry, InboxMessage, Task
+from tasks_app.models.errors import SchemaTooLate
 from tasks_app.replay.rerun import rerun
 from tests.provider import openai_result
 from tests.tasks_app.engine.conftest import call, result, script

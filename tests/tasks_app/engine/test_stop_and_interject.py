@@ -4,9 +4,9 @@ import pytest
 
 from tasks_app import services
 from tasks_app.engine import loop
-from tasks_app.events import event_loop, stream_buffer
 from tasks_app.models import FailureCode, InboxMessage, Task
 from tasks_app.run import LimitExceeded
+from tasks_app.runtime import event_loop, stream_buffer
 from tests.provider import Reply, openai_call, openai_chunk, openai_result, sse
 from tests.tasks_app.engine.conftest import call, result, script
 from tests.waiting import takes_less_than, until

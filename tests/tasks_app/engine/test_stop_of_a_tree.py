@@ -7,9 +7,8 @@ import pytest
 from django.db import connection
 
 from tasks_app import services
-from tasks_app.interaction import children
 from tasks_app.models import Task
-from tasks_app.run import UnitOfWork
+from tasks_app.run import UnitOfWork, children
 from tests.tasks_app.engine.conftest import call, result
 from tests.tasks_app.engine.test_delegation import children_of, part, work_off
 

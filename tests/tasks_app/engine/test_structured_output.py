@@ -6,7 +6,7 @@ import pytest
 
 from llm_app.models import Blob, LLMLog, Secret
 from tasks_app import services
-from tasks_app.errors import InvalidMessage, SchemaTooLate
+from tasks_app.models.errors import InvalidMessage, SchemaTooLate
 from tests import factories
 from tests.provider import Reply
 from tests.tasks_app.engine.conftest import Run, call, result

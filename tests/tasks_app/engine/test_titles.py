@@ -4,9 +4,8 @@ import pytest
 
 from llm_app.models import LLMLog, LogicalModel
 from tasks_app import services
-from tasks_app.events import event_loop
 from tasks_app.models import Limits, Session
-from tasks_app.runtime import bell, turns
+from tasks_app.runtime import cancellation, event_loop, turns
 from tasks_app.services import sessions
 from tests import factories
 from tests.provider import Reply, openai_text
@@ -133,7 +132,7 @@ def test_a_secret_is_not_cut_in_two(play, names, owner, http_provider):
 def test_who_waits_for_a_title_keeps_no_turn(play, names, monkeypatch):
     names(openai_text("A title", stall_at=1, stall_s=0.5))
     waits = []
-    for place in (bell, event_loop):
+    for place in (cancellation, event_loop):
 
         def ready(seconds, descriptors, wait=place.ready):
             if seconds:

@@ -6,7 +6,7 @@ import pytest
 
 from llm_app.models import Blob, LLMLog
 from tasks_app import services
-from tasks_app.events import event_loop, stream_buffer
+from tasks_app.runtime import event_loop, stream_buffer
 from tests import factories
 from tests.llm_app.protocol_case import Case
 from tests.provider import Reply, openai_text

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from tasks_app import file_history, services
-from tasks_app.interaction import uploads
+from tasks_app import services
 from tasks_app.models import ContextEntry, Session, WorkspaceChange
 from tasks_app.services import forks
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import file_history, uploads
+from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.api.conftest import Program
 from tests.tasks_app.engine.conftest import Run, call, result, script
 from tests.tasks_app.engine.test_file_history_properties import files_in

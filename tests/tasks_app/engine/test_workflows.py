@@ -3,8 +3,8 @@
 import pytest
 
 from tasks_app import services
-from tasks_app.errors import WorkflowTooLate
 from tasks_app.models import Limits, Task, Workflow, WorkflowStep
+from tasks_app.models.errors import WorkflowTooLate
 from tasks_app.services import forks
 from tests.tasks_app.engine.conftest import Run, call, result, script
 

@@ -7,11 +7,10 @@ from django.contrib.auth.models import Group
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
-from tasks_app import agent_templates
 from tasks_app.engine import delegation
 from tasks_app.engine.capabilities.skills import catalogue
 from tasks_app.engine.prompt.build import preview
-from tasks_app.models import Agent, AgentPicture, AgentVersion, Session
+from tasks_app.models import Agent, AgentPicture, AgentVersion, Session, agent_templates
 from tests import factories
 from tools_app.contract import registry
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tasks_app.models import Approval, ContextEntry
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 
 
 @pytest.fixture

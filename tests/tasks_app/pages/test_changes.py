@@ -7,7 +7,7 @@ from tasks_app import services
 from tasks_app.models import WorkspaceChange
 from tasks_app.templatetags.chat import diff_lines
 from tasks_app.worker import jobs
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.engine.conftest import call, result, script
 from tools_app.editing.diff import unified
 

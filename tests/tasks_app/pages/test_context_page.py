@@ -3,7 +3,7 @@
 import pytest
 
 from llm_app.models import Blob, LogicalModel, Secret
-from tasks_app.engine.compaction.fit import ABOUT
+from tasks_app.engine.compaction.plan import ABOUT
 from tasks_app.models import ContextCut
 from tasks_app.record import Cut, notice
 from tasks_app.replay.readable import lines_of

@@ -3,7 +3,7 @@
 import pytest
 from django.test import AsyncClient
 
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HTML = b"<!DOCTYPE html><h1>Deck</h1><script>alert(1)</script>"

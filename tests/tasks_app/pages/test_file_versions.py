@@ -6,7 +6,7 @@ from django.test import AsyncClient
 from tasks_app import services
 from tasks_app.models import FileChange
 from tasks_app.worker import jobs
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.engine.conftest import call, result, script
 
 WRITES = [call("file", action="write", path="a.txt", content=text) for text in ("one", "two", "three")]

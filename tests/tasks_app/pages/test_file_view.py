@@ -6,7 +6,7 @@ import pytest
 from docx import Document
 from PIL import Image
 
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests.tools_app.documents import pdf
 
 

@@ -13,10 +13,10 @@ from django.utils import translation
 
 from agentsite.management.commands import translations
 from tasks_app.pages.fragments import Fragment, Viewer
+from tasks_app.record import transcript
 from tasks_app.templatetags import figures
 from tasks_app.text import sentences
 from tasks_app.text.sentences import translated
-from tasks_app.transcript import transcript
 from tests.tasks_app.pages.conftest import Browser
 from tests.waiting import takes_less_than
 

@@ -3,8 +3,8 @@
 import pytest
 
 from llm_app.models import Secret
-from tasks_app import secrets
 from tasks_app.models import MemoryNote, Session
+from tasks_app.services import secrets
 
 
 @pytest.fixture

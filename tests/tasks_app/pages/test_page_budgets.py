@@ -12,11 +12,11 @@ from django.db.models.sql.compiler import SQLCompiler
 
 from agentsite.static_files import plain_name, prepared
 from llm_app.types import ToolCall
-from tasks_app.interaction.inbox import tasks_waiting_for
 from tasks_app.models import ContextType, Session, Task
 from tasks_app.record import Draft
 from tasks_app.record.draft import result
-from tasks_app.workspaces import workspace_of
+from tasks_app.run.next_task import tasks_waiting_for
+from tasks_app.workspace.folders import workspace_of
 from tests import factories
 from tests.tasks_app.pages.conftest import Browser
 

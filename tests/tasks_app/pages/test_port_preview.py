@@ -14,8 +14,8 @@ from django.urls import reverse
 from tasks_app.models import ContextEntry
 from tasks_app.pages import markdown, preview, preview_exchange
 from tasks_app.pages.preview_exchange import _Rewriter
+from tasks_app.record.item import Item
 from tasks_app.runtime import process
-from tasks_app.transcript.item import Item
 from tools_app.errors import PortUnreachable
 
 pytestmark = pytest.mark.django_db(transaction=True)

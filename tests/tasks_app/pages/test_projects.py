@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from llm_app.models import Secret
 from tasks_app import services
-from tasks_app.live.watch import Watch
+from tasks_app.hub.access_watch import Watch
 from tasks_app.models import Agent, LibraryFile, MemoryNote, Project, Session
 from tasks_app.record import redactor_of
 from tasks_app.services import library

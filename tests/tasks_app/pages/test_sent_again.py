@@ -6,7 +6,7 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tasks_app.models import Session
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace.folders import workspace_of
 from tests.tasks_app.pages.conftest import Browser
 
 

@@ -212,7 +212,7 @@ def test_a_failure_says_what_to_do_and_offers_to_try_again(show, recorded):
 
 
 def test_the_newest_entries_are_shown_and_the_earlier_ones_on_demand(alices, session, called, monkeypatch):
-    monkeypatch.setattr("tasks_app.transcript.transcript.PAGE", 5)
+    monkeypatch.setattr("tasks_app.record.transcript.PAGE", 5)
     for number in range(6):
         called("shell", SAY({"command": f"echo {number}"}), f"out {number}")
     seen: list[int] = []

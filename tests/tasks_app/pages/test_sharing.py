@@ -9,7 +9,7 @@ from django.core.cache import caches
 from django.utils import timezone
 
 from llm_app.models import Secret
-from tasks_app.live.watch import Watch
+from tasks_app.hub.access_watch import Watch
 from tasks_app.models import Session, SessionMember, ShareLink
 from tasks_app.record import redactor_of
 from tasks_app.services import sharing
@@ -176,7 +176,7 @@ def test_a_profile_stays_out_of_the_prompt_of_a_shared_session(mine, alice, bob)
     from llm_app.types import ToolMode
     from tasks_app.engine.prompt import build
     from tasks_app.run import TaskContext
-    from tasks_app.workspaces import sandbox, workspace_of
+    from tasks_app.workspace.folders import sandbox, workspace_of
 
     alice.preferences = "I live in Lyon."
     alice.save()

@@ -13,11 +13,11 @@ from django.test import Client
 
 from agentsite.asgi import application
 from agentsite.edge import FOREIGN_ORIGIN
-from tasks_app.events import broadcast, event_loop, stream_buffer
-from tasks_app.events.stream_buffer import Chunk
-from tasks_app.live import consumer
+from tasks_app.hub import consumer
 from tasks_app.models import Session, SessionMember
 from tasks_app.record import notice
+from tasks_app.runtime import broadcast, event_loop, stream_buffer
+from tasks_app.runtime.stream_buffer import Chunk
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)

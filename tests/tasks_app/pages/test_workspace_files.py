@@ -7,9 +7,8 @@ from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
 
-from tasks_app import file_history
-from tasks_app.interaction import uploads
-from tasks_app.workspaces import workspace_of
+from tasks_app.workspace import file_history, uploads
+from tasks_app.workspace.folders import workspace_of
 
 
 @pytest.fixture

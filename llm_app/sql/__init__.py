@@ -1,0 +1,1 @@
+"""Prepared SQL behind querysets: cached statements, and rows written in one message."""

@@ -1,0 +1,1 @@
+"""The pages and event streams that follow a session in this process."""

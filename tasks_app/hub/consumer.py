@@ -1,0 +1,79 @@
+"""The session page's websocket: HTML for what is in the record, JSON for the text that streams."""
+
+import asyncio
+import logging
+from contextlib import aclosing
+from functools import partial
+from urllib.parse import parse_qs
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
+from django.urls import path
+
+from tasks_app.access import SignedOut, require_signed_in
+from tasks_app.hub.access_watch import Admission
+from tasks_app.hub.snapshot import SessionGone
+from tasks_app.hub.subscriber import Page
+from tasks_app.runtime import broadcast
+
+logger = logging.getLogger(__name__)
+NOT_SIGNED_IN, NOT_VISIBLE, FAULT = 4401, 4404, 1011  # the page comes back by itself only after the last
+
+
+class SessionConsumer(AsyncWebsocketConsumer):
+    """Sends one page what happens in its session, from the entry after `?after=SEQ` on, in the page's `language`.
+
+    It takes no messages.
+
+    Entries and the pieces around them are HTML that htmx swaps by id. What streams is JSON: Markdown as the HTML of the
+    block that is open (`tasks_app/hub/streams`), thoughts and output as text for one text node, 20 times a second.
+    """
+
+    channel_layer_alias = "none"  # the session's room listens, once for all; another channel would fail without Redis
+
+    async def connect(self) -> None:
+        """Accepts first: a browser is told the reason of a close, but not that of a refusal."""
+        await self.accept()
+        self._following = asyncio.create_task(self._follow())
+
+    async def disconnect(self, code: int) -> None:
+        self._following.cancel()
+
+    async def _follow(self) -> None:
+        session_id = self.scope["url_route"]["kwargs"]["session_id"]
+        try:
+            page = Page(self.scope["user"], session_id, self._after(), self._admission(), self._language())
+            async with aclosing(page.messages()) as batches:
+                async for batch in batches:
+                    for message in batch:
+                        await self.send(message)
+        except SignedOut:
+            await self.close(NOT_SIGNED_IN)
+        except SessionGone:
+            await self.close(NOT_VISIBLE)
+        except Exception as error:
+            if not isinstance(error, broadcast.unreachable()):
+                logger.exception("following session %s failed", session_id)
+            await self.close(FAULT)
+
+    def _admission(self) -> Admission:
+        """Channels' middleware has just let the user in; the watch looks after it. Raises SignedOut."""
+        user = self.scope["user"]
+        if not user.is_authenticated:
+            raise SignedOut()
+        check = partial(require_signed_in, self.scope)
+        return Admission(user_id=user.pk, login=self.scope["session"].session_key, check=check)
+
+    def _after(self) -> int:
+        value = self._asked("after")
+        return int(value) if value.isdecimal() and len(value) < 10 else 0
+
+    def _language(self) -> str:
+        value = self._asked("language")
+        return value if value in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+
+    def _asked(self, name: str) -> str:
+        return str(parse_qs(self.scope["query_string"].decode("ascii", "replace")).get(name, [""])[0])
+
+
+websocket_urlpatterns = [path("ws/sessions/<uuid:session_id>/", SessionConsumer.as_asgi())]

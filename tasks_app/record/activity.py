@@ -1,0 +1,185 @@
+"""What an agent does between two messages: its calls, one after the other, as one group with one line.
+
+What calls did, in a line of words that each tool brings along, in the language of the moment.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from django.utils.translation import get_language, gettext, ngettext
+
+from tasks_app.models import CallStatus, ContextEntry, ContextType
+from tasks_app.record.item import Item
+from tools_app.contract import registry
+from tools_app.errors import UnknownTool
+
+LONGEST_PHRASE, MOST_PHRASES = 60, 6  # characters of what one call did; kinds of calls that are named in a line
+_OF_THINGS = ("{path}", "{url}")  # in a template: what is counted are these, not the calls
+_COUNT = re.compile(r"\{#(\w+)\}")
+
+
+class Phrase(NamedTuple):
+    """The template of an activity, it filled in for one call, and the same shortened."""
+
+    template: str
+    whole: str
+    words: str
+
+
+def phrase_of_call(name: str, arguments: Mapping[str, Any]) -> Phrase:
+    """That a tool was called, of a call that has not done what its tool does."""
+    called = name.replace("__", ": ")
+    given = next((str(value) for value in arguments.values() if type(value) is str), "")
+    one = gettext("called {}").format(f"{called} ({' '.join(given.split())})" if given else called)
+    return _phrase(f"{gettext('called {}').format(called)}|{gettext('called {} # times').format(called)}", one)
+
+
+def phrase_of(name: str, arguments: Mapping[str, Any]) -> Phrase:
+    """What a call did, by the template of its tool: for one call, and behind a bar for several."""
+    template = _activity_of(name, arguments)
+    one, _, several = template.partition("|")
+    one = ngettext(one, several, 1) if several else gettext(one)
+    one = _COUNT.sub(lambda field: _counted(field[1], arguments), one)
+    return _phrase(template, " ".join(registry.filled_template(one, arguments).split()))
+
+
+def _phrase(template: str, whole: str) -> Phrase:
+    return Phrase(template, whole, whole if len(whole) <= LONGEST_PHRASE else whole[: LONGEST_PHRASE - 1] + "…")
+
+
+def activity_line(phrases: Iterable[Phrase]) -> str:
+    """What calls did: "Read 6 files, ran pytest twice". By kind, in the order of their first ones."""
+    said: dict[str, list[Phrase]] = {}
+    for phrase in phrases:
+        said.setdefault(phrase.template, []).append(phrase)
+    named = [_together(template, of_kind) for template, of_kind in list(said.items())[:MOST_PHRASES]]
+    line = ", ".join(named + ([gettext("and more")] if len(said) > MOST_PHRASES else []))
+    return line[:1].upper() + line[1:]
+
+
+def _activity_of(name: str, arguments: Mapping[str, Any]) -> str:
+    try:
+        phrases = registry.get(name).activity
+    except UnknownTool:
+        phrases = registry.NO_ACTIVITY
+    kinds = (str(arguments.get(key, "")) for key in ("action", "kind", "type"))
+    found = next((phrases[kind] for kind in kinds if kind in phrases), phrases.get(""))
+    if not found and name.startswith("ask_"):  # an agent that is offered as a tool
+        return gettext("asked {}").format(name.removeprefix("ask_").replace("_", " "))
+    return found or gettext("used {}").format(name.replace("__", ": "))
+
+
+def _together(template: str, phrases: Sequence[Phrase]) -> str:
+    """Every call is counted, but things that several calls were about only once."""
+    one, _, several = template.partition("|")
+    different, times, words = len({phrase.whole for phrase in phrases}), len(phrases), phrases[0].words
+    if several and different > 1:
+        count = different if any(thing in one for thing in _OF_THINGS) else times
+        return ngettext(one, several, count).replace("#", str(count))
+    if times == 1:
+        return words
+    return gettext("{} twice").format(words) if times == 2 else gettext("{} {} times").format(words, times)
+
+
+def _counted(name: str, arguments: Mapping[str, Any]) -> str:
+    """How many there are of what an argument lists."""
+    value = arguments.get(name, "")
+    count = len(value) if isinstance(value, list) else 1
+    return f"{count} {ngettext(name.removesuffix('s'), name, count)}"
+
+
+STEPS = (
+    *(ContextType.TOOL_CALL, ContextType.TOOL_RESULT, ContextType.NO_TOOL_CALL_RETRY),
+    *(ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.STATUS_NOTICE),
+)
+_NOT_DONE = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)
+
+
+def is_step(entry: ContextEntry) -> bool:
+    """Whether it belongs to what is done between messages. How a task failed is a message."""
+    return entry.context_type in STEPS and not entry.metadata.get("code")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    """A call. What is known of its result is kept beside the item, which may be made anew from the call alone."""
+
+    item: Item
+    status: str
+    has_run: bool
+    is_amiss: bool
+    phrases: dict[str | None, Phrase] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, item: Item) -> "_Step":
+        return cls(item=item, status=item.status, has_run=item.has_run, is_amiss=item.is_amiss)
+
+    @property
+    def phrase(self) -> Phrase:
+        """What it did, in the language of the moment."""
+        if (language := get_language()) not in self.phrases:
+            make = phrase_of if self.has_run else phrase_of_call
+            self.phrases[language] = make(self.item.call["name"], self.item.arguments)
+        return self.phrases[language]
+
+
+class Activity:
+    """Steps in a row, as they come: what their calls did in a line, how many went wrong, and why they were made."""
+
+    def __init__(self, items: Iterable[Item] = ()) -> None:
+        self._steps: dict[str, _Step] = {}
+        for item in items:
+            self.take(item)
+
+    def take(self, item: Item) -> None:
+        """A new step, or one that has its result now."""
+        if item.entry.tool_call:
+            self._steps[item.call["id"]] = _Step.of(item)
+
+    def retake(self, redacted: Callable[[ContextEntry], ContextEntry]) -> None:
+        """Without what has become a secret since."""
+        for call_id, step in list(self._steps.items()):
+            if (entry := redacted(step.item.entry)) is not step.item.entry:
+                self._steps[call_id] = replace(step, item=Item(entry=entry), phrases={})
+
+    @property
+    def line(self) -> str:
+        """What has failed, or was not let run, was not done: it is named only where there is nothing else."""
+        steps = list(self._steps.values())
+        done = [step for step in steps if step.has_run or step.status not in _NOT_DONE]
+        return activity_line([step.phrase for step in done or steps])
+
+    @property
+    def amiss(self) -> int:
+        """How many calls failed, were refused, or have an outcome that nobody knows."""
+        return sum(step.is_amiss for step in self._steps.values())
+
+    @property
+    def rejected(self) -> int:
+        """How many calls people did not let run."""
+        return sum(step.status == CallStatus.REJECTED for step in self._steps.values())
+
+    @property
+    def why(self) -> str:
+        """What the agent said beside the newest call beside which it said something."""
+        return next((words for step in reversed(self._steps.values()) if (words := step.item.words)), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Items of a page that stand together; with an `activity` where they are steps."""
+
+    items: Sequence[Item]
+    activity: Activity | None
+
+    @property
+    def id(self) -> str:
+        return f"g{self.items[0].entry.seq}"
+
+
+def groups_of(items: Iterable[Item]) -> list[Group]:
+    runs = [(steps, list(run)) for steps, run in groupby(items, key=lambda item: is_step(item.entry))]
+    return [Group(items=run, activity=Activity(run) if steps else None) for steps, run in runs]

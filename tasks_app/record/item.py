@@ -1,0 +1,272 @@
+"""One item of the session's page: an entry of the record, and what belongs to it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import orjson
+from django.template.loader import select_template
+
+from llm_app.models import LLMLog
+from tasks_app.models import (
+    REFUSED,
+    Approval,
+    CallStatus,
+    ContextEntry,
+    ContextType,
+    Decision,
+    Task,
+    ToolCallLog,
+    WorkspaceChange,
+)
+from tasks_app.record import call_json, delegated
+
+LONGEST_LINE = 160  # characters
+LONGEST_SHOWN = 300  # characters of arguments and result; a page gets more only when the card is opened
+MOST_PORTS = 3  # named beside a call
+_PORT = re.compile(
+    r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]|sandbox|\bport|http\.server):?[\s=]?\s*(\d{2,5})\b", re.IGNORECASE
+)
+_AMISS = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.UNKNOWN)
+_TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any name: none of them leads out of a folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """`result` and `log` are those of the entry's call, `failed_call` is what a notice speaks of, `change` what
+    the call did to files: its `count` is annotated, `children` the tasks that it has delegated.
+
+    Templates ask it; nothing here queries.
+    """
+
+    entry: ContextEntry
+    result: ContextEntry | None = None
+    log: ToolCallLog | None = None
+    failed_call: LLMLog | None = None
+    change: WorkspaceChange | None = None
+    children: Sequence[Task] = ()
+
+    @cached_property
+    def id(self) -> str:
+        return f"e{self.entry.seq}"
+
+    @property
+    def seq(self) -> int:
+        """The newest entry that the item shows: where a page resumes."""
+        return self.result.seq if self.result else self.entry.seq
+
+    @property
+    def template(self) -> str:
+        return f"chat/entries/_{self.entry.context_type}.html"
+
+    @property
+    def stream(self) -> str:
+        """The live bubble that the item replaces."""
+        return str(self.entry.metadata.get("stream", ""))
+
+    @property
+    def is_discarded(self) -> bool:
+        """The start of an answer that was interrupted."""
+        return bool(self.entry.metadata.get("discarded"))
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """Of the task whose answer it is: what was called, and how that ended."""
+        return list(self.entry.metadata.get("steps", ()))
+
+    @property
+    def failure(self) -> str:
+        """The code of what its task failed with."""
+        return str(self.entry.metadata.get("code", ""))
+
+    @property
+    def can_branch(self) -> bool:
+        """Whether it is a place from which people would go another way."""
+        kinds = (ContextType.USER_MESSAGE, ContextType.AI_MESSAGE, ContextType.TOOL_CALL)
+        return self.entry.context_type in kinds and self.entry.in_context
+
+    # --- messages -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def text(self) -> str:
+        """What a person reads of a message."""
+        if self.entry.context_type == ContextType.USER_MESSAGE:
+            return self._without_file_list()
+        if self.entry.context_type == ContextType.CLIENT_HISTORY:
+            return self.entry.content.partition("\n")[2].removesuffix("\n</client_history>")
+        said = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a step that is blocked
+        return str(said) if self.entry.tool_call else self.entry.content
+
+    @cached_property
+    def words(self) -> str:
+        """What was said beside a call, less what a message says itself; nothing beside one that was withheld."""
+        if not self.entry.tool_call or self._is_withheld:
+            return ""
+        said, text = self.entry.content.strip(), self.text.strip()
+        if self.entry.context_type != ContextType.AI_MESSAGE:
+            return said
+        is_repeated = " ".join(said.split()) in " ".join(text.split())
+        return "" if is_repeated else said.removesuffix(text).rstrip()
+
+    @property
+    def _is_withheld(self) -> bool:
+        """A message that was refused; while an output filter is on, any call that it may not have seen or let pass."""
+        if self.entry.metadata.get("output_filter"):
+            return self.is_refused
+        is_message = self.entry.context_type == ContextType.AI_MESSAGE
+        return is_message and self.status in (CallStatus.BLOCKED, CallStatus.REJECTED)
+
+    def _without_file_list(self) -> str:
+        """The files of a message are shown as links, not as the lines that the model reads."""
+        content, attached = self.entry.content, self.entry.metadata.get("attachments")
+        return content.partition(f"\n\n[attached file: {attached[0]}")[0] if attached else content
+
+    @cached_property
+    def kind(self) -> str:
+        """What a message is: info, ask or result; empty for words that came without a call."""
+        return str(self.arguments.get("type", "")) if self.entry.tool_call else ""
+
+    @property
+    def attachments(self) -> list[str]:
+        return _texts(self.arguments.get("attachments") or self.entry.metadata.get("attachments"))
+
+    @property
+    def options(self) -> list[str]:
+        return _texts(self.arguments.get("options"))
+
+    @property
+    def suggestions(self) -> list[str]:
+        return _texts(self.arguments.get("suggestions"))
+
+    @property
+    def data(self) -> str:
+        """What a program asked for, as JSON."""
+        given = self.arguments.get("data")
+        if isinstance(given, str):  # some models write it as its text
+            return given
+        return "" if given is None else orjson.dumps(given, option=orjson.OPT_INDENT_2).decode()
+
+    # --- calls --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def call(self) -> dict[str, Any]:
+        return call_json(self.entry) or {"id": "", "name": "", "arguments": {}}
+
+    @cached_property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by name, as they were written."""
+        found = self.call["arguments"]
+        return found if isinstance(found, dict) else {"arguments": found}
+
+    @property
+    def exact_arguments(self) -> dict[str, Any]:
+        """All arguments that the tool runs with: what an approval is bound to."""
+        found: dict[str, Any] = orjson.loads(self.log.arguments) if self.log and self.log.arguments else self.arguments
+        return found
+
+    @property
+    def card(self) -> str:
+        """The template that draws the call: its tool's own one, or the common one."""
+        return _card_of(delegated.NAME if self.children else self.call["name"])
+
+    @property
+    def is_long(self) -> bool:
+        """Whether what the card of a call holds is fetched when it is opened."""
+        shown = (
+            f"{self.entry.tool_call}{self.result.content}{self.result.metadata.get('diff', '')}" if self.result else ""
+        )
+        return len(shown) > LONGEST_SHOWN
+
+    @property
+    def line(self) -> str:
+        """The arguments in one line."""
+        values = [str(value) for value in self.arguments.values() if type(value) in (str, int, float)]
+        short = [value for value in values if len(value) <= LONGEST_LINE and "\n" not in value]
+        return " ".join(" ".join(short or values).split())[:LONGEST_LINE]
+
+    @property
+    def status(self) -> str:
+        if self.result:
+            return str(self.result.metadata.get("status", ""))
+        if self.log is None:
+            return CallStatus.PENDING
+        if self.children and self.log.status == CallStatus.WAITING:  # others work for it
+            return CallStatus.STARTED
+        is_about_to_run = self.approval is not None and self.approval.decision == Decision.APPROVED
+        return CallStatus.STARTED if is_about_to_run else self.log.status
+
+    @property
+    def exit_code(self) -> int:
+        """Of a command that ended by itself; 0 for any other call."""
+        about = self.result.metadata if self.result and self.status == CallStatus.SUCCEEDED else {}
+        return int(about.get("exit_code") or 0)
+
+    @property
+    def has_found_nothing(self) -> bool:
+        """Whether it is a command that printed nothing and ended with 1, as a search without a match does."""
+        return self.exit_code == 1 and self.result is not None and self.result.content.startswith("[exit code 1")
+
+    @property
+    def is_amiss(self) -> bool:
+        """Whether it failed, was refused, or has an outcome that nobody knows; so is a command that failed."""
+        return self.status in _AMISS or (self.exit_code != 0 and not self.has_found_nothing)
+
+    @property
+    def has_run(self) -> bool:
+        """Whether what its tool does was done; a command that was killed did run."""
+        ran = self.status == CallStatus.SUCCEEDED or bool(self.children)
+        return ran or (self.result is not None and "exit_code" in self.result.metadata)
+
+    @property
+    def ports(self) -> list[int]:
+        """Those that listened when a command was started in the background, or read; where none did yet, those that it
+        names, in its own words or in what it has said so far.
+        """
+        about = self.result.metadata if self.result else {}
+        if found := about.get("ports"):
+            return [int(port) for port in found[:MOST_PORTS]]
+        if self.result is None or "job" not in about:
+            return []
+        words = f"{self.arguments.get('command', '')}\n{self.result.content}"
+        return list(dict.fromkeys(port for port in map(int, _PORT.findall(words)) if 0 < port < 65536))[:MOST_PORTS]
+
+    @property
+    def is_refused(self) -> bool:
+        """Its call was not valid or failed, or a hook or a person refused it; a message was not sent then."""
+        return self.status in REFUSED
+
+    @property
+    def is_question(self) -> bool:
+        """Whether it waits for a person's answer."""
+        return self.result is None and self.status == CallStatus.WAITING
+
+    @property
+    def approval(self) -> Approval | None:
+        return getattr(self.log, "approval", None)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is a call without its result."""
+        return bool(self.entry.tool_call) and self.result is None
+
+    @property
+    def needs_approval(self) -> bool:
+        return self.result is None and self.approval is not None and self.approval.decision == Decision.PENDING
+
+    @property
+    def pictures(self) -> list[str]:
+        """The files of the pictures that the call's result shows."""
+        return [picture["path"] for picture in self.result.pictures] if self.result else []
+
+
+@lru_cache(maxsize=256)
+def _card_of(name: str) -> str:
+    """Looked for once: not to find a template takes as long as to render a small one."""
+    own = [f"chat/tools/{name}.html"] if _TOOL_NAME.fullmatch(name) else []
+    return str(select_template([*own, "chat/tools/_card.html"]).template.name)
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []

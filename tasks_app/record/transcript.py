@@ -1,0 +1,189 @@
+"""The record as a person reads it: a call and its result are one item."""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import accumulate, takewhile
+from typing import Any
+
+from django.db.models import Count, Exists, OuterRef
+
+from llm_app import active_secrets
+from llm_app.models import LLMLog
+from llm_app.sql.composed_query import Select
+from llm_app.transport.http_errors import own_words
+from tasks_app.models import ContextEntry, ContextType, Session, ToolCallLog, WorkspaceChange
+from tasks_app.models.entry import EntryQuerySet
+from tasks_app.record import delegated, redact_entries
+from tasks_app.record.activity import STEPS, Activity, Group, groups_of, is_step
+from tasks_app.record.item import LONGEST_SHOWN, Item
+
+PAGE, PAGE_BYTES = 60, 60_000  # the most entries and, about, bytes of HTML; the page around them has 30,000
+MOST_OF_ACTIVITY = 500  # entries that a line is made of when a page joins in the middle
+_AROUND = 600  # bytes of HTML beside the words of an entry
+
+
+def _has_changed(call_id: str) -> Exists:
+    """Whether there is a change of files by the call, whose id is in this column."""
+    return Exists(WorkspaceChange.objects.filter(session=OuterRef("session_id"), call_id=OuterRef(call_id)))
+
+
+_logs_of = Select(
+    lambda session, *calls: (
+        ToolCallLog.objects.filter(session_id=session, call_id__in=calls)
+        .select_related("approval__decided_by")
+        .annotate(has_changed=_has_changed("call_id"))
+    )
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Some items in a row. `earlier` is the seq before which there are more, or None."""
+
+    items: Sequence[Item]
+    earlier: int | None
+
+    @property
+    def groups(self) -> list[Group]:
+        return groups_of(self.items)
+
+
+def newest_page(session: Session, before: int | None = None) -> Page:
+    """The last items of a session, or the last ones before an entry, as far as they fit; one is shown, however long.
+
+    A call is never cut from its result.
+    """
+    entries = ContextEntry.objects.in_session(session)
+    if before is not None:
+        entries = entries.filter(seq__lt=before)
+    newest = list(entries.reverse()[: PAGE + 1])
+    count = _fitting(newest)
+    if count < len(newest) and newest[count - 1].context_type == ContextType.TOOL_RESULT:
+        count += 1
+    found = newest[:count][::-1]
+    earlier = found[0].seq if found and found[0].seq > 1 else None
+    return Page(items=items_of(session, found), earlier=earlier)
+
+
+def _fitting(newest: Sequence[ContextEntry]) -> int:
+    """How many of them fit into a page, at least one."""
+    sizes = (_AROUND + len(escape(_shown(one)).encode()) for one in newest[:PAGE])
+    return max(1, sum(1 for _ in takewhile(lambda total: total <= PAGE_BYTES, accumulate(sizes))))
+
+
+def _shown(entry: ContextEntry) -> str:
+    """Of arguments and results as much as a page has before a card is opened."""
+    if entry.context_type == ContextType.TOOL_RESULT:
+        return entry.content[:LONGEST_SHOWN]
+    folded = LONGEST_SHOWN if entry.context_type == ContextType.TOOL_CALL else None
+    return f"{entry.content}{entry.thinking}{entry.tool_call[:folded]}"
+
+
+def with_logs(entries: EntryQuerySet) -> EntryQuerySet:
+    """Each result with the log of its call: whoever makes items of them asks for those of the others only."""
+    return entries.select_related("log__approval__decided_by").annotate(has_changed=_has_changed("tool_call_id"))
+
+
+def items_of(session: Session, entries: Iterable[ContextEntry]) -> list[Item]:
+    """One item for each entry, except for results whose call is among the entries."""
+    return items_of_redacted(session, redact_entries(session, entries))
+
+
+def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list[Item]:
+    """The same, of entries that were redacted at this moment."""
+    results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
+    calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
+    logs = _logs(session, calls.values(), results.values())
+    failed = _failed_calls(entries)
+    changes = _changes(session, [call for call, log in logs.items() if log.has_changed])
+    children = delegated.children_of(logs.values())
+    return [
+        Item(
+            entry=entry,
+            result=results.get(calls.get(entry.seq, "")),
+            log=logs.get(calls.get(entry.seq, "")),
+            failed_call=failed.get(entry.metadata.get("llm_call", "")),
+            change=changes.get(calls.get(entry.seq, "")),
+            children=children.get(calls.get(entry.seq, ""), ()),
+        )
+        for entry in entries
+        if entry.tool_call_id not in calls.values()
+    ]
+
+
+def item_of(entry: ContextEntry) -> Item:
+    """The item that an entry belongs to: a result to its call."""
+    entries = ContextEntry.objects.in_session(entry.session)
+    if entry.tool_call_id:
+        call = entries.filter(seq__lt=entry.seq).exclude(tool_call="").last()
+        if call is not None and call.call is not None and call.call["id"] == entry.tool_call_id:
+            return items_of(entry.session, [call, entry])[0]
+    return items_of(entry.session, [entry])[0]
+
+
+def item_at(session: Session, seq: int) -> Item | None:
+    found = ContextEntry.objects.in_session(session).filter(seq=seq).first()
+    return item_of(found) if found and not found.call else _call_item(found)
+
+
+def activity_at(session: Session, seq: int) -> Activity | None:
+    """What is being done at an entry, which a further step joins; None after a message."""
+    entries = ContextEntry.objects.in_session(session).filter(seq__lte=seq)
+    newest = entries.exclude(context_type=ContextType.TOOL_RESULT).last()
+    if newest is None or not is_step(newest):
+        return None
+    begin = entries.exclude(context_type__in=STEPS).values_list("seq", flat=True).last() or 0
+    newest_first = entries.filter(seq__gt=begin).reverse()[:MOST_OF_ACTIVITY]
+    return Activity(items_of(session, reversed(newest_first)))
+
+
+def newest_call(session: Session) -> Item | None:
+    """The last call with its result, if it has one: the item whose looks change with the task's state."""
+    return _call_item(ContextEntry.objects.in_session(session).exclude(tool_call="").last())
+
+
+def call_item(session: Session, call_id: str) -> Item | None:
+    """The item of a call, by its id."""
+    start = json.dumps({"id": call_id}, ensure_ascii=False, separators=(",", ":"))[:-1]
+    return _call_item(ContextEntry.objects.in_session(session).filter(tool_call__startswith=f"{start},").first())
+
+
+def _call_item(entry: ContextEntry | None) -> Item | None:
+    if entry is None or entry.call is None:
+        return None
+    results = ContextEntry.objects.in_session(entry.session).filter(
+        context_type=ContextType.TOOL_RESULT, tool_call_id=entry.call["id"]
+    )
+    return items_of(entry.session, [entry, *results])[0]
+
+
+def _logs(session: Session, calls: Iterable[str], results: Iterable[Any]) -> dict[str, Any]:
+    """By the id of the call; those that came with their results are not asked for again."""
+    came = [result for result in results if ContextEntry.log.is_cached(result) and result.log]
+    for result in came:
+        result.log.has_changed = result.has_changed
+    logs = {result.tool_call_id: result.log for result in came}
+    missing = [call for call in calls if call not in logs]
+    return logs | {log.call_id: log for log in _logs_of.of_keys(missing, session.pk)}
+
+
+def _changes(session: Session, call_ids: Collection[str]) -> dict[str, WorkspaceChange]:
+    """What calls did to files, with the `count` of these."""
+    if not call_ids:
+        return {}
+    changes = WorkspaceChange.objects.filter(session=session, call_id__in=call_ids)
+    return {row.call_id: row for row in changes.annotate(count=Count("files"))}
+
+
+def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:
+    """What notices speak of, by id; their error is what the provider said, redacted as the admin does it."""
+    notices = [entry for entry in entries if entry.context_type == ContextType.STATUS_NOTICE]
+    ids = [entry.metadata["llm_call"] for entry in notices if entry.metadata.get("llm_call")]
+    found = {str(log.pk): log for log in LLMLog.objects.filter(pk__in=ids)} if ids else {}
+    for log in found.values():
+        status = log.error.partition(": ")[0] + ": " if log.error.startswith("HTTP ") else ""
+        words = own_words(log.error)
+        log.error = active_secrets.of_everyone().redactor.redacted(status + words if words else log.error)
+    return found

@@ -1,0 +1,225 @@
+"""The tasks that a call has delegated, each in a session of its own; and the tree that they make.
+
+A parent waits without a thread. Who has ended a child looks after its call then, and the reaper does so again for what
+was lost. Locks are taken from the top down: who holds a child's never waits for its parent's.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from llm_app.budgets import Share, Tree
+from tasks_app.models import Agent, CallStatus, ContextType, Limits, Session, Task, ToolCallLog, WaitingFor
+from tasks_app.models.errors import NothingToAnswer
+from tasks_app.models.task import TaskQuerySet
+from tasks_app.record import Draft, append_entries, lock
+from tasks_app.run import open_call
+from tasks_app.run.next_task import title_of
+from tasks_app.runtime import broadcast, wakeup
+from tasks_app.workspace import file_history
+from tasks_app.workspace.folders import files_of, workspace_of
+from tools_app.contract.effects import Delegate, DelegatedTask
+from tools_app.errors import ToolError
+
+logger = logging.getLogger(__name__)
+FOLDER = "children"
+LEAST_ITERATIONS = 15  # of a child, where its parent has so many left
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grant:
+    """What each child of a call may use: of its parent's iterations, tokens, money and time."""
+
+    iterations: int
+    tokens: int | None
+    usd: Decimal | None
+    deadline: datetime
+
+    @classmethod
+    def of(cls, parent: Task, count: int) -> "Grant":
+        """An equal share for each of `count`; never more than the parent has left."""
+        limits, tree = Limits.current(), tree_of(parent)
+        left = max(1, (parent.max_iterations or limits.max_iterations) - parent.iteration)
+        tokens, usd = tree.left(parent.started_by_id)
+        ends = timezone.now() + timedelta(minutes=limits.children_minutes)
+        return cls(
+            iterations=max(left // count, min(left, LEAST_ITERATIONS)),
+            tokens=None if tokens is None else int(tokens) // count,
+            usd=None if usd is None else usd / count,
+            deadline=min(filter(None, [ends, parent.deadline])),
+        )
+
+
+def start(parent: Task, call: ToolCallLog, wanted: Delegate, first: int) -> None:
+    """In the transaction in which the parent begins to wait. Their folders are numbered from `first` on."""
+    grant, at_once = Grant.of(parent, len(wanted.tasks)), _at_once(wanted.max_parallel)
+    for place, spec in enumerate(wanted.tasks):
+        task = Task(
+            session=_session(parent.session, spec, first + place),
+            started_by_id=parent.started_by_id,
+            other_authors=parent.other_authors,
+            parent_call=call,
+            number=first + place,
+            max_iterations=grant.iterations,
+            token_share=grant.tokens,
+            usd_share=grant.usd,
+            deadline=grant.deadline,
+            terminal=parent.terminal,
+            output_schema=spec.output_schema,
+            waiting_for=None if place < at_once else WaitingFor.SIBLINGS,
+        )
+        task.save(force_insert=True)
+        _instruct(task, spec.instruction, parent.session.acting_agent)
+        if not task.waiting_for:
+            wakeup.wake(task.pk)
+
+
+def _session(origin: Session, spec: DelegatedTask, number: int) -> Session:
+    """Rights only shrink: what the origin may not do is looked up at each step of the child."""
+    agent = Agent.objects.get(name=spec.agent) if spec.agent else origin.acting_agent
+    root = origin.root or origin
+    return Session.objects.create(
+        owner_id=origin.owner_id,
+        root=root,
+        project_id=Session.objects.values_list("project", flat=True).get(pk=root.pk),  # as it is now
+        folder="/".join(filter(None, [origin.folder, FOLDER, str(number)])),
+        title=title_of(spec.instruction),
+        agent=agent,
+        model=None if spec.agent and agent and agent.model_id else origin.model,
+        allowed_tools=None if spec.tools is None else sorted(spec.tools),
+        off_record=origin.off_record,
+    )
+
+
+def _instruct(task: Task, instruction: str, author: Agent | None) -> None:
+    """Its message is the parent agent's, and says so to people."""
+    about = {"author": author.name if author else "Agent", "attachments": [], "delegated": True}
+    append_entries(
+        task.session, task, [Draft(context_type=ContextType.USER_MESSAGE, content=instruction, metadata=about)]
+    )
+
+
+def _at_once(max_parallel: int | None) -> int:
+    return max(1, min(filter(None, [max_parallel, Limits.current().children_at_once])))
+
+
+def of_call(call: ToolCallLog) -> TaskQuerySet:
+    """In the order of the call's list."""
+    return Task.objects.filter(parent_call=call).select_related("session__root").order_by("number")
+
+
+def look_after(call_id: int) -> None:
+    """Starts the next children of a call that waits, or wakes its task when all have ended. Twice does no harm."""
+    call = ToolCallLog.objects.select_related("task__session").get(pk=call_id)
+    _leave_folders(call)
+    with transaction.atomic():
+        lock(call.task.session)
+        call.refresh_from_db(fields=["status"])
+        if call.status != CallStatus.WAITING:
+            return
+        active = list(of_call(call).active())
+        if not active:
+            with suppress(NothingToAnswer):  # it is awake
+                open_call.resume(call.task, WaitingFor.CHILDREN)
+        queued = [child for child in active if child.waiting_for == WaitingFor.SIBLINGS]
+        most = _at_once(orjson.loads(call.arguments or "{}").get("max_parallel"))
+        for child in queued[: max(0, most - len(active) + len(queued))]:
+            with suppress(NothingToAnswer):  # it was stopped in this instant
+                open_call.resume(child, WaitingFor.SIBLINGS)
+
+
+def _leave_folders(call: ToolCallLog) -> None:
+    """Remove the mount points of children that have ended. Files that they changed after their call was closed, because
+    a stop takes its time, are still the call's.
+    """
+    ended = [child for child in of_call(call) if not child.is_active]
+    try:
+        for child in ended:
+            files_of(child.session).remove_mount_point()
+        if ended and call.status != CallStatus.WAITING:
+            session, folders = call.task.session, [f"{FOLDER}/{child.number}" for child in ended]
+            file_history.record(
+                session, workspace_of(session), tool=call.name, task=call.task, call_id=call.call_id, only=folders
+            )
+    except (OSError, ToolError):  # a full disk, a folder that is a link by now
+        logger.exception("the folders of the children of session %s are left as they are", call.session_id)
+
+
+def remove_mount_points() -> None:
+    """Remove those of children that ended right before the server was killed."""
+    works = Task.objects.active().filter(session=OuterRef("pk"))
+    for session in Session.objects.exclude(root=None).exclude(Exists(works)).select_related("root").iterator():
+        with suppress(ToolError):  # a program has put a link in its place
+            files_of(session).remove_mount_point()
+
+
+def stop(task: Task) -> None:
+    """Stops all tasks below one, in the caller's transaction, which holds the session's lock.
+
+    It takes theirs, too: whoever is about to wait or to delegate either sees the stop, or has done it by then.
+    """
+    for child in _active_below(task):
+        lock(child.session)
+        wanted = Task.objects.active().filter(pk=child.pk, stop_requested_at=None)
+        if wanted.update(stop_requested_at=timezone.now(), waiting_for=None):
+            child.waiting_for = None
+            transaction.on_commit(partial(broadcast.state_changed, child))
+            wakeup.interrupt(child.pk)
+            wakeup.wake(child.pk)
+        stop(child)
+
+
+def due_calls() -> Iterator[int]:
+    """Calls of which a wake-up was lost: all of their children have ended, or one waits for its turn."""
+    for parent in Task.objects.filter(waiting_for=WaitingFor.CHILDREN):
+        for call in parent.tool_calls.filter(status=CallStatus.WAITING):
+            active = Task.objects.active().filter(parent_call=call)
+            if not active.exists() or active.filter(waiting_for=WaitingFor.SIBLINGS).exists():
+                yield call.pk
+
+
+def ancestors(task: Task) -> list[Task]:
+    """Its parent first, then the parent's parent."""
+    found: list[Task] = []
+    while (call := (found[-1] if found else task).parent_call) is not None:
+        found.append(call.task)
+    return found
+
+
+def tree_of(task: Task) -> Tree:
+    """Whom the task's calls are counted for: the task that a person started, and each share on the way down."""
+    if task.parent_call_id is None:
+        return Tree(top=task.pk)
+    line = [task, *ancestors(task)]
+    shares = [Share(task_id=each.pk, tokens=each.token_share, usd=each.usd_share) for each in line[:-1]]
+    return Tree(top=line[-1].pk, shares=tuple(shares))
+
+
+def below(task: Task) -> list[Task]:
+    """The active tasks that were delegated by it, and by those."""
+    found = _active_below(task)
+    return [*found, *(deeper for child in found for deeper in below(child))]
+
+
+def _active_below(task: Task) -> list[Task]:
+    return list(Task.objects.active().filter(parent_call__task=task).select_related("session"))
+
+
+def size_of_tree(task: Task) -> int:
+    """How many tasks were delegated below the one that a person started."""
+    level: Sequence[UUID] = [[task, *ancestors(task)][-1].pk]
+    count = 0
+    while level:
+        level = list(Task.objects.filter(parent_call__task__in=level).values_list("pk", flat=True))
+        count += len(level)
+    return count

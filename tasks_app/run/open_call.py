@@ -1,0 +1,89 @@
+"""A tool call without its result: the only durable waiting state. Asks, approvals and crashes go on from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import orjson
+from django.db import transaction
+
+from llm_app.types import ToolCall
+from tasks_app.models import PERSON, ContextEntry, Task, ToolCallLog, WaitingFor
+from tasks_app.models.errors import NothingToAnswer
+from tasks_app.record import Draft, KeptPicture, call_json, redact_entry, redactor_of
+from tasks_app.record.draft import result
+from tasks_app.run import reminders
+from tasks_app.runtime import broadcast, wakeup
+
+ASKED = "The agent has a question and continues when you answer."
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenCall:
+    """`deferred` are the further calls of the same reply, verbatim: they are named after the result.
+
+    `words` is what was said beside it.
+    """
+
+    call: ToolCall
+    log: ToolCallLog
+    deferred: Sequence[str] = ()
+    words: str = ""
+
+    def result(self, text: str, status: str, *, images: Sequence[KeptPicture] = (), **metadata: object) -> list[Draft]:
+        """The one result of this call, and the reminder that belongs right after it."""
+        return [result(self.call.id, text, status, images, **metadata), *reminders.deferred(self.deferred)]
+
+
+def open_call_in(entry: ContextEntry) -> OpenCall:
+    """The open call that an entry of the record holds."""
+    assert entry.call is not None
+    return OpenCall(
+        call=ToolCall(**entry.call),
+        log=ToolCallLog.objects.select_related("approval").get(session_id=entry.session_id, call_id=entry.call["id"]),
+        deferred=entry.metadata.get("deferred", ()),
+        words=entry.content,
+    )
+
+
+def resume(task: Task, waiting_for: WaitingFor) -> None:
+    """Ends the wait. Raises NothingToAnswer if another answer came first."""
+    if not Task.objects.filter(pk=task.pk, waiting_for=waiting_for).update(waiting_for=None):
+        raise NothingToAnswer()
+    task.waiting_for = None
+    transaction.on_commit(partial(broadcast.state_changed, task))
+    wakeup.wake(task.pk)
+
+
+def awaited_call(task: Task, call_id: str = "") -> OpenCall:
+    """The call that waits. Raises NothingToAnswer for another `call_id`: it came from an older page."""
+    entry = ContextEntry.objects.in_session(task.session).in_context().last()
+    if entry is None or entry.call is None or call_id not in ("", entry.call["id"]):
+        raise NothingToAnswer()
+    return open_call_in(entry)
+
+
+def pending_json(task: Task) -> dict[str, Any] | None:
+    """{id, name, arguments, kind, reason, text, options, danger} of the open call; None if it waits for no person.
+
+    `text` and `options` belong to a question, `danger` to an approval, and are None for the other kind.
+    """
+    is_asked = task.waiting_for in PERSON
+    entry = ContextEntry.objects.in_session(task.session).in_context().last() if is_asked else None
+    call = call_json(redact_entry(entry, redactor_of(task.session))) if entry else None
+    if call is None:  # it does not wait, or was answered in this instant
+        return None
+    log = ToolCallLog.objects.select_related("approval").get(session_id=task.session_id, call_id=call["id"])
+    about = _question(log) if task.waiting_for == WaitingFor.REPLY else _approval(log)
+    return {**call, "kind": task.waiting_for, "text": None, "options": None, "danger": None, **about}
+
+
+def _question(log: ToolCallLog) -> dict[str, Any]:
+    arguments = orjson.loads(log.arguments)
+    text = arguments.get("text") or arguments["note"]  # of a step that is blocked
+    return {"reason": ASKED, "text": text, "options": arguments.get("options", [])}
+
+
+def _approval(log: ToolCallLog) -> dict[str, Any]:
+    return {"reason": log.approval.reason, "danger": log.danger}

@@ -1,0 +1,60 @@
+"""What the engine says to the model. Each reminder is one function, which has its text and, where it can, its trigger.
+
+They are grouped by the moment at which they come. Reminders are entries like any other.
+"""
+
+from tasks_app.run.reminders.before_step import (
+    budget,
+    language,
+    project,
+    same_tool,
+    stale_plan,
+    tool_limit,
+    tool_list,
+    workflow_step,
+)
+from tasks_app.run.reminders.on_calls import cycle, deferred, loop, missing_call, unreadable_call
+from tasks_app.run.reminders.on_event import (
+    delegated,
+    deleted,
+    folder_instructions,
+    forked,
+    handoff,
+    imported,
+    interruption,
+    jobs_ended,
+    recalled,
+    routing,
+    summary,
+    task_start,
+    undone,
+)
+
+__all__ = [
+    "budget",
+    "cycle",
+    "deferred",
+    "delegated",
+    "deleted",
+    "folder_instructions",
+    "forked",
+    "handoff",
+    "imported",
+    "interruption",
+    "jobs_ended",
+    "language",
+    "loop",
+    "missing_call",
+    "project",
+    "recalled",
+    "routing",
+    "same_tool",
+    "stale_plan",
+    "summary",
+    "task_start",
+    "tool_limit",
+    "tool_list",
+    "undone",
+    "unreadable_call",
+    "workflow_step",
+]

@@ -1,0 +1,221 @@
+"""Reminders that come by themselves before a step: each is a function that gives its text when it is due.
+
+A new one is a function of a `Moment` and a line in `_REMINDERS`. In most steps none is due, and nothing is read or
+written for it.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from itertools import islice, takewhile
+from typing import Any
+
+from llm_app.budgets import Standing
+from tasks_app.models import ContextEntry, ContextType, Limits, Project, Task
+from tasks_app.record import Draft, reminder
+from tasks_app.run.reminders.on_event import LONGEST_INSTRUCTIONS, project_instructions
+from tasks_app.text.languages import language_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """What the triggers look at. `entries` are those that the model sees in full, `newest` the last of them by type and
+    by kind of reminder. `tools` are the names that it sees; `permitted` has those too that the policy would let it use,
+    if there were something for them to do; `repeatable` those that may repeat themselves.
+    """
+
+    task: Task
+    limits: Limits
+    entries: Sequence[ContextEntry] = ()
+    newest: Mapping[str, ContextEntry] = field(default_factory=dict)
+    tools: Sequence[str] = ()
+    permitted: Collection[str] = ()
+    repeatable: Collection[str] = ()
+    standings: Sequence[Standing] = ()
+    has_made_all_calls: bool = False
+    project: Project | None = None
+    longest: int = LONGEST_INSTRUCTIONS
+
+    def was_said(self, kind: str) -> bool:
+        return kind in self.task.reminded
+
+    def replies(self) -> Iterator[ContextEntry]:
+        """What the model said, newest first."""
+        return (entry for entry in reversed(self.entries) if entry.role == "assistant")
+
+
+def due(moment: Moment) -> list[Draft]:
+    """All that the model must be told before its next step."""
+    return [draft for remind in _REMINDERS if (draft := remind(moment)) is not None]
+
+
+def workflow_step(workflow: Mapping[str, Any], place: int) -> Draft:
+    """When a step of a workflow begins: at the task's start, and right after the result that ends the step before it.
+
+    `place` counts from 0. The first one also lists all steps.
+    """
+    steps = workflow["steps"]
+    way = " → ".join(step["title"] for step in steps)
+    first = f"This task follows the workflow “{workflow['name']}”: {way}.\n" if place == 0 else ""
+    text = (
+        f"{first}Step {place + 1} of {len(steps)}: {steps[place]['title']}\n{steps[place]['instructions']}\n"
+        'When it is done, call `step` with action "done". If it cannot be done, call it with action "blocked" and say '
+        "in `note` what prevents it and what you need; the person answers."
+    )
+    return Draft(context_type=ContextType.WORKFLOW_STEP, content=text, metadata={"step": place + 1})
+
+
+def current_place(task: Task) -> int | None:
+    """The place of the current step in a task's workflow, from 0; None without a step in progress."""
+    return next((place for place, step in enumerate(task.plan) if step["status"] == "in_progress"), None)
+
+
+def _workflow_step_again(moment: Moment) -> Draft | None:
+    """When the model no longer sees the entry that named the current step."""
+    if not moment.task.workflow or ContextType.WORKFLOW_STEP in moment.newest:
+        return None
+    place = current_place(moment.task)
+    return None if place is None else workflow_step(moment.task.workflow, place)
+
+
+def project(moment: Moment) -> Draft | None:
+    """Before a step, when what the model sees of the instructions of the session's project is not what they are.
+
+    So after a change, after the entry with them was cut, and when the session has left the project.
+    """
+    told, found = moment.newest.get("project"), moment.project
+    version = f"{found.pk} {_digest(found)}" if found and found.instructions else ""
+    if version == (told.metadata.get("version") if told else ""):
+        return None
+    if found is None or not version:
+        text = "The instructions of a project that were given above no longer apply."
+    else:
+        text = project_instructions(found.name, found.instructions, moment.longest, again=told is not None)
+    draft = reminder(text, "project")
+    return replace(draft, metadata={**draft.metadata, "version": version})
+
+
+def _digest(project: Project) -> str:
+    return sha256(f"{project.name}\n{project.instructions}".encode()).hexdigest()[:16]
+
+
+def budget(moment: Moment) -> Draft | None:
+    """Before a step, when most of a budget that limits the task is spent; once per task.
+
+    Names the limit of which the largest share is spent.
+    """
+    nearest = max(moment.standings, key=lambda standing: standing.share_spent, default=None)
+    if nearest is None or moment.was_said("budget"):
+        return None
+    if nearest.share_spent * 100 < moment.limits.budget_reminder_percent:
+        return None
+    text = (
+        f"{nearest.share_spent:.0%} of the {nearest.limit.words} is spent; once all of it is, the task ends without a "
+        "result. Finish what matters most, leave out what is optional, and hand over the result while you still can. "
+        "Say in it what you left out."
+    )
+    return reminder(text, "budget")
+
+
+def tool_limit(moment: Moment) -> Draft | None:
+    """Before a step, when the task has made all its tool calls: from then on it can only call `message`."""
+    if not moment.has_made_all_calls or moment.was_said("tool_limit"):
+        return None
+    text = (
+        f"This task has made all of its {moment.task.calls_made} tool calls; only `message` is still available. Answer "
+        'now with what you know, by `message` of type "result". Say what is certain, what you could not check and what '
+        "remains to be done."
+    )
+    return reminder(text, "tool_limit")
+
+
+def tool_list(moment: Moment) -> Draft | None:
+    """Before a step, when its tools are not those of the last request, for whatever reason.
+
+    Says which are new, which are forbidden, and which merely have nothing to do: no job runs, no page is open, their
+    group was unloaded. Order does not matter. The limit on tool calls has a reminder of its own.
+    """
+    before, now = set(moment.task.shown_tools), set(moment.tools)
+    if not before or before == now or moment.has_made_all_calls:
+        return None
+    gone, permitted = before - now, frozenset(moment.permitted)
+    came, idle, forbidden = _named(now - before), _named(gone & permitted), _named(gone - permitted)
+    changes = [f"New: {came}."] if came else []
+    changes += [f"Not shown for now: {idle}."] if idle else []
+    changes += [f"No longer allowed: {forbidden}. Do not try to do what they did by other means."] if forbidden else []
+    return reminder(f"Your tools have changed. {' '.join(changes)}", "tool_list")
+
+
+def _named(names: set[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def stale_plan(moment: Moment) -> Draft | None:
+    """Before a step, when a plan with open steps has not changed for many replies; again after as many."""
+    task, after = moment.task, moment.limits.stale_plan_after
+    still_open = [step for step in task.plan if step["status"] != "done"]
+    if not still_open or "plan" not in moment.tools or task.iteration - task.reminded.get("stale_plan", 0) < after:
+        return None
+    if any(reply.call is not None and reply.call["name"] == "plan" for reply in islice(moment.replies(), after)):
+        return None
+    steps = "\n".join(f"- {step['title']} ({step['status']})" for step in still_open)
+    text = (
+        f"Your plan has not changed for {after} replies. The person sees it beside the chat; these steps are open:\n"
+        f"{steps}\nIf a step is done, advance the plan; if your approach has changed, update it; otherwise go on."
+    )
+    return reminder(text, "stale_plan")
+
+
+def same_tool(moment: Moment) -> Draft | None:
+    """Before a step, when many replies in a row called one tool, with other arguments each; again after as many.
+
+    A message of the person begins a new row. Tools that may repeat themselves are left out.
+    """
+    task, after = moment.task, moment.limits.same_tool_after
+    if task.iteration - task.reminded.get("same_tool", 0) < after:
+        return None
+    newest = takewhile(lambda entry: entry.context_type != ContextType.USER_MESSAGE, reversed(moment.entries))
+    replies = list(islice((entry for entry in newest if entry.role == "assistant"), after))
+    names = {reply.call["name"] if reply.call else "" for reply in replies}
+    if len(replies) < after or len(names) != 1 or not names.isdisjoint({"", *moment.repeatable}):
+        return None
+    text = (
+        f"Your last {after} calls were all of `{names.pop()}`, with different arguments. If each brings you nearer to "
+        "the result, go on. If not, stop and think: what are you looking for, and would another tool, a broader or "
+        "narrower call, a script or a question to the person get there in fewer steps?"
+    )
+    return reminder(text, "same_tool")
+
+
+def language(moment: Moment) -> Draft | None:
+    """After a message to the person in a language other than theirs; once per task.
+
+    Conservative: only where both languages are unmistakable.
+    """
+    newest = next(moment.replies(), None)
+    if newest is None or newest.context_type != ContextType.AI_MESSAGE or moment.was_said("language"):
+        return None
+    asked = moment.newest.get(ContextType.USER_MESSAGE)
+    if not (wanted := language_of(asked.content if asked else "")):
+        return None
+    arguments = newest.arguments
+    used = language_of(str(arguments.get("text") if isinstance(arguments, dict) else newest.content))
+    if used in ("", wanted):
+        return None
+    text = (
+        f"Your last message is in {used}, but the person writes {wanted}. Write to them in {wanted} from now on, "
+        "unless they or their preferences ask for another language. Code, names and quotations stay as they are."
+    )
+    return reminder(text, "language")
+
+
+_REMINDERS: Sequence[Callable[[Moment], Draft | None]] = (
+    project,
+    _workflow_step_again,
+    budget,
+    tool_limit,
+    tool_list,
+    stale_plan,
+    same_tool,
+    language,
+)

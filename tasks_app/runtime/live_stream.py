@@ -1,0 +1,80 @@
+"""One stream of text to the browser: an attempt of the LLM, or the output of a tool. Redacted, batched, in no table."""
+
+from collections import defaultdict, deque
+from contextlib import suppress
+from secrets import token_hex
+from uuid import UUID
+
+from llm_app.redaction import Redactor, StreamRedactor
+from tasks_app.models import Task
+from tasks_app.runtime import broadcast, event_loop, stream_buffer
+from tasks_app.runtime.pump import pump
+from tasks_app.runtime.stream_buffer import Chunk
+
+MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it runs
+_CUT = "\n[… what follows is not shown while it runs …]\n"
+
+
+class LiveStream:
+    """`feed` is called by one thread, be it that of a call or the event loop's; the rest from any.
+
+    A batch is redacted before it is sent; what could be the beginning of a secret waits.
+    """
+
+    def __init__(self, group: str, task_id: UUID, redactor: Redactor) -> None:
+        self.id = token_hex(16)
+        self.group, self.task_id, self._redactor = group, task_id, redactor
+        self._redactors: dict[str, StreamRedactor] = defaultdict(lambda: StreamRedactor(redactor))
+        self._texts: dict[str, list[str]] = defaultdict(list)  # with their secrets
+        self._pending = deque[tuple[str, str]]()
+        self._sent: dict[str, int] = defaultdict(int)
+        self.waits = False  # in the pump, until it sends
+
+    def feed(self, kind: str, text: str) -> None:
+        self._texts[kind].append(text)
+        self._pending.append((kind, text))
+        if not self.waits:
+            pump.put(self)
+
+    @property
+    def has_begun(self) -> bool:
+        return bool(self._texts)
+
+    def text(self, kind: str) -> str:
+        """All that could be seen, for the record of an interrupted stream."""
+        return StreamRedactor(self._redactor).feed("".join(self._texts[kind]))
+
+    def withdraw(self) -> None:
+        """Takes back what was shown, if anything was."""
+        self._pending.clear()
+        if self.has_begun:
+            event_loop.submit(broadcast.send(self.group, {"type": "reset", "stream": self.id}))
+
+    async def send_batch(self) -> None:
+        """All that waits, at once. What is fed meanwhile is sent now, or waits again."""
+        self.waits = False
+        batch: dict[str, list[str]] = defaultdict(list)
+        with suppress(IndexError):  # none is left, or all was withdrawn at this moment
+            while True:
+                kind, text = self._pending.popleft()
+                batch[kind].append(text)
+        for kind, texts in batch.items():
+            await self._send(kind, self._redactors[kind].feed("".join(texts)))
+
+    async def _send(self, kind: str, text: str) -> None:
+        room = MOST_CHARACTERS - self._sent[kind]
+        if not text or room <= 0:
+            return
+        text = text if len(text) <= room else f"{text[:room]}{_CUT}"
+        piece = Chunk(stream=self.id, kind=kind, offset=self._sent[kind], text=text)
+        goes_on = any(self._sent.values())
+        self._sent[kind] += len(text)
+        await stream_buffer.store.add(self.task_id, piece, goes_on=goes_on)
+        await broadcast.send(self.group, piece.event(self.task_id))
+
+
+async def withdraw_of(task: Task) -> None:
+    """Takes back what streamed in a task whose process has died."""
+    for stream in {piece.stream for piece in await stream_buffer.store.chunks_of(task.id)}:
+        await broadcast.send(task.session.group, {"type": "reset", "stream": stream})
+    await stream_buffer.store.drop(task.id)

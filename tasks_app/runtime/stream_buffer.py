@@ -1,0 +1,114 @@
+"""The text that streams at this moment, for pages that open in mid-stream. It is on no disk, and short-lived."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, Protocol
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+
+from tasks_app.runtime.pump import pump
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chunk:
+    """A piece of a stream; `offset` in code points from the stream's beginning, for each kind."""
+
+    stream: str
+    kind: str
+    offset: int
+    text: str
+
+    def event(self, task_id: UUID) -> dict[str, Any]:
+        return {
+            "type": "delta",
+            "task": str(task_id),
+            "stream": self.stream,
+            "kind": self.kind,
+            "text": self.text,
+            "offset": self.offset,
+        }
+
+
+class Store(Protocol):
+    async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
+        """The first piece of a new stream replaces the stream before it.
+
+        One that `goes_on` with a stream that was dropped or replaced comes too late, and is not shown.
+        """
+
+    async def chunks_of(self, task_id: UUID) -> list[Chunk]:
+        """The whole text so far, one piece for each kind, from offset 0."""
+
+    async def drop(self, task_id: UUID) -> None: ...
+
+
+class InProcess:
+    """For the embedded mode."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[UUID, list[Chunk]] = {}
+
+    async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
+        pieces = self._pieces.get(task_id, [])
+        if goes_on or (pieces and pieces[0].stream == piece.stream):
+            pieces.append(piece)  # to nothing, if the stream was dropped
+        else:
+            self._pieces[task_id] = [piece]
+
+    async def chunks_of(self, task_id: UUID) -> list[Chunk]:
+        await pump.flush(task_id)
+        return joined(self._pieces.get(task_id, []))
+
+    async def drop(self, task_id: UUID) -> None:
+        self._pieces.pop(task_id, None)
+        pump.drop(task_id)
+
+
+class InRedis:
+    """For a team: the engine writes in a worker, the web process reads."""
+
+    def __init__(self, url: str) -> None:
+        from redis.asyncio import Redis
+
+        self._redis: Any = Redis.from_url(url)
+
+    async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
+        key = self._key(task_id)
+        async with self._redis.pipeline(transaction=False) as pipe:
+            if not goes_on:
+                await self._forget_other_streams(key, piece)
+            (pipe.rpushx if goes_on else pipe.rpush)(key, orjson.dumps(piece)).expire(key, 3600)
+            await pipe.execute()
+
+    async def _forget_other_streams(self, key: str, piece: Chunk) -> None:
+        first = await self._redis.lindex(key, 0)
+        if first and orjson.loads(first)["stream"] != piece.stream:
+            await self._redis.delete(key)
+
+    async def chunks_of(self, task_id: UUID) -> list[Chunk]:
+        rows = await self._redis.lrange(self._key(task_id), 0, -1)
+        return joined([Chunk(**orjson.loads(row)) for row in rows])
+
+    async def drop(self, task_id: UUID) -> None:
+        await self._redis.delete(self._key(task_id))
+
+    @staticmethod
+    def _key(task_id: UUID) -> str:
+        return f"running:{task_id}"
+
+
+def joined(pieces: list[Chunk]) -> list[Chunk]:
+    """One piece for each kind of the newest stream."""
+    if not pieces:
+        return []
+    stream = pieces[0].stream  # those of another came late
+    texts: dict[str, list[str]] = defaultdict(list)
+    for piece in pieces:
+        if piece.stream == stream:
+            texts[piece.kind].append(piece.text)
+    return [Chunk(stream=stream, kind=kind, offset=0, text="".join(parts)) for kind, parts in texts.items()]
+
+
+store: Store = InProcess() if settings.EMBEDDED else InRedis(settings.REDIS_URL)

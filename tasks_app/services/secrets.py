@@ -1,0 +1,174 @@
+"""Keeping a secret: the one way for page, REST, admin and programs. A value is never shown again.
+
+What was stored before it was secret: the record is redacted on reading, its copies in other tables are rewritten.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import Model, Q, QuerySet
+
+from llm_app import active_secrets
+from llm_app.models import LLMLog, Secret
+from llm_app.redaction import Redactor, placeholder, why_refused
+from llm_app.redaction.redactor import NAME
+from tasks_app.memory import edit
+from tasks_app.models import Approval, ContextEntry, IdempotencyKey, InboxMessage, Project, Session, Task, ToolCallLog
+from tasks_app.models.errors import SecretNameTaken, SecretRefused
+from tasks_app.record import lock
+from tools_app.contract import registry
+from tools_app.models import CachedSearch
+
+_OF_SESSIONS: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {  # how to filter, and what to redact
+    Session: ("pk", ("title", "summary", "next_steps")),
+    Task: ("session", ("plan", "final_result", "failure_detail")),
+    InboxMessage: ("session", ("content",)),
+    ToolCallLog: ("session_id", ("arguments",)),
+    Approval: ("tool_call__session_id", ("reason", "note")),
+    LLMLog: ("session_id", ("error",)),
+}
+_OF_PEOPLE: Mapping[type[Model], tuple[str, tuple[str, ...]]] = {
+    CachedSearch: ("user", ("content",)),
+    IdempotencyKey: ("user", ("answer",)),
+    LogEntry: ("user", ("object_repr", "change_message")),
+}
+_JSON = {(ToolCallLog, "arguments"), (LogEntry, "change_message")}  # as texts
+
+
+_SEEN = "It is redacted there from now on, but models and people may have seen it. Change it at its source."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """An entry of a session."""
+
+    session: UUID
+    title: str
+    seq: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """`found` are the entries of the owner's record that say the value already: they are redacted from now on."""
+
+    secret: Secret
+    found: list[Place]
+
+    @property
+    def sentence(self) -> str:
+        if not self.found:
+            return f"{self.secret.name} is saved. Its value is never shown again."
+        where = "Its value already appears in an entry of the record."
+        if (count := len(self.found)) > 1:
+            where = f"Its value already appears in {count} entries of the record."
+        return f"{self.secret.name} is saved. {where} {_SEEN}"
+
+
+def keep(owner: Any, name: str, value: str) -> Kept:
+    """A new secret of a person, or of the whole team without one. Raises SecretRefused or SecretNameTaken."""
+    if reason := why_not_kept(owner, name, value):
+        raise reason
+    secret, is_new = Secret.objects.get_or_create(owner=owner, name=name, defaults={"value": value})
+    if not is_new:
+        raise SecretNameTaken(field="name")
+    return after_saving(secret)
+
+
+def after_saving(secret: Secret) -> Kept:
+    """After a value is saved: redacts its copies, and finds the entries of the record that contain it."""
+    redactor = Redactor([(secret.name, secret.value)])
+    everyone = get_user_model().objects.all()
+    if secret.owner is None:
+        sessions, people, projects = Session.objects.all(), everyone, Project.objects.all()
+    else:
+        sessions, people = Session.objects.writable_by(secret.owner), everyone.filter(pk=secret.owner.pk)
+        projects = Project.objects.writable_by(secret.owner)
+    redact_copies(sessions, people, redactor)
+    _redact(Project, Q(pk__in=projects.order_by().values("pk")), ("name", "instructions"), redactor)
+    edit.redact(secret.owner, redactor)
+    return Kept(secret=secret, found=places(sessions, redactor))
+
+
+def why_not_kept(owner: Any, name: str, value: str) -> SecretRefused | None:
+    if not NAME.fullmatch(name):
+        return SecretRefused(
+            "A name has at most 64 letters, digits, dots, dashes and underscores, and a letter first.", field="name"
+        )
+    if "\0" in value:
+        return SecretRefused("A value cannot contain a NUL character.", field="value")
+    reason = why_refused(value, _ordinary()) or _why_not_redactable(owner, name, value.strip())
+    return SecretRefused(reason, field="value") if reason else None
+
+
+def _why_not_redactable(owner: Any, name: str, value: str) -> str:
+    """The text of a placeholder is never redacted."""
+    names = [name, *(name for name, _, _ in active_secrets.of_people([owner.pk] if owner else []).secrets)]
+    if any(value in placeholder(name) for name in names):
+        return "The value is the name of a secret, and names are shown. Choose another name."
+    return ""
+
+
+@cache
+def _ordinary() -> str:
+    """Our own texts for models: the sections of the prompt, and the tools."""
+    folder = settings.BASE_DIR / "templates" / "prompt"
+    tools = (f"{tool.name} {tool.description} {tool.parameters}" for tool in registry.all_tools())
+    return "\n".join([*(section.read_text() for section in folder.glob("*.xml")), *tools])
+
+
+def redact_copies(sessions: QuerySet[Session], people: QuerySet[Any], redactor: Redactor) -> None:
+    """Of these sessions and people. What a task writes at this moment is waited for: later it knows the secret."""
+    for session in sessions.filter(pk__in=Task.objects.active().values("session")):
+        with transaction.atomic():
+            lock(session)
+    for model, (lookup, fields) in _OF_SESSIONS.items():
+        _redact(model, Q(**{f"{lookup}__in": sessions.order_by().values("pk")}), fields, redactor)
+    for model, (lookup, fields) in _OF_PEOPLE.items():
+        _redact(model, Q(**{f"{lookup}__in": people.values("pk")}), fields, redactor)
+    _redact(get_user_model(), Q(pk__in=people.values("pk")), ("preferences",), redactor)
+
+
+def _redact(model: type[Model], which: Q, fields: tuple[str, ...], redactor: Redactor) -> None:
+    """Writes only the rows that say a secret, and of them only what does."""
+    for pk, *values in model._base_manager.filter(which).values_list("pk", *fields):
+        changed = {
+            name: redacted
+            for name, value in zip(fields, values, strict=True)
+            if (redacted := _redacted(model, name, value, redactor)) != value
+        }
+        if changed:
+            model._base_manager.filter(pk=pk).update(**changed)
+
+
+def _redacted(model: type[Model], name: str, value: Any, redactor: Redactor) -> Any:
+    if not isinstance(value, str):
+        return redactor.redacted_json(value)
+    if (model, name) in _JSON and value.startswith(("{", "[")):
+        found = json.loads(value)
+        redacted = redactor.redacted_json(found)
+        return value if redacted == found else json.dumps(redacted, ensure_ascii=False)
+    longest = getattr(model._meta.get_field(name), "max_length", None)
+    return value if (redacted := redactor.redacted(value)) == value else redacted[:longest]
+
+
+def places(sessions: QuerySet[Session], redactor: Redactor) -> list[Place]:
+    """The entries that say what `redactor` knows, newest first."""
+    entries = ContextEntry.objects.filter(session__in=sessions.order_by().values("pk")).order_by("-created_at", "-seq")
+    rows = entries.values_list(
+        "session_id", "session__title", "seq", "content", "thinking", "tool_call", "images", "metadata"
+    )
+    return list(_saying(rows.iterator(chunk_size=500), redactor))
+
+
+def _saying(rows: Iterable[tuple[Any, ...]], redactor: Redactor) -> Iterator[Place]:
+    for session, title, seq, *texts, metadata in rows:
+        if any(redactor.redact(text).spans for text in (*texts, json.dumps(metadata, ensure_ascii=False)) if text):
+            yield Place(session=session, title=title, seq=seq)

@@ -1,0 +1,383 @@
+"""A look at the workspace: what has changed since the last one is a change.
+
+That of a call is stored with the call's result; any other in a transaction of its own. The snapshot is written after
+that, so a crash between the two loses nothing: changes that are newer than it are applied to it when it is loaded.
+
+Having files back: all or some, in their session or in a fork, and what people see of a change.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, Min, Q, Sum
+from django.utils import timezone
+
+from llm_app.redaction import Redactor
+from llm_app.types import ToolCall
+from tasks_app.models import CallStatus, FileChange, Session, Task, ToolCallLog, WorkspaceChange
+from tasks_app.models.errors import Refusal, TaskRunning
+from tasks_app.runtime import broadcast
+from tasks_app.workspace.folders import workspace_of
+from tools_app.editing import diff
+from tools_app.errors import ToolError
+from tools_app.files import (
+    Difference,
+    FileHistory,
+    FileState,
+    LastLook,
+    Snapshot,
+    Workspace,
+    as_text,
+    differences,
+)
+from tools_app.files.encoding import encoding_of
+
+_FORGETS_EACH = 8  # so many changes of a session
+_NAMED = 20  # paths in a sentence
+logger = logging.getLogger(__name__)
+_RAN = (CallStatus.SUCCEEDED, CallStatus.FAILED, CallStatus.INTERRUPTED, CallStatus.UNKNOWN)
+
+
+def record(
+    session: Session,
+    workspace: Workspace,
+    *,
+    tool: str = "",
+    task: Task | None = None,
+    call_id: str = "",
+    only: Collection[str] = (),
+    told: bool = True,
+) -> WorkspaceChange | None:
+    """Stores what has changed since the last look; None if nothing has, and at the first look, which it makes.
+
+    `only` limits it to these files and folders. Reads the changed files: call it on no event loop, in no transaction.
+    """
+    with history_of(workspace).locked():
+        return record_locked(session, workspace, only, tool=tool, task=task, call_id=call_id, told=told)
+
+
+def record_locked(
+    session: Session, workspace: Workspace, only: Collection[str] = (), **about: Any
+) -> WorkspaceChange | None:
+    """`record`, for callers that hold the history's lock. `about` are fields of the change."""
+    history = history_of(workspace)
+    if (stored := history.load()) is None:
+        history.save(LastLook(snapshot=history.taken(workspace.opened(), Snapshot()), since=first_entry(session)))
+        return None
+    while True:
+        last = with_newer_changes(session, stored)
+        before = last.snapshot
+        now = history.taken(workspace.opened(), before)
+        if only:
+            now = replace(before, files=_limited(before, now, only))
+        if not (found := differences(before, now)):
+            change = None
+            break
+        with transaction.atomic():
+            seq = _lock(session)
+            if not session.changes.filter(pk__gt=last.change).exists():  # else a call's change came while we looked
+                change = _change_of(session, found, seq=seq, **about)
+                change.save()
+                # For search, the newest entry is taken up once more, with the names of these files.
+                indexed = Session.objects.filter(pk=session.pk, indexed_seq__gte=max(seq, 1))
+                indexed.update(indexed_seq=seq - 1)
+                break
+    if change and not change.told:
+        history.mark_untold()
+    newest = replace(last, snapshot=now, change=change.pk if change else last.change)
+    if newest.change != stored.change or _shows_other_files(now, stored.snapshot):
+        history.save(newest)
+        if change or session.changes.count() % _FORGETS_EACH == 0:
+            _forget_oldest(session, history, newest)
+    return change
+
+
+def _lock(session: Session) -> int:
+    """Lock the session's row, as each commit of a task does, and return the number of the newest entry.
+
+    So changes are numbered in the order in which they become visible.
+    """
+    locked = Session.objects.select_for_update(no_key=True).filter(pk=session.pk)
+    return locked.values_list("last_seq", flat=True).get()
+
+
+def _shows_other_files(now: Snapshot, stored: Snapshot) -> bool:
+    return now.files != stored.files or now.left_out != stored.left_out
+
+
+def record_before(task: Task, workspace: Workspace) -> None:
+    """Store what has changed since the last call: no call has done it."""
+    try:
+        record(task.session, workspace, task=task)
+    except (OSError, ToolError):  # a full disk, a folder that is a link by now: the work goes on without a history
+        logger.exception("the files of session %s have no history", task.session_id)
+
+
+def record_call(task: Task, workspace: Workspace, call: ToolCall, seq: int) -> list[WorkspaceChange]:
+    """Return the change that the call has made since the last look, if any, while `seq` was the newest entry.
+
+    It is for the transaction of the result: without it, the next look finds it again.
+    """
+    history = history_of(workspace)
+    try:
+        with history.locked():
+            last = last_look(task.session, history)
+            found = differences(last.snapshot, history.taken(workspace.opened(), last.snapshot)) if last else []
+    except (OSError, ToolError):
+        logger.exception("the files of session %s have no history of %s", task.session_id, call.name)
+        return []
+    about = {"seq": seq, "task": task, "tool": call.name, "call_id": call.id}
+    return [_change_of(task.session, found, **about)] if found else []
+
+
+def so_far(changes: Iterable[WorkspaceChange]) -> list[str]:
+    """A line that names the files which a call had changed when it ended early, if there are any.
+
+    The changes are not stored yet.
+    """
+    rows = [row for change in changes for row in change.unsaved]
+    words = [f"{as_text(row.path)} ({_deed(row)})" for row in rows[:_NAMED]]
+    more = f" and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
+    return [f"[files that it had changed by then: {', '.join(words)}{more}]"] if rows else []
+
+
+def _deed(row: FileChange) -> str:
+    return "new" if row.before_mode is None else "deleted" if row.after_mode is None else "changed"
+
+
+def look_first(session: Session, workspace: Workspace) -> None:
+    """Before files are changed: without it, nobody would know later what they held."""
+    if history_of(workspace).load() is None:
+        record(session, workspace)
+
+
+def history_of(workspace: Workspace) -> FileHistory:
+    assert workspace.history is not None
+    return workspace.history
+
+
+def last_look(session: Session, history: FileHistory) -> LastLook | None:
+    """Return the stored snapshot with the changes that are newer than it; None before the first look."""
+    stored = history.load()
+    return with_newer_changes(session, stored) if stored else None
+
+
+def with_newer_changes(session: Session, last: LastLook) -> LastLook:
+    newer = FileChange.objects.filter(change__session=session, change__pk__gt=last.change)
+    if not (rows := list(newer.order_by("change_id", "pk"))):
+        return last
+    files = dict(last.snapshot.files)
+    for row in rows:
+        files.pop(row.path, None)
+        if row.after_mode is not None:
+            files[row.path] = FileState(row.after_mode, row.after_size, 0, 0, row.after_sha256)
+    return replace(last, snapshot=replace(last.snapshot, files=files), change=rows[-1].change_id)
+
+
+def _limited(before: Snapshot, now: Snapshot, only: Collection[str]) -> dict[str, FileState]:
+    """What was, but for these files and folders."""
+    inside = tuple(f"{path}/" for path in only)
+    files = {path: state for path, state in before.files.items() if path not in only and not path.startswith(inside)}
+    return files | {path: state for path, state in now.files.items() if path in only or path.startswith(inside)}
+
+
+def row_of(change: WorkspaceChange | None, path: str, before: FileState | None, after: FileState | None) -> FileChange:
+    row = FileChange(change=change, path=path)
+    if before:
+        row.before_mode, row.before_size, row.before_sha256 = before.mode, before.size, before.sha256
+    if after:
+        row.after_mode, row.after_size, row.after_sha256 = after.mode, after.size, after.sha256
+    return row
+
+
+def _change_of(session: Session, found: Sequence[Difference], **about: Any) -> WorkspaceChange:
+    change = WorkspaceChange(session=session, **about)
+    change.unsaved = [row_of(change, *difference) for difference in found]
+    return change
+
+
+def newest_entry(session: Session) -> int:
+    return Session.objects.values_list("last_seq", flat=True).filter(pk=session.pk).first() or 0
+
+
+def first_entry(session: Session) -> int:
+    """From which entry on the files are known: in a session whose calls ran before anybody looked, from now on."""
+    ran = ToolCallLog.objects.filter(session_id=session.pk, status__in=_RAN).exclude(danger="safe")
+    return newest_entry(session) if ran.exists() else 0
+
+
+def _forget_oldest(session: Session, history: FileHistory, look: LastLook) -> None:
+    """Within the bounds on number, age and bytes. The newest change always fits: all files together have half of it."""
+    bounds, changes = history.bounds, WorkspaceChange.objects.filter(session=session)
+    oldest = timezone.now() - timedelta(days=bounds.days)
+    held = {state.sha256: state.size for state in look.snapshot.files.values()}
+    now = sum(held.values())
+    size = Sum("files__before_size")
+    all_of = changes.aggregate(count=Count("pk", distinct=True), first=Min("created_at"), bytes=size)
+    few = all_of["count"] <= bounds.changes and (all_of["bytes"] or 0) + now <= bounds.size
+    if not all_of["count"] or (few and all_of["first"] >= oldest):
+        return
+    kept = held
+    for number, change in enumerate(changes.prefetch_related("files"), 1):
+        with_it = kept | {row.before_sha256: row.before_size for row in change.files.all()}
+        is_too_old = number > bounds.changes or change.created_at < oldest
+        if is_too_old or _bytes(with_it) > bounds.size:
+            changes.filter(pk__lte=change.pk).delete()
+            history.save(replace(look, since=max(look.since, change.seq + 1)))
+            break
+        kept = with_it
+    history.forget_all_but(kept.keys())
+
+
+def _bytes(contents: dict[str, int]) -> int:
+    return sum(size for sha256, size in contents.items() if sha256)
+
+
+class NothingToPutBack(Refusal):
+    """There is nothing to put back: these files are as they were before this call, or their content was not kept."""
+
+
+class NotChanged(Refusal):
+    """This file was not changed by this call or a later one. Take one of the paths of the change."""
+
+    status = 422
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undone:
+    """`change` is the undo itself, which can be undone, too. `left` are paths that are not as they were before."""
+
+    change: WorkspaceChange
+    left: Sequence[str] = ()
+
+
+def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redactor | None = None) -> Undone:
+    """Put files back to what they were before the change: all that it or a later one changed, or only `paths`.
+
+    Paths may be written as `redactor` shows them. A task that starts meanwhile looks at the files before its first call
+    that may change them, and so waits for the lock. Raises TaskRunning, NotChanged, NothingToPutBack.
+    """
+    workspace = workspace_of(change.session)
+    root = change.session.root_id or change.session.pk
+    in_workspace = Q(session=root) | Q(session__root=root)  # delegated tasks work in folders of it
+    with history_of(workspace).locked():
+        if Task.objects.runnable().filter(in_workspace).exists():
+            raise TaskRunning()
+        undone = _undo(change, workspace, paths, redactor)
+    broadcast.files_changed(change.session)
+    return undone
+
+
+def _undo(change: WorkspaceChange, workspace: Workspace, paths: Collection[str], redactor: Redactor | None) -> Undone:
+    session = change.session
+    record_locked(session, workspace)  # what nobody has looked at yet must not be lost
+    wanted = first_changes(session, from_change=change.pk)
+    if paths:
+        shown = {as_text(redactor.redacted(path) if redactor else path): path for path in wanted}
+        named = {path if path in wanted else shown.get(path, "") for path in paths}
+        if not named <= wanted.keys():
+            raise NotChanged(field="paths")
+        wanted = {path: wanted[path] for path in named}
+    history = history_of(workspace)
+    last = last_look(session, history)
+    left = _put_back(wanted.values(), workspace, history, last.snapshot.files if last else {})
+    if (undone := record_locked(session, workspace, tool=WorkspaceChange.UNDO, told=False)) is None:
+        raise NothingToPutBack()
+    return Undone(change=undone, left=left)
+
+
+def first_changes(session: Session, *, from_change: int = 0, from_seq: int = 0) -> dict[str, FileChange]:
+    """By path, the first change of each file from then on: it knows what the file held before."""
+    rows = FileChange.objects.filter(change__session=session, change__pk__gte=from_change, change__seq__gte=from_seq)
+    found: dict[str, FileChange] = {}
+    for row in rows.order_by("change_id", "pk").iterator():
+        found.setdefault(row.path, row)
+    return found
+
+
+def _put_back(
+    rows: Collection[FileChange], workspace: Workspace, history: FileHistory, now: Mapping[str, FileState]
+) -> list[str]:
+    """Makes files what they were before each of these changes, where they are not so `now`; returns what is not so.
+
+    A content that was not kept may have moved to another path. So a file of its size, which is not kept either, stays.
+    """
+    lost_sizes = {row.before_size for row in rows if row.before_mode is not None and not row.before_sha256}
+    left = []
+    for row in sorted(
+        rows, key=lambda row: (row.before_mode is not None, row.path)
+    ):  # a file may be where a folder was
+        state = now.get(row.path)
+        try:
+            if state and not state.sha256 and state.size in lost_sizes:
+                left.append(row.path)
+            elif row.before_mode is None:
+                workspace.delete_emptied(row.path)
+            elif not row.before_sha256:
+                left.append(row.path)
+            elif not _is_already(row, state):
+                content = history.content(row.before_sha256).read_bytes()
+                workspace.put_back(row.path, content, row.before_mode)
+        except (ToolError, FileNotFoundError):
+            left.append(row.path)
+    return left
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForkedFiles:
+    """`newer` are paths whose content then was not kept; `begins_later` says so of all that has changed by a certain
+    entry: the history does not go back to then.
+    """
+
+    newer: Sequence[str] = ()
+    begins_later: bool = False
+
+
+def fork_files(origin: Session, seq: int, target: Workspace) -> ForkedFiles:
+    """Makes a copy of today's files what the files were at the entry `seq`, as far as that is known.
+
+    At the newest entry that is what they are now.
+    """
+    workspace = workspace_of(origin)
+    history = history_of(workspace)
+    if seq >= newest_entry(origin):
+        return ForkedFiles()
+    if (last := last_look(origin, history)) is None:
+        return ForkedFiles(begins_later=seq < first_entry(origin))
+    rows = first_changes(origin, from_seq=seq)
+    for found in differences(last.snapshot, history.taken(workspace.opened(), last.snapshot)):  # by what runs just now
+        rows.setdefault(found.path, row_of(None, *found))
+    return ForkedFiles(newer=_put_back(rows.values(), target, history, {}), begins_later=seq < last.since)
+
+
+def diff_of(row: FileChange, redactor: Redactor) -> str:
+    """A unified diff of a text, as people may see it; empty for other files, and where a content is not kept.
+
+    Secrets are redacted before lines are cut: a half of one is not found any more.
+    """
+    texts = []
+    for mode, sha256 in ((row.before_mode, row.before_sha256), (row.after_mode, row.after_sha256)):
+        data = _content(row.change.session, mode, sha256)
+        encoding = None if data is None else encoding_of(data)
+        if data is None or encoding is None:
+            return ""
+        texts.append(redactor.redacted(encoding.readable(data)))
+    return diff.unified(texts[0], texts[1], redactor.redacted(row.path))
+
+
+def _content(session: Session, mode: int | None, sha256: str) -> bytes | None:
+    """Nothing of a file that was not there; None of a content that is not kept."""
+    if mode is None:
+        return b""
+    try:
+        return (session.history_path / sha256).read_bytes() if sha256 else None
+    except FileNotFoundError:
+        return None
+
+
+def _is_already(row: FileChange, now: FileState | None) -> bool:
+    return now is not None and (now.mode, now.sha256) == (row.before_mode, row.before_sha256)

@@ -1,0 +1,34 @@
+"""Sessions with something in them, as for the pages' tests; and what their followers cost."""
+
+import threading
+from collections import Counter
+
+import pytest
+from django.db.backends.utils import CursorWrapper
+
+from llm_app.sql import plain_cursor
+from tasks_app.pages import fragments
+from tests.tasks_app.api.conftest import approving, asking, task
+from tests.tasks_app.pages.conftest import called, recorded
+
+__all__ = ["approving", "asking", "called", "recorded", "task"]
+
+
+@pytest.fixture
+def cost(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Counts `queries` of the threads that look for followers, and `renderings` anywhere."""
+    counted: Counter[str] = Counter()
+    execute, rendered = CursorWrapper.execute, fragments._rendered
+
+    def counting_execute(self: CursorWrapper, *arguments: object) -> object:
+        counted["queries"] += threading.current_thread().name.startswith("live")
+        return execute(self, *arguments)
+
+    def counting_rendered(*arguments: object) -> object:
+        counted["renderings"] += 1
+        return rendered(*arguments)
+
+    monkeypatch.setattr(CursorWrapper, "execute", counting_execute)
+    monkeypatch.setattr(plain_cursor, "is_heard", lambda database: True)  # else Django's is passed by
+    monkeypatch.setattr(fragments, "_rendered", counting_rendered)
+    return counted

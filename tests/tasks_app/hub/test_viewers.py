@@ -1,0 +1,133 @@
+"""Fragments are shared by those with the same rights, and nobody sees what was rendered for somebody else."""
+
+from itertools import permutations
+
+import pytest
+
+from llm_app.models import Secret
+from tasks_app.hub.snapshot import Look
+from tasks_app.hub.updates import Guest
+from tasks_app.models import ContextType, InboxMessage, Task
+from tasks_app.pages import fragments
+from tasks_app.pages.fragments import Fragment, Push, Viewer
+from tasks_app.record import transcript
+from tasks_app.services import secrets
+from tests.factories import log
+
+pytestmark = pytest.mark.django_db
+PIECES = ["state", "here", "said", "actions", "plan", "spent", "waiting", "queue"]
+
+
+@pytest.fixture
+def people(alice, bob, carol, admin_user):
+    """The owner, a reader, a writer, and somebody of the staff who reads."""
+    return [
+        Viewer(alice, may_write=True, is_starter=True),
+        Viewer(bob, may_write=False, is_starter=False),
+        Viewer(carol, may_write=True, is_starter=False),
+        Viewer(admin_user, may_write=False, is_starter=False),
+    ]
+
+
+def alone(template, viewer, context):
+    """As it is rendered for one viewer, who is no other one."""
+    sees_calls = viewer.user.is_superuser
+    own = {"viewer": viewer.user, "may_write": viewer.may_write, "is_starter": viewer.is_starter}
+    return fragments._rendered(template, {**context, **own, "may_see_llm_calls": sees_calls})
+
+
+def check(template, people, **context):
+    expected = {viewer: alone(template, viewer, context) for viewer in people}
+    for order in permutations(people):
+        fragment = Fragment(template, **context)
+        for viewer in (*order, *order):
+            assert fragment.seen_by(viewer) == expected[viewer], viewer
+    return expected
+
+
+def check_items(session, people):
+    """The rendering of every item of the session, for each of the people."""
+    items = transcript.newest_page(session).items
+    return [check("chat/_entry.html", people, session=session, item=item) for item in items]
+
+
+def test_everybody_gets_their_own_words(recorded, session, people):
+    recorded("user_message", "Hello.", metadata={"author": "alice"})
+    (_, said) = check_items(session, people)
+    assert [">You<" in said[viewer] for viewer in people] == [True, False, False, False]
+
+
+def test_whoever_comes_later_sees_no_waiting_message_with_what_became_secret(session, alice, bob):
+    InboxMessage.objects.create(session=session, author=alice, content="With s3cr3t-value.", mode="queue")
+    look = Look(session.pk)
+    assert "s3cr3t-value" in waiting(look, alice)
+    secrets.after_saving(Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value"))
+    assert "s3cr3t-value" not in waiting(look, bob)
+
+
+def test_what_became_secret_since_the_last_look_is_in_no_news(recorded, task, session, alice):
+    look = Look(session.pk)
+    for words in ("First.", "Second."):
+        recorded("system_reminder", words)
+        look.again([Guest(alice, "en")], inbox=False, newcomers=True)
+    recorded("system_reminder", "With s3cr3t-value.")
+    secrets.after_saving(Secret.objects.create(owner=alice, name="KEY", value="s3cr3t-value"))
+    news = look.again([Guest(alice, "en")], inbox=False, newcomers=False)
+    (html,) = news.items.values()
+    assert "With " in html
+    assert "s3cr3t-value" not in html + news.appended[0].entry.content
+
+
+def waiting(look, user):
+    news = look.again([Guest(user, "en")], inbox=False, newcomers=True)
+    (html,) = news.whole.values()
+    return html
+
+
+def test_only_who_may_write_gets_the_forms_of_a_question(asking, session, people):
+    question = check_items(session, people)[-1]
+    assert ['name="content"' in question[viewer] for viewer in people] == [True, False, True, False]
+
+
+def test_only_who_may_decide_gets_the_form_of_an_approval(approving, session, people):
+    approval = check_items(session, people)[-1]
+    assert ['value="approved"' in approval[viewer] for viewer in people] == [True, False, True, False]
+
+
+def test_only_who_may_write_can_try_again_and_only_staff_sees_the_failed_call(recorded, session, people):
+    failed = log(session_id=session.pk, provider="main", provider_model="m", error="HTTP 500: broken", status="failed")
+    recorded("status_notice", "It failed.", metadata={"code": "internal", "llm_call": str(failed.pk)})
+    notice = check_items(session, people)[-1]
+    assert ["Try again" in notice[viewer] for viewer in people] == [True, False, True, False]
+    assert ["main/m" in notice[viewer] for viewer in people] == [False, False, False, True]
+
+
+def test_only_who_may_write_gets_suggestions(called, session, people):
+    called("message", '{"type": "result", "text": "Done.", "suggestions": ["More"]}', "ok")
+    result = check_items(session, people)[-1]
+    assert ["data-fill" in result[viewer] for viewer in people] == [True, False, True, False]
+
+
+def test_only_the_owner_can_undo_what_was_remembered(called, session, people):
+    called("memory", '{"text": "Lyon"}', "ok", remembered=True)
+    card = check_items(session, people)[-1]
+    assert ["Forget it" in card[viewer] for viewer in people] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("waiting_for", [None, "reply", "approval"])
+def test_the_pieces_around(waiting_for, task, session, people, alice, carol):
+    Task.objects.filter(pk=task.pk).update(state="executing_tool", waiting_for=waiting_for)
+    task.refresh_from_db()
+    waiting = [InboxMessage.objects.create(session=session, author=author, mode="queue") for author in (alice, carol)]
+    for name in PIECES:
+        context = {"session": session, "task": task, "queue_position": 2, "oob": True, "waiting": waiting}
+        check(f"chat/_{name}.html", people, **context)
+
+
+def test_what_does_not_depend_on_the_viewer_is_rendered_once(recorded, session, people, monkeypatch):
+    recorded(ContextType.SYSTEM_REMINDER, "Be quick.")
+    item = transcript.newest_page(session).items[-1]
+    fragment = fragments.pushed(session, [Push(item, "message", None)])
+    first = [fragment.seen_by(viewer) for viewer in people]
+    monkeypatch.setattr(fragments, "_rendered", None)
+    assert [fragment.seen_by(viewer) for viewer in people] == first
