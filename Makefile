@@ -83,6 +83,7 @@ lint: $(VENV)/dev.stamp  ## Style, types, import direction, migrations
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+	$(PY) -m tests.english --check
 	$(PY) manage.py makemigrations --check --dry-run
 
 bench: $(VENV)/dev.stamp  ## Measure the engine's cost per iteration and compare it with a floor
