@@ -28,7 +28,7 @@ _SAYS = {"notice", "Failed", "LimitExceeded", "_fail", "Judgement", "PermissionD
 _SAID = {"Refusal", "LLMError"}  # what they and their heirs say: arguments and docstring
 _SPEAKING = re.compile(  # files whose sentences are for people, and those with phrases of them
     r"agentsite/accounts/tries|llm_app/(call/lessons|connection_test|provider_status|redaction/refusal|setup/connect)"
-    r"|tasks_app/(diagnosis|secrets|interaction/approver|run/interrupts|services/forks)|tools_app/files/(paths|safe_open|workspace)"
+    r"|tasks_app/(run/(decisions|interrupts)|services/(diagnosis|forks|secrets))|tools_app/files/(paths|safe_open|workspace)"
     r"|(?P<phrases>llm_app/budgets/(limits|standing)|tasks_app/engine/(approvals|observer|preflight|compaction/apply)"
     r"|tools_app/shell/(danger|deletions|rules))"
 )
