@@ -95,7 +95,7 @@ STEPS = (
     *(ContextType.TOOL_CALL, ContextType.TOOL_RESULT, ContextType.NO_TOOL_CALL_RETRY),
     *(ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.STATUS_NOTICE),
 )
-_NOT_DONE = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.REJECTED)
+_NOT_DONE = (CallStatus.BLOCKED, CallStatus.REJECTED)
 
 
 def is_step(entry: ContextEntry) -> bool:
@@ -121,7 +121,7 @@ class _Step:
     def phrase(self) -> Phrase:
         """What it did, in the language of the moment."""
         if (language := get_language()) not in self.phrases:
-            make = phrase_of if self.has_run else phrase_of_call
+            make = phrase_of if self.has_run or not self.item.result else phrase_of_call
             self.phrases[language] = make(self.item.call["name"], self.item.arguments)
         return self.phrases[language]
 
@@ -147,7 +147,7 @@ class Activity:
 
     @property
     def line(self) -> str:
-        """What has failed, or was not let run, was not done: it is named only where there is nothing else."""
+        """Calls that were not allowed to run are named only where there is nothing else."""
         steps = list(self._steps.values())
         done = [step for step in steps if step.has_run or step.status not in _NOT_DONE]
         return activity_line([step.phrase for step in done or steps])

@@ -36,7 +36,7 @@ def test_a_reload_shows_the_same_groups(chat: Chat):
     chat.page.reload()
     expect(lines).to_have_count(2)
     assert [" ".join(line.split()) for line in lines.all_text_contents()] == live
-    assert live == ["Wrote 2 files", "Wrote c, read missing 1 failed"]
+    assert live == ["Wrote 2 files", "Wrote c, called file (read) 1 failed"]
 
 
 def test_a_link_to_a_step_shows_it(chat: Chat):
