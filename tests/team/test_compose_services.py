@@ -36,7 +36,7 @@ def composed(postgres: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.
     running = []
     for name in OURS:
         said = {
-            key: re.sub(r"\$\{\w+:-(.*?)\}", r"\1", str(value)).replace("/run/secrets", str(tmp_path / "secrets"))
+            key: str(value or "").replace("/run/secrets", str(tmp_path / "secrets"))
             for key, value in SERVICES[name]["environment"].items()
         }
         environment = {
