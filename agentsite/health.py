@@ -30,7 +30,7 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 
 def _redis_serves() -> bool:
-    """As broker and as channel layer, like the checks of `doctor`: each has connections of its own."""
+    """Return whether Redis answers as broker and as channel layer, which have connections each, as `doctor` checks."""
     return _is_ok(infrastructure.broker_answers()) and (EMBEDDED or _is_ok(infrastructure.channel_layer_delivers()))
 
 

@@ -20,7 +20,7 @@ class JSONFormField(forms.JSONField):
             raise ValidationError(self.error_messages["invalid"], code="invalid", params={"value": "…"}) from error
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """What the form shows again."""
+        """Return the input to show again, also if it is nested too deeply to be parsed."""
         try:
             return super().bound_data(data, initial)
         except (RecursionError, ValueError):

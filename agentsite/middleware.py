@@ -1,7 +1,7 @@
-"""What the site adds to each response and to the log of requests.
+"""Headers that the site adds to each response, and the ids in its log of requests.
 
-The Content Security Policy: strict everywhere, but looser under /admin/, whose theme evaluates expressions, and for the
-styles of /api/docs/. And an answer that says when to try again, where a page cannot be served now.
+The Content Security Policy is strict everywhere, but looser under /admin/, whose theme evaluates expressions, and
+for the styles of /api/docs/. A page that cannot be served now is answered with the time to try again.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""nginx as a process of its own, with deploy/nginx.conf: only its ports and paths are changed."""
+"""A process of nginx with deploy/nginx.conf: only its ports and paths are changed."""
 
 import os
 import pwd

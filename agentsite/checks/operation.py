@@ -42,7 +42,7 @@ def default_model_has_a_route() -> CheckMessage:
 
 
 def limits_in_usd_count() -> CheckMessage:
-    """Whether every model has a price, where a budget has a limit in US dollars."""
+    """Check that every model has a price, if a budget has a limit in US dollars."""
     if sentence := unpriced.warning_of_budgets():
         return note(38, "prices", sentence, "In the admin, open the route under Routes.")
     return ok(38, "prices", "No limit in US dollars depends on an unknown price.")

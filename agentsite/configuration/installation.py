@@ -80,7 +80,7 @@ def _signature(loaded: Loaded) -> tuple[str, str]:
 
 
 def notes(configuration: Configuration) -> Iterator[str]:
-    """What an operator should know about the file although it is not a mistake. It was applied before."""
+    """Yield advice about a file that was applied: no mistakes, but an operator should know."""
     yield from _unknown_tools(configuration)
     yield from _still_allowed(configuration)
     for user in configuration.users:

@@ -1,7 +1,4 @@
-"""Anthropic messages with native tool use.
-
-Signed thinking on its way back, and whether a conversation allows more of it.
-"""
+"""Anthropic messages with native tool use, and signed thinking on its way back."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -32,7 +29,7 @@ def own_blocks(message: Message, model: str, protocol: str) -> list[dict[str, An
 
 
 def thinking_fits(messages: Sequence[Message], model: str, protocol: str = "anthropic") -> bool:
-    """Whether this request may ask for thinking.
+    """Return whether this request can ask for thinking.
 
     The protocol refuses it while the assistant's turn (all since the last words of a user) began with a call without
     signed thinking: one of another model, say, or one whose thinking was redacted. Words of a user right after a result

@@ -1,7 +1,4 @@
-"""Puts a placeholder in the place of each secret in a text.
-
-Redacting a text that comes in pieces, so that no piece shows a part of a secret.
-"""
+"""Placeholders for the secrets in a text, also in one that arrives in pieces: no piece shows a part of a secret."""
 
 import hashlib
 import json

@@ -1,7 +1,4 @@
-"""The one code fence that a model may put around its whole reply.
-
-What looks like a call and is none.
-"""
+"""The one code fence that a model may put around its reply, and calls that cannot be read."""
 
 import re
 from collections.abc import Collection

@@ -1,8 +1,7 @@
-"""What a person may see of a reply's words while they arrive.
+"""The part of a reply's words that a person sees while they arrive.
 
-Of a call that is nothing but the text of a first `message`; of what else looks like a call, nothing.
-
-A text that arrives in pieces, of which a server may have cut a character in two.
+A call that is nothing but a first `message` shows its text; anything else that looks like a call shows nothing.
+A server may cut a character in two: the halves are joined here.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Which typed error a reply with an error status is.
+"""Typed errors for replies with an error status.
 
-What the body of an error says: its words, and the parameter that it names; not what it repeats of the request.
+They carry the words of the error's body and the parameter that it names, never the request that it repeats.
 """
 
 import json
@@ -36,7 +36,7 @@ class ErrorBody:
         return cls(" ".join(words).lower(), params[0] if params else "")
 
     def has(self, signs: Iterable[str]) -> bool:
-        """Whether any of these is among the words."""
+        """Return whether any of these signs is in the words."""
         return any(sign in self.words for sign in signs)
 
 

@@ -29,9 +29,9 @@ class MayWatch(BasePermission):
 
 
 class Metrics(APIView):
-    """Of the whole installation, except `agentsite_websockets`. Workers report every 5 s.
+    """Metrics of the entire installation, except `agentsite_websockets`. Workers report every 5 s.
 
-    Whatever format a client prefers, it gets the text format, which all of them read.
+    Every client gets the text format, which all of them read, whatever it asks for.
     """
 
     permission_classes = [MayWatch]

@@ -98,7 +98,10 @@ async def _asked(hooks: Sequence[Hook], method: str, *about: Any) -> Opinion:
 
 
 async def _answer(hook: Hook, method: str, *about: Any) -> tuple[Verdict | None, str]:
-    """What the hook says, and that in words. One that fails before execution, or that filters output, refuses."""
+    """Return the verdict of a hook, and its words for the log.
+
+    A hook that fails before execution, or that filters output, refuses.
+    """
     try:
         said = await ask(hook, method, *about)
     except Exception:

@@ -1,6 +1,6 @@
-"""A session's room: all in this process who follow it, with one subscription and one look at the rows for all.
+"""The followers of a session in this process: one subscription and one look at the rows for all of them.
 
-The rooms of this process, and the watch over those who are in them.
+The registry of these, and the watch over the rights of those who follow.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""The Markdown of the texts that stream in a session, as HTML for its pages.
-
-The text that streams in a session at this moment, as those who follow it have it.
-"""
+"""The texts that stream in a session now, and their Markdown as HTML for its pages."""
 
 import asyncio
 import logging

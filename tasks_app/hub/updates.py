@@ -1,6 +1,6 @@
-"""What those who follow a session are told, encoded once for all of them: as HTML for pages, as events for programs.
+"""Updates for the followers of a session, encoded once for all: HTML for pages, events for programs.
 
-Pieces of text that come close together, told as one: nobody reads more often than a screen is drawn.
+Texts that arrive close together are sent as one: a screen is drawn no faster.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""An agent: how the model of a session shall behave, as an administrator has set it up.
-
-Pictures of agents: drawn from a mark or the first letters of the name, or uploaded and encoded anew.
-"""
+"""Agents: how a session's model behaves, as an administrator has set it up, with their pictures."""
 
 import hashlib
 import zlib

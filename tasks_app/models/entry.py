@@ -1,7 +1,4 @@
-"""An entry of the record (table `task_context`): what was appended once and is never changed.
-
-A move of the cut: from here on, requests begin with a compacted block in the place of old entries.
-"""
+"""Entries of the record (table `task_context`), appended once and never changed, and moves of the cut."""
 
 import json
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""Messages that came while a task ran: stored and shown at once, appended when their turn comes.
-
-Keys of requests and forms: what comes again with its key, because the answer was lost, is done once.
-"""
+"""Messages that came while a task ran, and keys of requests that are done only once."""
 
 import hashlib
 from datetime import datetime, timedelta

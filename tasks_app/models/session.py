@@ -1,9 +1,4 @@
-"""A session: one conversation, one workspace, one record, shared by those who may see it.
-
-What sessions are found by: the terms of their entries, put together in the background.
-
-Links to what was said in a session, for readers without an account.
-"""
+"""Sessions: one conversation, one workspace, one record; the terms that search finds, and links for readers."""
 
 import hashlib
 import secrets
@@ -75,7 +70,7 @@ def words_of(shape: Sequence[bool], values: Sequence[Any]) -> list[Word]:
 def has_words(
     words: Iterable[Word], entries: "models.QuerySet[models.Model]", changes: "models.QuerySet[models.Model]"
 ) -> Q:
-    """Of sessions: each word is in the title, in an entry, or in the name of a file that was changed.
+    """Return a condition on sessions: each word is in the title, in an entry, or in the name of a changed file.
 
     `entries` and `changes` are those of the outer query's session; those without terms are read themselves.
     """

@@ -218,7 +218,7 @@ class Task(models.Model):
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether a fork has only its beginning: it neither failed nor came to a result."""
+        """Return whether a fork has only the beginning of this task: it neither failed nor came to a result."""
         return self.stopped and self.state == TaskState.DONE
 
     def check_transition(self, state: str) -> None:

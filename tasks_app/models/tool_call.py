@@ -1,7 +1,4 @@
-"""The log of tool calls: the intent before a tool runs, what came of it after.
-
-An approval: a person's word on one exact call, given once and used once.
-"""
+"""The log of tool calls, the intent before a tool runs and the outcome after it, and approvals of exact calls."""
 
 import json
 from typing import Any

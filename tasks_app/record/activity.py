@@ -1,7 +1,4 @@
-"""What an agent does between two messages: its calls, one after the other, as one group with one line.
-
-What calls did, in a line of words that each tool brings along, in the language of the moment.
-"""
+"""The calls of an agent between two messages, as one group with one line of words in the reader's language."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -105,7 +102,7 @@ def is_step(entry: ContextEntry) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Step:
-    """A call. What is known of its result is kept beside the item, which may be made anew from the call alone."""
+    """A call, with what its result tells: the item may be rebuilt from the call alone."""
 
     item: Item
     status: str

@@ -199,23 +199,23 @@ class Item:
 
     @property
     def exit_code(self) -> int:
-        """Of a command that ended by itself; 0 for any other call."""
+        """Return the exit code of a command that ended by itself; 0 for any other call."""
         about = self.result.metadata if self.result and self.status == CallStatus.SUCCEEDED else {}
         return int(about.get("exit_code") or 0)
 
     @property
     def has_found_nothing(self) -> bool:
-        """Whether it is a command that printed nothing and ended with 1, as a search without a match does."""
+        """Return whether a command printed nothing and ended with 1, as a search without a match does."""
         return self.exit_code == 1 and self.result is not None and self.result.content.startswith("[exit code 1")
 
     @property
     def is_amiss(self) -> bool:
-        """Whether it failed, was refused, or has an outcome that nobody knows; so is a command that failed."""
+        """Return whether the call failed, was refused, has an unknown outcome, or is a command that failed."""
         return self.status in _AMISS or (self.exit_code != 0 and not self.has_found_nothing)
 
     @property
     def has_run(self) -> bool:
-        """Whether what its tool does was done; a command that was killed did run."""
+        """Return whether the tool did its work. A command that was killed did run."""
         ran = self.status == CallStatus.SUCCEEDED or bool(self.children)
         return ran or (self.result is not None and "exit_code" in self.result.metadata)
 

@@ -1,7 +1,4 @@
-"""A decision on the call that waits for approval: a person's, or the rejection by an approval that has expired.
-
-Who may decide on a call that waits for approval, by the settings that its tool has now.
-"""
+"""Decisions on the call that waits for approval, and the people who can make them."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""What follows the end of a task: a message that came in that instant starts the next one, in the same transaction.
-
-The tasks that wait for a person.
-"""
+"""The start of the next task when one ends, in the same transaction, and the tasks that wait for a person."""
 
 from collections.abc import Sequence
 from functools import partial

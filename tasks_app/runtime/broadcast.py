@@ -1,7 +1,4 @@
-"""Tells followers of a session what happens in it. A message is only a hint: the rows are the truth.
-
-After a failure of the database: connections that were cut off, too, are not handed out one after the other.
-"""
+"""Broadcasts to the followers of a session. A message is only a hint: the rows are the truth."""
 
 import asyncio
 import logging
@@ -166,7 +163,7 @@ def _begin(group: str, message: dict[str, Any]) -> None:
 
 
 def unreachable() -> tuple[type[Exception], ...]:
-    """What Redis raises that is away. Kombu passes on what a connection raises: Redis' own library is a team's."""
+    """Return the errors that mean that Redis is away: Kombu's own, and those of connections that it passes on."""
     from redis.exceptions import RedisError
 
     return OperationalError, OSError, RedisError

@@ -1,10 +1,8 @@
-"""Cancels the work of a running task when a person stops it or writes a message.
+"""Cancellation of a running task's work when a person stops it or writes a message.
 
 The task's thread waits for its socket, its coroutine or a signal, whichever comes first. A signal may come without a
 cause, so the rows decide whether the work is cancelled. `services.stop` writes the row; `engine.preflight` then ends
 the task.
-
-Wakes a thread that waits for it, or for a descriptor beside it.
 """
 
 import asyncio

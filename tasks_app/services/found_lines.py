@@ -28,7 +28,7 @@ def found_line(session: Session, wanted: Sequence[Word]) -> str:
 
 
 def _lines(session: Session, wanted: Sequence[Word]) -> Iterator[str]:
-    """What people and the agent said, the newest message first."""
+    """Yield the lines that people and the agent wrote, the newest message first."""
     redactor = redactor_of(session)
     messages = ContextEntry.objects.filter(session=session, context_type__in=_SAID).filter(_places(session, wanted))
     withheld = ToolCallLog.objects.filter(session_id=session.pk, status__in=REFUSED)
@@ -40,7 +40,7 @@ def _lines(session: Session, wanted: Sequence[Word]) -> Iterator[str]:
 
 
 def _places(session: Session, wanted: Sequence[Word]) -> Q:
-    """Where in the session one of the words may be."""
+    """Return a condition on entries of the session that can contain one of the words."""
     places = Q(seq__gt=session.indexed_seq)
     asked = Q()
     for _, terms in wanted:

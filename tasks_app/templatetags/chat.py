@@ -153,7 +153,7 @@ def badge(status: str) -> Badge:
 
 @register.filter
 def call_badge(item: Item) -> Badge:
-    """Of a tool call: what became of it, and of a command that ran to its end, its exit code."""
+    """Return the badge of a tool call: its outcome, and the exit code of a command that ran to its end."""
     return _with_exit_code(item.status, item.exit_code, is_quiet=item.has_found_nothing)
 
 

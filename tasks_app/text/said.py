@@ -1,4 +1,4 @@
-"""The words of a call that people read, and the files that it names: what a session is found by beside its contents."""
+"""The words of a call that people read, and the files that it names: search finds a session by them."""
 
 import json
 from collections.abc import Iterator

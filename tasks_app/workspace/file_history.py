@@ -1,9 +1,7 @@
-"""A look at the workspace: what has changed since the last one is a change.
+"""The history of a session's files: the changes between two looks at the workspace, and their undo.
 
-That of a call is stored with the call's result; any other in a transaction of its own. The snapshot is written after
-that, so a crash between the two loses nothing: changes that are newer than it are applied to it when it is loaded.
-
-Having files back: all or some, in their session or in a fork, and what people see of a change.
+The change of a call is stored with the call's result, any other in a transaction. The snapshot is written after
+that, so a crash between the two loses nothing: newer changes are applied to it when it is loaded.
 """
 
 import logging
@@ -256,9 +254,9 @@ class Undone:
 
 
 def undo(change: WorkspaceChange, paths: Collection[str] = (), redactor: Redactor | None = None) -> Undone:
-    """Put files back to what they were before the change: all that it or a later one changed, or only `paths`.
+    """Restore files to their state before the change: all that it or a later one changed, or only `paths`.
 
-    Paths may be written as `redactor` shows them. A task that starts meanwhile looks at the files before its first call
+    Paths may be written as `redactor` shows them. A task that starts now looks at the files before its first call
     that may change them, and so waits for the lock. Raises TaskRunning, NotChanged, NothingToPutBack.
     """
     workspace = workspace_of(change.session)

@@ -17,7 +17,7 @@ Answer = tuple[int, str, dict[str, str]]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """As a container starts it: it listens to all, and no setting names an address."""
+    """Start a server as a container does: it listens to all, and no setting names an address."""
     running = Server(tmp_path_factory.mktemp("server") / "var", HOST="0.0.0.0", **KEYS).start()  # noqa: S104
     yield running
     running.stop()
@@ -25,7 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """With its host allowed, behind a proxy that ends TLS and is not trusted."""
+    """Start a server with its host allowed, behind a proxy that ends TLS and is not trusted."""
     running = Server(tmp_path_factory.mktemp("named") / "var", ALLOWED_HOSTS=PUBLIC, **KEYS).start()
     yield running
     running.stop()

@@ -1,4 +1,4 @@
-"""What members send and the server parses stops nobody else, and its memory is given back."""
+"""Costly requests of members hold up nobody else, and their memory is given back."""
 
 import contextlib
 import json
@@ -46,7 +46,7 @@ def post(server: Server, path: str, body: bytes, **headers: str) -> int:
 
 
 def check_unharmed(server: Server, request: Callable[[], Any]) -> list[Any]:
-    """What six of them at once are answered, while others are served within a second."""
+    """Send six requests together, check that others are served within a second, and return the answers."""
     before = memory(server)
     with others(server) as waited, ThreadPoolExecutor(AT_ONCE) as people:
         statuses = list(people.map(lambda _: request(), range(AT_ONCE)))

@@ -127,7 +127,7 @@ def _value(expression: ast.expr, path: str) -> Any:
 
 
 def _methods_of(tree: ast.Module, name: str) -> frozenset[str]:
-    """Where no use is seen, any is possible."""
+    """Return the methods that a pattern is used with; all of them if no use is seen."""
     trees = [tree] if name.startswith("_") else map(_tree, modules())
     methods = frozenset(
         node.attr

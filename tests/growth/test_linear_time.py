@@ -1,4 +1,4 @@
-"""What reads texts of strangers in the server's own process takes time that grows with the text, and no faster."""
+"""Readers of strangers' texts in the server's process take time that grows with the text, and no faster."""
 
 from contextlib import suppress
 

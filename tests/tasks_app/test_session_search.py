@@ -114,7 +114,7 @@ SPELLINGS = [
 @pytest.mark.parametrize("place", ["title", "message", "answer", "question", "option", "suggestion", "attachment"])
 @pytest.mark.parametrize(("text", "words"), SPELLINGS)
 def test_it_is_found_in_every_spelling(text, words, place, is_taken_up, session, say, speak):
-    """What people wrote, and what the agent said, which is in the arguments of its calls."""
+    """Search reads messages of people, and the agent's words in the arguments of its calls."""
     Session.objects.filter(pk=session.pk).update(title=text if place == "title" else "x")
     match place:
         case "message":

@@ -1,4 +1,7 @@
-"""What is opened while Redis is away, what says so, and Redis behind TLS. SQLite serves: no worker runs here."""
+"""Pages and streams opened while Redis is away, the sentences about it, and Redis behind TLS.
+
+SQLite serves: no worker runs here.
+"""
 
 import json
 import shutil
@@ -101,7 +104,7 @@ def readiness(web: Server) -> str:
 
 
 def doctors_word(environment: dict[str, str]) -> str:
-    """Whether all that it says of Redis is well."""
+    """Return whether all that doctor reports of Redis is well."""
     command = [sys.executable, "manage.py", "doctor", "--json"]
     said = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     checks = json.loads(said.stdout)["checks"]
@@ -156,7 +159,7 @@ for name, ask in {"broker": broker, "cache": lambda: cache.get("any"), "layer": 
 
 @pytest.fixture
 def answers(tmp_path: Path) -> Callable[[str], set[str]]:
-    """What each of the five clients of Redis says of an address."""
+    """Return a function that asks each of the five clients of Redis about an address."""
 
     def ask(url: str) -> set[str]:
         server = Server(tmp_path / "var", REDIS_URL=url, SECRET_KEY="x", FIELD_ENCRYPTION_KEY="_" * 42 + "8=")

@@ -1,7 +1,4 @@
-"""What a session sees in its browser: one page at a time, and what can be done on it.
-
-Events on a page that its view does not show.
-"""
+"""The page of a session's browser: its view, its actions, and the events that the view does not show."""
 
 import asyncio
 import re

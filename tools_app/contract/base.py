@@ -1,7 +1,4 @@
-"""A tool: its definition, its handler, and their inputs and outputs.
-
-Parses, coerces and validates the arguments that a model wrote.
-"""
+"""A tool: its definition, its handler, and their inputs and outputs, with the arguments that a model wrote."""
 
 import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence

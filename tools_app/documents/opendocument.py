@@ -1,9 +1,8 @@
 """OpenDocument: texts (.odt) by page, spreadsheets (.ods) by sheet, presentations (.odp) by slide.
 
-A page ends where the program that wrote the text noted it (OpenDocument 1.3 part 3, 5.6, text:soft-page-break);
-without such notes all of it is one page.
-
-XML of strangers: without entities, documents from elsewhere, comments and processing instructions.
+A page ends at the note of the program that wrote the text (OpenDocument 1.3 part 3, 5.6, text:soft-page-break);
+without such notes all of it is one page. Entities, external documents, comments and processing instructions are
+never read.
 """
 
 import zipfile

@@ -16,11 +16,11 @@ def gap(*, lines: int, all_lines: int, size: int, whole_size: int) -> str:
 
 
 def loss(text: str) -> str:
-    """What is missing in a text, such as “9 of 10 lines (…) of output were not kept”; empty where nothing is."""
+    """Return the note of missing output, such as “9 of 10 lines (…) of output were not kept”, or ''."""
     return "; ".join(dict.fromkeys(_LOSS.findall(text)))
 
 
 def is_clipped(path: str) -> bool:
-    """Whether `path` names a kept result whose middle is missing."""
+    """Return whether `path` names a stored result whose middle is missing."""
     names = path.removeprefix(f"/{MOUNT}/").removeprefix("./")
     return names.startswith(f"{RESULTS}/") and names.endswith(SUFFIX)

@@ -1,7 +1,4 @@
-"""In which encoding a text file is written, so that it is read, searched and changed as the text that it is.
-
-Recognizes pictures by their first bytes.
-"""
+"""The encoding of text files, and the kind of pictures by their first bytes."""
 
 import codecs
 import re

@@ -128,7 +128,7 @@ class Workspace:
         return stat.S_ISREG(self._mode(path))
 
     def is_folder(self, path: str) -> bool:
-        """Whether exactly `path` is a folder in here, and no link to one; nothing raises."""
+        """Return whether exactly `path` is a folder in here, and no link to one. Never raises."""
         return stat.S_ISDIR(self._mode(path, self._exactly))
 
     def _mode(self, path: str, located: Callable[[str], Located] | None = None) -> int:
@@ -265,7 +265,7 @@ class Workspace:
                     os.rmdir(names[depth], dir_fd=parent)
 
     def exists(self, path: str) -> bool:
-        """Whether anything is at exactly `path`, as far as no link leads there; nothing raises."""
+        """Return whether anything is at exactly `path`, unless a link leads there. Never raises."""
         return not parts(path) or bool(self._mode(path, self._exactly))
 
     def unheld(self, *paths: str) -> list[str]:

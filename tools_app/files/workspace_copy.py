@@ -1,7 +1,4 @@
-"""Copies the files of one workspace into another. Nothing outside the two is read or written.
-
-Deletes folders that programs have filled: however deep, and also what they have closed. No link is followed.
-"""
+"""Copies between workspaces, and the deletion of folders that programs have filled or closed. No link is followed."""
 
 import os
 import secrets

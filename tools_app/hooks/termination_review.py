@@ -174,9 +174,9 @@ def _has_unsent(text: str, attachments: Sequence[str], work: Sequence[PastCall])
 
 
 def _keeps_output(text: str, past: Sequence[PastCall]) -> bool:
-    """Whether it only claims that commands, searches or pages since the last message gave something.
+    """Return whether the text merely claims output that the commands, searches or pages since the last message gave.
 
-    That they gave nothing is no such claim.
+    A text that reports no output makes no such claim.
     """
     spoke = [place for place, call in enumerate(past, 1) if call.tool == "message" and call.status == "succeeded"]
     since = [call for call in past[max(spoke, default=0) :] if call.tool in _SHOWS and call.status == "succeeded"]

@@ -1,7 +1,4 @@
-"""Patterns of file names (as in .gitignore) → regular expressions over paths.
-
-The request to the search process, and its answer. Both are sent as JSON.
-"""
+"""Patterns of file names (as in .gitignore) as regular expressions, and the messages of the search process."""
 
 import re
 import unicodedata

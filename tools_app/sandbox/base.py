@@ -62,7 +62,7 @@ class Outcome:
 
     @property
     def was_killed(self) -> bool:
-        """Whether it was ended for one of its limits."""
+        """Return whether the command was ended for one of its limits."""
         return self.timed_out or self.out_of_memory or self.out_of_space or self.out_of_cpu_time
 
 

@@ -93,7 +93,10 @@ def parts_of(data: bytes) -> Parts:
 
 
 def _begin(text: str, line: int) -> int:
-    """Where binary data begins whose first strange character is in the line at `line`: formats may begin as text."""
+    """Return the begin of the binary data whose first strange character is in the line at `line`.
+
+    Formats may begin as text.
+    """
     begin = line
     for _ in range(_LINES_OF_HEADER):
         if kind_of(_bytes(text[begin : begin + _HEADER])):

@@ -70,7 +70,7 @@ class KeptOutput:
 
 
 class Output:
-    """What a program prints: kept up to `limit` bytes, and its first `shown` bytes shown to `on_output`."""
+    """The output of a program: the first `limit` bytes are stored, the first `shown` bytes go to `on_output`."""
 
     def __init__(self, limit: int, on_output: Callable[[str], None], shown: int | None = None) -> None:
         self.kept = KeptOutput(limit)

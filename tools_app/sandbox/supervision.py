@@ -1,7 +1,4 @@
-"""Supervises a command: reads its output while it runs, enforces its limits, and ends all of its processes.
-
-A process group, known by its leader's pid and start time.
-"""
+"""Supervision of a command: its output while it runs, its limits, and the end of all of its processes."""
 
 import asyncio
 import os
@@ -55,7 +52,7 @@ def _group(pid: int) -> int:
 
 
 def command_line(pid: int) -> str:
-    """What the process was started with, shortened; empty for one that has ended."""
+    """Return the command line of a process, shortened; '' if the process has ended."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

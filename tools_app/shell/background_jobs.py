@@ -27,7 +27,7 @@ KEPT = 256 * 1024  # bytes of output that nobody has read yet: its beginning and
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """What is started: a command in a sandbox, with access to the network if it has any. `ended` is called after it."""
+    """A command to start in a sandbox, with its access to the network. `ended` is called after its end."""
 
     sandbox: Sandbox
     command: Command
@@ -66,12 +66,12 @@ class Job:
 
     @property
     def failed(self) -> bool:
-        """Whether it could not be run, for a reason that `ending` raises."""
+        """Return whether the job could not be run, for a reason that `ending` raises."""
         return self.has_ended and not self.was_ended and self._task.exception() is not None
 
     @property
     def was_ended(self) -> bool:
-        """Whether a call, or the end of its session, has ended it."""
+        """Return whether a call, or the end of the session, has ended the job."""
         return self._task.cancelled()
 
     @property
@@ -92,7 +92,7 @@ class Job:
 
     @property
     def left_behind(self) -> str:
-        """Which processes ended with it, and what to do instead; empty where none did."""
+        """Return a note of the processes that ended with the job, and the better way; '' if there were none."""
         left = () if self.exit_code is None else self._task.result().left_behind
         named = ", ".join(f"`{line}`" for line in left[:MOST_NAMED])
         return f"; ended with it: {named}. Run that itself with background, without & or nohup" if named else ""
@@ -125,7 +125,7 @@ class Job:
         return self.take_output()
 
     def take_output(self) -> str:
-        """What it printed since the last reading."""
+        """Return the output since the last reading."""
         unread, self._unread = self._unread, KeptOutput(KEPT)
         return shown_by_terminal(unread.text())
 

@@ -142,7 +142,7 @@ async def _run(command: Command, context: ToolContext) -> ToolResult:
 
 
 def _left(outcome: Outcome) -> str:
-    """Which processes ended with it, as a command leaves none behind."""
+    """Return a note of the processes that ended with the command, or ''."""
     if not outcome.left_behind:
         return ""
     more = f" and {len(outcome.left_behind) - MOST_NAMED} more" if len(outcome.left_behind) > MOST_NAMED else ""

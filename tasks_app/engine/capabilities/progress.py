@@ -17,5 +17,5 @@ class Progress:
         self._so_far = ask
 
     def text(self) -> str:
-        """What there is, once the tool has been ended."""
+        """Return the output so far. Call it when the tool has been ended."""
         return self._so_far() if self._so_far else shown_by_terminal(self.stream.text("tool_output"))

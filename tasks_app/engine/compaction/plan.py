@@ -1,12 +1,6 @@
-"""Where the cut moves to, and which shorter forms of old results are sent from then on.
+"""The plan of a compaction: the room in a model's window, the new cut, and the shorter forms of old results.
 
-Pure: the same record and figures give the same bytes.
-
-How long the next request to a route would be, and how long it may be.
-
-How much of a model's window a conversation may fill, and how much is left after a move of the cut. Pure.
-
-Old turns become lines, so that the rest fits. Deterministic, without an LLM, and never inside a turn.
+Pure and deterministic, without an LLM: the same record and figures give the same bytes. A turn is never split.
 """
 
 import math

@@ -1,9 +1,7 @@
-"""What a model says of entries that are about to be cut: a summary for the agent, and notes for its person's memory.
+"""Summaries by a model of entries that are about to be cut, and the outline's line for each old turn.
 
-Both are asked for only where an agent wants summaries. Without an answer the outline has a line for each step, as it
-has for agents that want none.
-
-What stays of an old turn: one line of XML. Pure; the same turn gives the same line.
+A model is asked only if an agent wants summaries. Without an answer the outline has a line for each step. A line is
+pure: the same turn gives the same line.
 """
 
 import logging

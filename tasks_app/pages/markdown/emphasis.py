@@ -1,4 +1,4 @@
-"""Emphasis beside Chinese, Japanese and Korean, which have no spaces: CommonMark's rule of flanking, amended for them.
+"""Emphasis next to Chinese, Japanese and Korean, which have no spaces: CommonMark's rule of flanking, amended.
 
 CommonMark takes `**` between a letter and a punctuation mark for text: `**「重要」**です` would show its asterisks.
 The amendment lets a CJK character count as a space there:

@@ -1,9 +1,4 @@
-"""From Markdown to HTML: what the library knows, and what we write otherwise: pictures, tables, code, addresses.
-
-Which way each block is read: by its words, which the browser looks at. For what holds blocks, we do.
-
-Blocks of code: named, coloured, folded when they are long. The source of a diagram is one, too.
-"""
+"""Markdown to HTML: the library's parser, with our pictures, tables, code, addresses and direction of each block."""
 
 import re
 import unicodedata

@@ -80,7 +80,7 @@ def test_a_workspace_that_was_never_used_is_empty(alices, base):
 
 
 def test_every_name_is_listed_as_it_can_be_asked_for(alices, base, workspace, session):
-    """Also one by one: a page of the list goes on behind a name that is written with escapes."""
+    """A cursor goes on behind a name that is written with escapes."""
     names = [b"\xff.txt", b"line\n.txt", "narrow\u202fspace.txt".encode(), "u\u0308ber.txt".encode()]
     folder = bytes(workspace.make_root()) + b"/in \xfe\t/"
     os.mkdir(folder)

@@ -81,7 +81,7 @@ def test_the_end_of_a_job_is_told_once_before_the_next_step(play, owner):
 
 
 def test_the_end_of_a_job_between_two_tasks_is_told_after_a_restart(play, owner):
-    """It is stored when it happens: the server may end before anybody asks."""
+    """The end is stored when it happens: the server may stop before anybody asks."""
     run = play(call("shell", command="sleep 1.5; exit 3", background=True), result())
     run.advance()
     session = run.task.session

@@ -192,7 +192,7 @@ def test_not_while_a_task_runs(play: Callable[..., Run]) -> None:
 
 
 def test_not_while_a_delegated_task_runs(play: Callable[..., Run]) -> None:
-    """It works in a folder of the same workspace."""
+    """A delegated task works in a folder of the same workspace."""
     parts = [{"instruction": script(call("message", type="ask", text="Which?"), result())}]
     run = play(write("a.txt", "one"), call("delegate", tasks=parts), result())
     assert run.advance().waiting_for == "children"

@@ -23,7 +23,7 @@ MOUNT_POINT = "children/1/parent"
 
 @pytest.fixture
 def private_server() -> Iterator[None]:
-    """As `serve` runs: only the server may read what it writes."""
+    """Set the umask of `serve`: only the server can read its files."""
     before = os.umask(0o077)
     yield
     os.umask(before)

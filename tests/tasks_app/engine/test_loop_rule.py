@@ -23,7 +23,7 @@ class Step:
 
 @dataclass
 class Rule:
-    """The rule as it is written: it keeps everything and counts anew each time."""
+    """The rule as it is written, over all calls from the beginning."""
 
     calls: list[tuple[Step, bool, int]] = field(default_factory=list)  # with: refused, changes before it began
     changes: int = 0
@@ -54,7 +54,7 @@ class Rule:
 
 
 class Engine:
-    """What the engine does with its detector: the record is a list here."""
+    """The engine's use of its detector, with a list as record."""
 
     def __init__(self) -> None:
         self.record: list[tuple[CountedCall, bool]] = []  # since the newest message, with: has succeeded

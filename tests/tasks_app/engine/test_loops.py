@@ -185,7 +185,7 @@ def test_files_that_a_person_changes_make_a_call_worth_repeating(play, owner):
 
 
 def test_what_runs_on_in_the_background_makes_a_call_worth_repeating(worked_off):
-    """Nobody looks at the files around a call that only reads them, until it would be refused."""
+    """Files are looked at around a read-only call only before it would be refused."""
     later = call("shell", command="for n in $(seq 25); do sleep 0.2; echo $n > n.txt; done", background=True)
     wait = call("shell", command="sleep 0.25")
     run = worked_off(later, *[wait] * 5, wait)

@@ -13,7 +13,7 @@ DATE = call("shell", command="date '+%A, %Y-%m-%d, %H:%M %z'")
 
 
 def times_of(run: Run) -> tuple[str, str, str]:
-    """What the reminder says, with its zone, and what `date` prints."""
+    """Return the time and zone of the reminder, and the output of `date`."""
     assert run.advance().state == "done"
     [start] = [entry.content for entry in run.entries if entry.metadata.get("kind") == "task_start"]
     found = re.search(r"It is (\w+, [\d-]+), \d\d:\d\d (\S+)\. ", start)

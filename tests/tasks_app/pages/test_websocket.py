@@ -163,7 +163,7 @@ async def test_others_are_told_that_there_is_nothing(connect, charlie, alice):
 
 
 async def test_another_site_is_not_let_in(connect, alice):
-    """It is closed with the reason before anything of a session is read: a browser is not told why one is refused."""
+    """The socket is closed with a reason before anything of a session is read: browsers hide why one is refused."""
     async with connect(alice, origin="https://evil.example") as socket:
         assert (await socket.receive_output(5))["code"] == FOREIGN_ORIGIN
         assert await socket.receive_nothing()

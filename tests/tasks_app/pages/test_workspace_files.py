@@ -148,7 +148,7 @@ HTMX = {"HX-Request": "true"}
 
 
 def inside(browser, session, folder):
-    """What the page gets when a folder is opened."""
+    """Return the fragment of an opened folder."""
     return browser.get(f"{session.get_absolute_url()}files/?folder={folder}", headers=HTMX).content.decode()
 
 
