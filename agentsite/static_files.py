@@ -1,8 +1,8 @@
-"""Static files under names with a hash of their content: browsers keep them, compressed, until the content changes.
+"""Static files under names with a hash of their content: browsers cache them, compressed, until the content changes.
 
-Nothing is collected before a start. A file is prepared when it is first asked for, once for all processes that share
-`var/static`: minified if it is ours, with hashed names in its references, and a compressed copy beside it. Copies of
-earlier versions stay, so pages that are open during an upgrade get the files that they were made for.
+Nothing is collected before a start. A file is prepared at its first request, once for all processes that share
+`var/static`: minified if it is ours, with hashed names in its references, and with a compressed copy. Copies of
+earlier versions stay, so that pages which are open during an upgrade find their files.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 FOLDER = VAR_DIR / "static"
 _MINIFIERS = {".css": rcssmin.cssmin, ".js": rjsmin.jsmin}
 _COMPRESSED = {".css", ".html", ".js", ".json", ".map", ".svg", ".txt"}
-_HASHED = re.compile(r"(.+)\.[0-9a-f]{12}(\.\w+)")
+_HASHED = re.compile(r"(.+)\.[0-9a-f]{8}(\.\w+)")
 _REFERENCE = re.compile(r"""(url\(\s*["']?)([^"')\s:#?]+)""")
 _hashed_names: dict[str, str] = {}  # by plain name; only of files that exist
 _preparing = threading.Lock()
@@ -47,7 +47,10 @@ class HashedNames(StaticFilesStorage):
 
 
 class StaticFiles(ServeStaticMiddleware):
-    """Of requests that are answered in a thread, none is for a file: it would only hop to the loop and back."""
+    """The middleware that serves static files on the event loop.
+
+    Requests that Django answers in a thread are never for a file, so the synchronous chain leaves it out.
+    """
 
     sync_capable = True
 
@@ -76,7 +79,7 @@ class StaticFiles(ServeStaticMiddleware):
         return file
 
     def immutable_file_test(self, path: str, url: str) -> bool:
-        """A name with the hash of an earlier or later version gets the content of this one, for a moment."""
+        """Return whether the name has the hash of today's content. Other hashes are cached for a moment only."""
         return bool(_HASHED.fullmatch(url)) and posixpath.basename(url) == Path(path).name
 
 
@@ -95,7 +98,7 @@ def hashed_name(name: str) -> str:
 
 def _named_by(content: bytes, name: str) -> str:
     stem, suffix = posixpath.splitext(name)
-    return f"{stem}.{sha256(content).hexdigest()[:12]}{suffix}"
+    return f"{stem}.{sha256(content).hexdigest()[:8]}{suffix}"
 
 
 def stored(name: str) -> Path | None:
