@@ -2,6 +2,7 @@
 
     python -m tests.english                 print the figures
     python -m tests.english --faults PATH…  list the texts below these paths with a banned opening or word
+    python -m tests.english --helpers PATH… list private helpers below these paths that are used once and have three lines or less
     python -m tests.english --check         exit 1 if a finished path has such a text (part of `make lint`)
 
 CONTRIBUTING.md has the rules.
@@ -96,18 +97,30 @@ def repeated_classes() -> dict[str, list[str]]:
     return {name: files for name, files in sorted(modules.items()) if len(files) > 1}
 
 
-def single_use_helpers() -> tuple[int, int]:
-    """Return the number of private functions that are used once, and the number of all functions."""
-    once = functions = 0
-    for file in sources(*PACKAGES):
-        uses = Counter(node.id for node in ast.walk(tree(file)) if isinstance(node, ast.Name))
-        uses.update(node.attr for node in ast.walk(tree(file)) if isinstance(node, ast.Attribute))
-        for node in ast.walk(tree(file)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                functions += 1
-                is_private = node.name.startswith("_") and not node.name.startswith("__")
-                once += is_private and uses[node.name] == 1 and not node.decorator_list
-    return once, functions
+def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the functions of a file."""
+    for node in ast.walk(tree(file)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def single_use_helpers(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield private functions that their own file uses once."""
+    uses = Counter(node.id for node in ast.walk(tree(file)) if isinstance(node, ast.Name))
+    uses.update(node.attr for node in ast.walk(tree(file)) if isinstance(node, ast.Attribute))
+    for function in functions(file):
+        is_private = function.name.startswith("_") and not function.name.startswith("__")
+        if is_private and uses[function.name] == 1 and not function.decorator_list:
+            yield function
+
+
+def short_helpers_below(paths: Iterable[str]) -> Iterator[str]:
+    """Yield positions and names of the single-use helpers with a body of three lines or less."""
+    for file in sorted({file for path in paths for file in (sources(path) or (ROOT / path,))}):
+        for function in single_use_helpers(file):
+            body = function.body[bool(ast.get_docstring(function)) :] or function.body
+            if (body[-1].end_lineno or 0) - body[0].lineno < 3:
+                yield f"{file.relative_to(ROOT)}:{function.lineno} {function.name}"
 
 
 def figures() -> dict[str, float]:
@@ -123,14 +136,15 @@ def figures() -> dict[str, float]:
         for node in ast.walk(tree(file))
         if isinstance(node, ast.Import | ast.ImportFrom) and _is_ours(node)
     )
-    once, functions = single_use_helpers()
+    once = sum(1 for file in code for _ in single_use_helpers(file))
+    all_functions = sum(1 for file in code for _ in functions(file))
     templates = [line for file in (ROOT / "templates").rglob("*.html") for line in file.read_text().splitlines()]
     return {
         "modules": sum(1 for count in lines.values() if count),
         "lines": sum(lines.values()),
         "longest file": max(lines.values()),
         "imports per 1,000 lines": round(1000 * imports / sum(lines.values()), 1),
-        "single-use private helpers, %": round(100 * once / functions, 1),
+        "single-use private helpers, %": round(100 * once / all_functions, 1),
         "docstrings": len(docstrings),
         "docstrings with a banned opening": sum(1 for text in docstrings if OPENINGS.match(text.words)),
         "texts with a banned word": sum(1 for text in everything if WORDS.search(text.words)),
@@ -153,6 +167,8 @@ if __name__ == "__main__":
             sys.exit("\n".join(["English that CONTRIBUTING.md replaces:", *map(str, wrong)]) if wrong else 0)
         case ["--faults", *paths]:
             print(*faults_below(paths), sep="\n")
+        case ["--helpers", *paths]:
+            print(*short_helpers_below(paths), sep="\n")
         case _:
             for name, value in figures().items():
                 print(f"{name:40} {value:>10,}")
