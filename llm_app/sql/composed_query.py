@@ -17,8 +17,6 @@ from django.db.models.sql import Query, UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 from django.db.transaction import TransactionManagementError
 
-from llm_app.sql.plain_cursor import plain_cursor
-
 Found = TypeVar("Found")
 Read = Callable[[Iterable[Any]], list[Any]]  # makes what was asked for of rows
 _composing = Lock()
@@ -46,7 +44,7 @@ class Select(Generic[Found]):
         connection = connections[DEFAULT_DB_ALIAS]
         if composed.locks and connection.get_autocommit():
             raise TransactionManagementError("Rows are locked in a transaction only.")
-        with plain_cursor(connection) as cursor:
+        with connection.cursor() as cursor:
             cursor.execute(composed.text, _filled(composed.parameters, values, connection))
             return composed.read(cursor.fetchall())
 
@@ -80,7 +78,7 @@ class Change:
         """How many rows it has changed."""
         text, parameters = self._composed or self._composed_for(len(values))
         connection = connections[DEFAULT_DB_ALIAS]
-        with plain_cursor(connection) as cursor:
+        with connection.cursor() as cursor:
             cursor.execute(text, _filled(parameters, values, connection))
             return int(cursor.rowcount)
 

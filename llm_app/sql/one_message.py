@@ -19,8 +19,6 @@ from psycopg.generators import fetch_many, send
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 
-from llm_app.sql.plain_cursor import make_ready
-
 _Key: TypeAlias = tuple[bytes, tuple[int, ...]]
 
 
@@ -53,7 +51,9 @@ class _Query(NamedTuple):
 
 def execute_at_once(database: BaseDatabaseWrapper, statements: Sequence[Statement]) -> None:
     """In their order; one round trip. Raises Django's errors, and what a statement raises at its answer."""
-    make_ready(database)
+    database.close_if_health_check_failed()  # the three checks of BaseDatabaseWrapper.cursor()
+    database.ensure_connection()
+    database.validate_no_broken_transaction()
     with database.wrap_database_errors:
         answers = execute(database.connection, [(statement.sql, statement.parameters) for statement in statements])
     for statement, answer in zip(statements, answers, strict=True):

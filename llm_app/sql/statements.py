@@ -18,8 +18,6 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 
-from llm_app.sql.plain_cursor import is_heard, plain_cursor
-
 Field: TypeAlias = "models.Field[Any, Any]"
 Prepare = Callable[[Any], Any]
 _ENCODE = json.JSONEncoder().encode
@@ -182,12 +180,13 @@ def stored(statements: Sequence[Statement]) -> Iterator[None]:
 def execute(statements: Sequence[Statement]) -> None:
     """PostgreSQL gets all of them at once, so that they cost one round trip; where somebody listens, one by one."""
     database = connections[DEFAULT_DB_ALIAS]
-    if database.vendor == "postgresql" and not is_heard(database):
+    is_observed = database.execute_wrappers or database.queries_logged  # through Django's cursors only
+    if database.vendor == "postgresql" and not is_observed:
         from llm_app.sql.one_message import execute_at_once
 
         execute_at_once(database, statements)
         return
-    with plain_cursor(database) as cursor:
+    with database.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement.sql, statement.parameters)
             statement.take(cursor)

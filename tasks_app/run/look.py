@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from llm_app.sql.plain_cursor import plain_cursor
 from tasks_app.models import PERSON, Mode, Task
 
 VERSION = "(SELECT version FROM settings_version)"
@@ -75,7 +74,7 @@ class Look:
 def look_at(task: Task) -> Look:
     """Raw SQL, for it runs several times a step. Raises Task.DoesNotExist."""
     database = connections[DEFAULT_DB_ALIAS]
-    with plain_cursor(database) as cursor:
+    with database.cursor() as cursor:
         cursor.execute(_LOOK, [Task._meta.pk.get_db_prep_value(task.id, database)])
         row = cursor.fetchone()
     if row is None:

@@ -6,7 +6,6 @@ from collections import Counter
 import pytest
 from django.db.backends.utils import CursorWrapper
 
-from llm_app.sql import plain_cursor
 from tasks_app.pages import fragments
 from tests.tasks_app.api.conftest import approving, asking, task
 from tests.tasks_app.pages.conftest import called, recorded
@@ -29,6 +28,5 @@ def cost(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return rendered(*arguments)
 
     monkeypatch.setattr(CursorWrapper, "execute", counting_execute)
-    monkeypatch.setattr(plain_cursor, "is_heard", lambda database: True)  # else Django's is passed by
     monkeypatch.setattr(fragments, "_rendered", counting_rendered)
     return counted
