@@ -1,4 +1,4 @@
-"""What a tool is: arguments, context, the result with its declared effects, and the registry of all tools."""
+"""The contract of a tool: arguments, context, result with declared effects, and the registry of all tools."""
 
 from tools_app.contract.base import Arguments, Danger, Judgement, Target, ToolContext, ToolDefinition, ToolResult
 from tools_app.contract.capabilities import Engine, McpEndpoint, ReaderService

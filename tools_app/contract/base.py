@@ -1,4 +1,4 @@
-"""A tool: its definition, its handler, and their inputs and outputs, with the arguments that a model wrote."""
+"""Tool definitions and handlers, their inputs and outputs, and the parser of the arguments that a model sends."""
 
 import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -43,7 +43,7 @@ from tools_app.sandbox import Layer, Mask, Sandbox, Started
 
 
 class Danger(IntEnum):
-    """Safe runs; moderate runs and is logged in detail; dangerous asks a person."""
+    """The danger of a call. Moderate calls are logged in detail, dangerous calls need an approval."""
 
     SAFE = 0
     MODERATE = 1
@@ -55,7 +55,7 @@ class Danger(IntEnum):
 
 
 class Target(StrEnum):
-    """Where a tool does its work."""
+    """The part of the system in which a tool works."""
 
     ENGINE = "engine"
     SANDBOX = "sandbox"
@@ -65,14 +65,14 @@ class Target(StrEnum):
 
 
 class Arguments(BaseModel):
-    """The base of every tool's arguments: an argument that the tool does not have is an error, not a guess."""
+    """The base of every tool's arguments. Unknown arguments are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """How dangerous one call is, and by which rule; the rule's words are for the person who approves."""
+    """The danger of one call, and the rule that decided it. The person who approves the call reads the rule."""
 
     danger: Danger
     rule: str = ""
@@ -80,17 +80,19 @@ class Judgement:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolResult:
-    """What the model reads (`content`) and sees (`images`, paths in the workspace), what shall be stored (`effects`),
-    and what only a page shows (`metadata`). A model without vision only reads that there is a picture.
+    """The result of a call.
 
-    `summary` says in a line what came of it: it stays when the conversation keeps only an outline of the call, and it
-    becomes the session's where the call ends the task. Without one, the beginning of `content` and the text of the
-    result take its place.
+    The model reads `content` and sees `images` (paths in the workspace); without vision it reads only that there is a
+    picture. The engine stores `effects`. Only pages show `metadata`.
 
-    `cut` says what is shown of more than `ToolContext.page_bytes`; the whole is then kept as a file. "end": the first
-    lines. "middle": the first and the last lines, the very last of which is the tool's own and not kept. "none": the
-    tool has made a page that fits, with the call that shows the next one (`tools_app.paging`). `notes` are said after
-    it in any case.
+    `summary` describes the outcome in one line. It replaces the result in an outline of the conversation, and becomes
+    the session's summary if the call ends the task. The default is the beginning of `content`, or the text of the
+    task's result.
+
+    `cut` selects the part that the model sees of a result over `ToolContext.page_bytes`; the full text is then stored
+    as a file. "end" shows the first lines. "middle" shows the first and the last lines; the very last line is the
+    tool's own and is not stored. "none" means that the tool has already made a page that fits, with the call for the
+    next page (`tools_app.paging`). `notes` always follow.
     """
 
     content: str
@@ -105,17 +107,19 @@ class ToolResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolContext:
-    """What a handler may use: the workspace, the sandbox and the `layers` that commands see in it, the network policy,
-    stored data and capabilities.
+    """The state and the capabilities that a handler can use.
 
-    `session` identifies the caller, for what outlives the call. `report` shows output while the tool runs, `started`
-    records a new process group, `job_ended` that a background command has ended by itself: they are called on the event
-    loop. `so_far` takes a function that gives the output of a call that was interrupted. `output_schema` is that of the
-    task's result, `time_zone` that of the person. `groups` are the names of tools by the group that they are loaded
-    with. `page_bytes` is how much of a result the model is shown, the tool's own words included. `layers` and `mask`,
-    what an administrator keeps commands from, are found when they are asked for. `last_job` is the highest number of a
-    background command that the session has used. `secrets` are the values of the placeholders in the arguments, only
-    for a tool that takes secrets.
+    - `session` identifies the caller, for state that outlives the call.
+    - `layers` are the layers that commands see in the sandbox, and `mask` is what an administrator hides from commands.
+      Both are computed on demand.
+    - `groups` maps the name of each group of tools that is loaded on demand to the names of its tools.
+    - `output_schema` is the JSON Schema of the task's result, `time_zone` the time zone of the person.
+    - `page_bytes` is the part of a result that the model sees, in bytes, including the tool's own remarks.
+    - `last_job` is the highest number that the session has used for a background command.
+    - `secrets` are the values of the placeholders in the arguments. Only a tool that takes secrets gets them.
+    - `report` shows output while the tool runs, `started` records a new process group, and `job_ended` records that a
+      background command has ended by itself. They are called on the event loop.
+    - `so_far` takes a function that returns the output of an interrupted call.
     """
 
     session: str
@@ -148,8 +152,8 @@ class ToolContext:
     started: Callable[[Started], None]
 
 
-# A handler that waits for nothing and touches nothing is a plain function: it needs no way to the event loop and back,
-# and no intent. Where such a function returns a coroutine all the same, this call of it waits.
+# A handler that neither waits nor has side effects is a plain function: it needs no round trip through the event loop,
+# and no intent is recorded. If it returns a coroutine after all, that call is awaited.
 Handler = Callable[[Any, ToolContext], ToolResult | Coroutine[Any, Any, ToolResult]]
 
 
@@ -159,16 +163,20 @@ def always(visibility: ToolVisibility) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class ToolDefinition:
-    """`judge` may only raise `danger`, never lower it; it sees the arguments, and what they name in the workspace.
-    `compact_template` is the line that replaces an old call in the context; `activity` says what calls did, by their
-    action, kind or type, or under "": one call before the bar, several (#) behind it, as in "read {path}|read # files".
+    """A tool as it is registered.
 
-    `visible` says whether models have the tool at a step; one that is not `listed` may be called all the same. `shown`
-    says which of its arguments they see, as a model of fewer actions or kinds, and `extended` what the step adds to
-    their schema. Calls are validated by `arguments` in any case: the handler explains what is not possible now. A
-    tool that `takes_secrets` finds the values of placeholders in its context and substitutes them itself, where
-    that is safe. `own_schema` is the schema, as JSON, of a tool whose arguments are no model of ours; `group` the
-    name by which it is loaded on demand.
+    `judge` receives the arguments and the workspace. It can raise `danger` and never lowers it. `compact_template` is
+    the line that replaces an old call in the context. `activity` describes calls by their action, kind or type, or
+    under "": one call before the bar, several (#) after it, as in "read {path}|read # files".
+
+    `visible` returns whether models have the tool at a step. A tool that is not `listed` can still be called. `shown`
+    returns the arguments that models see, as a model with fewer actions or kinds. `extended` returns their schema with
+    additions of the step. Calls are always validated against `arguments`, and the handler explains what is not possible
+    now.
+
+    A tool that `takes_secrets` finds the values of placeholders in its context, and substitutes them itself where that
+    is safe. `own_schema` is the JSON Schema, as text, of a tool without a model of its arguments. `group` is the name
+    under which the tool is loaded on demand.
     """
 
     name: str
@@ -196,46 +204,52 @@ class ToolDefinition:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether its handler is a plain function."""
+        """Return whether the handler is a plain function."""
         return not iscoroutinefunction(self.handler)
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
-        """The JSON Schema of all its arguments."""
+        """Return the JSON Schema of all arguments."""
         return json.loads(self.own_schema) if self.own_schema else schema_of(self.arguments)
 
     @cached_property
     def plain_root(self) -> PlainRoot:
-        """The arguments in the form in which providers take them."""
+        """Return the arguments in the form that providers accept."""
         return plain_root(self.parameters)
 
     def parameters_in(self, visibility: ToolVisibility) -> dict[str, Any]:
-        """The JSON Schema that models see."""
+        """Return the JSON Schema that models see."""
         schema = schema_of(self.shown(visibility)) if self.shown else self.plain_root.schema
         return compilable(self.extended(schema, visibility) if self.extended else schema)
 
 
 @cache
 def schema_of(arguments: type[Arguments]) -> dict[str, Any]:
-    """Cached for each model of arguments: it takes a millisecond."""
+    """Return the schema of a model of arguments. It is cached because it takes a millisecond."""
     return concise(arguments.model_json_schema())
 
 
 def read_arguments(definition: ToolDefinition, text: str) -> Arguments:
-    """The arguments of a call, parsed, coerced and valid. Raises InvalidArguments with a sentence for the model.
+    """Return the arguments of a call, parsed, coerced and validated.
 
-    Those of a tool with a schema of its own are only parsed: `mcp.checking` follows what strangers wrote.
+    The arguments of a tool with its own schema are only parsed: `mcp.arguments` checks them in a child process, because
+    the schema is untrusted.
+
+    Raises: InvalidArguments, with a sentence for the model.
     """
     given = definition.plain_root.restored(parse(text))
     return validate(definition, given if definition.own_schema else coerced(given, definition.parameters))
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The JSON object in `text`. Raises InvalidArguments for anything else, above all for JSON that was cut off."""
+    """Return the JSON object in `text`.
+
+    Raises: InvalidArguments for anything else, most often JSON that was cut off.
+    """
     try:
         value = loads(text)
         if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair cannot be encoded
+            json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate cannot be encoded
     except (ValueError, RecursionError) as error:
         raise InvalidArguments(f"The arguments are not valid JSON ({error}). Send the whole call again.") from error
     if not isinstance(value, dict):

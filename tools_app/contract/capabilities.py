@@ -1,4 +1,4 @@
-"""What a tool may ask for and cannot do itself. The code that connects sessions and models puts it into the context."""
+"""Capabilities that a tool needs and does not have itself. The code that connects sessions and models provides them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,7 @@ from tools_app.skills.skill_files import SkillText
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A picture for a model to look at. `name` is its path or address; `data` a PNG, JPEG, WebP or GIF."""
+    """A picture for a model to look at. `name` is its path or address, `data` a PNG, JPEG, WebP or GIF."""
 
     name: str
     data: bytes = field(repr=False)
@@ -19,9 +19,9 @@ class Picture:
 
 @dataclass(frozen=True, kw_only=True)
 class McpEndpoint:
-    """A program that is started (`command`, with `environment` and nothing else of the server's), or an address.
+    """The address of an MCP server, or the `command` that starts one, with no environment but `environment`.
 
-    `headers` go with every request to the address. `timeout_s` bounds one call, the start included.
+    `headers` go with every request to the address. `timeout_s` bounds one call, including the start of the program.
     """
 
     name: str
@@ -38,7 +38,7 @@ class McpEndpoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """A search engine that is set up here. Without a `base_url`, the one of its kind's public service."""
+    """A configured search engine. Without a `base_url`, the public service of its kind is used."""
 
     name: str
     kind: str
@@ -48,7 +48,7 @@ class Engine:
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderService:
-    """A service that runs a page's JavaScript and answers `base_url` + address with its text, as Jina's reader does.
+    """A service that runs a page's JavaScript and returns its text for `base_url` + address, as Jina's reader does.
 
     It learns every address that it reads.
     """
@@ -58,17 +58,19 @@ class ReaderService:
 
 
 class AskModel(Protocol):
-    """Asks a model of the session's person once, outside of the conversation; the answer is its whole text.
+    """Ask a model of the session's person once, outside the conversation, and return its full text.
 
     `purpose` is one of llm_app's ("vision", "generate" …): the call is logged, redacted, priced and reserved under it.
-    With `pictures`, a model answers that can see. Raises ModelFailed.
+    With `pictures`, a model that can see answers.
+
+    Raises: ModelFailed.
     """
 
     async def __call__(self, prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str: ...
 
 
 async def no_model(prompt: str, *, purpose: str, pictures: Sequence[Picture] = ()) -> str:
-    """Used if no model is connected."""
+    """Replace AskModel where no model is connected."""
     raise ModelFailed("There is no model to ask here.")
 
 
@@ -76,39 +78,48 @@ MediaKind = Literal["image", "audio"]
 
 
 class MakeMedia(Protocol):
-    """Has a model make a picture of `prompt`, or speak it; the answer is the file. Raises ModelFailed."""
+    """Have a model make a picture of `prompt`, or speak it, and return the file.
+
+    Raises: ModelFailed.
+    """
 
     async def __call__(self, prompt: str, *, kind: MediaKind) -> bytes: ...
 
 
 async def no_maker(prompt: str, *, kind: MediaKind) -> bytes:
-    """Used if no model is connected."""
+    """Replace MakeMedia where no model is connected."""
     raise ModelFailed(f"There is no model that makes {kind} files here.")
 
 
 class McpTarget(Protocol):
-    """Where an MCP server is, with what the task's person needs to be let in. Raises ToolError."""
+    """Return the endpoint of an MCP server, with the credentials of the task's person.
+
+    Raises: ToolError.
+    """
 
     async def __call__(self, server: str) -> McpEndpoint: ...
 
 
 async def no_server(server: str) -> McpEndpoint:
-    """Used if none is set up."""
+    """Replace McpTarget where no server is configured."""
     raise ToolError(f"There is no MCP server called {server!r}.")
 
 
 class Skills(Protocol):
-    """The skills that are open to the task's person."""
+    """The skills that the task's person can use."""
 
     async def get(self, name: str) -> SkillText:
-        """Raises ToolError."""
+        """Return the skill with this name.
+
+        Raises: ToolError.
+        """
 
     def is_in_view(self, skill: SkillText) -> bool:
-        """Whether the model sees the whole text of an earlier load, as it is now."""
+        """Return whether the model still sees the full, current text from an earlier load."""
 
 
 class NoSkills:
-    """Used if there are none."""
+    """Skills, where there are none."""
 
     async def get(self, name: str) -> SkillText:
         raise ToolError(f"There is no skill called {name!r}.")
@@ -119,7 +130,7 @@ class NoSkills:
 
 @dataclass(frozen=True, kw_only=True)
 class Handoffs:
-    """`agents` are those to whom the one that acts, `sender`, may hand on; `left` is how often a task still may be."""
+    """The agents to which the acting agent, `sender`, can hand on, and how many handoffs the task has `left`."""
 
     sender: str = ""
     agents: Sequence[str] = ()
@@ -127,17 +138,17 @@ class Handoffs:
 
 
 class Searches(Protocol):
-    """The search engines that are set up, and what was searched for a moment ago."""
+    """The configured search engines, and a cache of recent searches."""
 
     async def engines(self) -> Sequence[Engine]:
-        """In the order in which they are asked; none: the one that needs no key."""
+        """Return the engines in the order in which they are asked. The default is an engine without a key."""
 
     async def cached_result(self, key: str) -> str:
-        """What a `KeepSearch` of this key said in the last minutes; empty if there was none."""
+        """Return the content of a recent `KeepSearch` with this key, or ""."""
 
 
 class NoSearches:
-    """Used if nothing is set up or kept."""
+    """Searches, where no engine is configured and nothing is cached."""
 
     async def engines(self) -> Sequence[Engine]:
         return ()
@@ -147,20 +158,26 @@ class NoSearches:
 
 
 class Memory(Protocol):
-    """What is remembered for the task's person. Each raises ToolError where nothing may be remembered or read."""
+    """The notes of the task's person. Each method raises ToolError if notes are disabled."""
 
     async def search(self, question: str) -> Sequence[Note]:
-        """The nearest notes, best first."""
+        """Return the nearest notes, best first."""
 
     async def own(self, named: str) -> Note:
-        """The person's own note of this number or text. Raises ToolError if that is ambiguous."""
+        """Return the person's own note with this number or text.
+
+        Raises: ToolError if there is none, or several.
+        """
 
     async def takes(self, text: str) -> bool:
-        """Whether the note is new. Raises ToolError where there is no room."""
+        """Return whether the note is new.
+
+        Raises: ToolError if there is no room.
+        """
 
 
 class NoMemory:
-    """Used if nothing is remembered."""
+    """Memory, where there are no notes."""
 
     async def search(self, question: str) -> Sequence[Note]:
         return ()
@@ -176,11 +193,14 @@ class Library(Protocol):
     """The files of the session's project."""
 
     async def search(self, query: str) -> Sequence[Cited]:
-        """The nearest passages, best first. Raises ToolError where there is no library."""
+        """Return the nearest passages, best first.
+
+        Raises: ToolError if the session has no library.
+        """
 
 
 class NoLibrary:
-    """Used if there is none."""
+    """Library, where there are no files."""
 
     async def search(self, query: str) -> Sequence[Cited]:
         raise ToolError("This session has no library.")
@@ -188,7 +208,7 @@ class NoLibrary:
 
 @dataclass(frozen=True, kw_only=True)
 class Delegation:
-    """To whom a task may delegate, how many more tasks, and which tools it has to give."""
+    """The agents to which a task can delegate, how many more tasks it can give, and the tools to pass on."""
 
     agents: frozenset[str] = frozenset()
     most: int = 0
@@ -196,11 +216,14 @@ class Delegation:
 
 
 class StoredResult(Protocol):
-    """Gives what the record has under a number of the conversation's outline, whole. Raises NothingStored."""
+    """Return the full record behind a number of the conversation's outline.
+
+    Raises: NothingStored.
+    """
 
     async def __call__(self, number: int) -> str: ...
 
 
 async def nothing_stored(number: int) -> str:
-    """Used if there is no record."""
+    """Replace StoredResult where there is no record."""
     raise NothingStored()

@@ -1,4 +1,4 @@
-"""What a tool may ask the engine to store. The engine applies effects in the transaction of the result."""
+"""Effects: changes that a tool asks the engine to store. The engine applies them in the transaction of the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ StepStatus = Literal["pending", "in_progress", "done"]
 
 
 class Effect:
-    """The base of all effects. Each needs a handler in the engine, which refuses to start without it."""
+    """The base of all effects. The engine does not start unless each effect has a handler."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finish(Effect):
-    """The task is done; this is its result."""
+    """The end of the task, with its result."""
 
     text: str
     attachments: Sequence[str] = ()
@@ -23,12 +23,12 @@ class Finish(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class MisfitData(Effect):
-    """The data of a result does not fit its schema. The engine counts how often."""
+    """A result whose data does not fit its schema. The engine counts these."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WaitForReply(Effect):
-    """A person's answer will be the result of this call."""
+    """A wait for a person, whose answer becomes the result of the call."""
 
     options: Sequence[str] = ()
 
@@ -41,19 +41,19 @@ class PlanStep:
 
 @dataclass(frozen=True, kw_only=True)
 class SetPlan(Effect):
-    """The whole plan, in place of the earlier one."""
+    """The complete new plan, which replaces the earlier one."""
 
     steps: Sequence[PlanStep]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EndStep(Effect):
-    """The current step of the workflow is done."""
+    """The end of the workflow's current step."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HandOn(Effect):
-    """Another agent acts from the next step on; `sender` is who acted until now."""
+    """A handoff: `agent` replaces `sender` from the next step on."""
 
     sender: str
     agent: str
@@ -62,12 +62,12 @@ class HandOn(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class HandoffRefused(Effect):
-    """The task was handed on as often as it may be. The engine counts what is refused."""
+    """A handoff that was refused, since the task has none left. The engine counts these."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeepSearch(Effect):
-    """What a search has found is kept for some minutes, for the same search of the same person."""
+    """The result of a search, cached for some minutes for the same search by the same person."""
 
     key: str
     content: str
@@ -75,51 +75,52 @@ class KeepSearch(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class JobStarted(Effect):
-    """A background command got this number, which the session uses for no other."""
+    """The number of a new background command. The session never uses it again."""
 
     number: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadGroup(Effect):
-    """The tools of a group are available from now on, in this session."""
+    """A group of tools that becomes available in this session."""
 
     group: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnloadGroup(Effect):
-    """The tools of a group are no longer available, until it is loaded again."""
+    """A group of tools that is no longer available, until it is loaded again."""
 
     group: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadSkill(Effect):
-    """The session remembers that it has loaded a skill."""
+    """A skill that the session has loaded."""
 
     name: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeepNote(Effect):
-    """Something is remembered, for the task's person."""
+    """A new note of the task's person."""
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForgetNote(Effect):
-    """A note of the task's person is deleted."""
+    """The number of a note of the task's person, which is deleted."""
 
     number: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class DelegatedTask:
-    """One of `Delegate`. `agent` is a name; without one it is the caller's. `tools` are the only ones, if it is given.
+    """One task of `Delegate`. The default `agent` is the caller's; `tools`, if given, are the only ones that it can
+    use.
 
-    `output_schema` is the JSON Schema, as text, that the data of its result must fit.
+    `output_schema` is the JSON Schema, as text, for the data of its result.
     """
 
     instruction: str
@@ -130,7 +131,7 @@ class DelegatedTask:
 
 @dataclass(frozen=True, kw_only=True)
 class Delegate(Effect):
-    """Others work on these tasks, at most `max_parallel` at once. What comes of them will be the call's result."""
+    """Tasks for other agents, at most `max_parallel` at a time. Their results become the result of the call."""
 
     tasks: Sequence[DelegatedTask]
     max_parallel: int | None = None

@@ -1,4 +1,4 @@
-"""Tools of other packages: entry points of the group `agentsite.tools`, each a module that registers one or more."""
+"""Plugins: entry points of the group `agentsite.tools`, each a module that registers one or more tools."""
 
 import logging
 from collections.abc import Mapping
@@ -12,23 +12,23 @@ _faults: dict[str, str] = {}
 
 
 def load() -> None:
-    """Imports all plugins, after the built-in tools: a plugin cannot take the name of one of these."""
+    """Import all plugins. Built-in tools are registered first, so no plugin can take their names."""
     _faults.clear()
     for point in entry_points(group=GROUP):
         try:
             _load(point)
-        except (Exception, SystemExit) as error:  # a plugin may fail in any way, and must not stop the server
+        except (Exception, SystemExit) as error:  # a plugin can fail in any way, and must not stop the server
             logger.exception("the tool %s could not be loaded", point.name)
             _faults[point.name] = f"{type(error).__name__}: {error}"[:500]
 
 
 def faults() -> Mapping[str, str]:
-    """Why plugins could not be loaded, by the name of the entry point."""
+    """Return the reasons why plugins could not be loaded, by the name of the entry point."""
     return _faults
 
 
 def _load(point: EntryPoint) -> None:
-    """All tools of the plugin, or none."""
+    """Register all tools of the plugin, or none."""
     with registry.all_or_nothing() as added:
         point.load()
         if not added():

@@ -1,4 +1,4 @@
-"""The tools that this server has. A tool registers itself when its module is imported."""
+"""The registry of this server's tools. A tool registers itself when its module is imported."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ from tools_app.files import Workspace
 
 NO_ACTIVITY: Mapping[str, str] = {}
 _tools: dict[str, ToolDefinition] = {}
-_NAME = re.compile(r"(?!.*__)[A-Za-z0-9_-]{1,64}")  # server__tool is a name of an MCP server's tool
+_NAME = re.compile(r"(?!.*__)[A-Za-z0-9_-]{1,64}")  # server__tool is reserved for the tools of MCP servers
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 _FIELD = re.compile(r"\{(\w+)\}")
 
@@ -34,7 +34,7 @@ def tool(
     shown: Callable[[ToolVisibility], type[Arguments]] | None = None,
     extended: Callable[[dict[str, Any], ToolVisibility], dict[str, Any]] | None = None,
 ) -> Callable[[Handler], Handler]:
-    """Makes the decorated function, a coroutine function if it waits for anything, the handler of a tool."""
+    """Register the decorated function as the handler of a tool. A handler that waits is a coroutine function."""
 
     def register(handler: Handler) -> Handler:
         if name in _tools:
@@ -65,7 +65,7 @@ def tool(
 
 @contextmanager
 def all_or_nothing() -> Iterator[Callable[[], list[str]]]:
-    """If the block raises, the tools that it registered are removed. The value returns their names so far."""
+    """Remove the tools that the block registered if it raises. Yield a function that returns their names so far."""
     before = dict(_tools)
     try:
         yield lambda: [name for name in _tools if name not in before]
@@ -76,7 +76,10 @@ def all_or_nothing() -> Iterator[Callable[[], list[str]]]:
 
 
 def get(name: str) -> ToolDefinition:
-    """Raises UnknownTool."""
+    """Return the tool with this name.
+
+    Raises: UnknownTool.
+    """
     if name not in _tools:
         raise UnknownTool(f"There is no tool called {name!r}.")
     return _tools[name]
@@ -87,9 +90,9 @@ def all_tools() -> list[ToolDefinition]:
 
 
 def compact_line(name: str, arguments: Mapping[str, Any]) -> str:
-    """A template names arguments in braces; a part in brackets goes where one of its arguments is missing.
+    """Return the line that replaces an old call in the context.
 
-    A tool without a template, or one that is gone, is its name and its arguments.
+    Without a template, or a tool, it is the name and the arguments.
     """
     try:
         template = get(name).compact_template
@@ -101,7 +104,10 @@ def compact_line(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def filled_template(template: str, arguments: Mapping[str, Any]) -> str:
-    """A template of an activity, or of a compact line, with the arguments of one call."""
+    """Fill in the template of an activity or of a compact line with the arguments of one call.
+
+    Arguments are written in braces. A part in brackets is left out if one of its arguments is missing.
+    """
     return _filled(_OPTIONAL.sub(lambda part: _optional(part[1], arguments), template), arguments)
 
 
@@ -115,7 +121,7 @@ def _filled(template: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _said(value: Any) -> str:
-    """A list by its members, and what has a title by that."""
+    """Return the text of an argument: a list by its members, an object by its title."""
     if isinstance(value, list):
         return ", ".join(map(_said, value))
     return str(value.get("title", value)) if isinstance(value, dict) else str(value)

@@ -1,21 +1,24 @@
-"""The facts about a task that decide which tools a model sees, besides what an administrator allows."""
+"""The facts about a task that decide which tools a model sees, in addition to the policies of administrators."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolVisibility:
-    """Compared by value: the tool list is rebuilt only when something of this changes.
+    """Facts, compared by value: the tool list is rebuilt only when one of them changes.
 
-    `makes_images`, `makes_audio` and `sees_pictures` say that a model which can is open to the task's person;
-    `has_open_page`, that the session's browser shows a page; `has_jobs`, that commands of it run in the background;
-    `answers_only`, that only `message` is left; `in_workflow`, that the task has the steps of one in place of a plan;
-    `has_cut`, that the model sees only an outline of the conversation's beginning. `loaded` are the groups of tools
-    that the session has loaded, `has_groups` says that there are such, `skills` names those that are open to the
-    task's person, with descriptions; so do `handoffs` with the agents to whom the acting one may hand on.
-    `may_delegate` says that tasks may be delegated here, `shows_delegate` that models are told so, and `agents` to
-    whom. `has_library` says that the session's project has files that can be searched.
-    `output_schema` is the JSON Schema, as text, that the data of the result must fit; empty if none was asked for.
+    - `makes_images`, `makes_audio`, `sees_pictures`: the task's person can use a model that does so.
+    - `has_open_page`: the session's browser shows a page.
+    - `has_jobs`: commands of the session run in the background.
+    - `answers_only`: only the tool `message` is left.
+    - `in_workflow`: the task has the steps of a workflow instead of a plan.
+    - `has_cut`: the model sees only an outline of the beginning of the conversation.
+    - `has_groups`: there are groups of tools to load. `loaded` are the groups that the session has loaded.
+    - `skills`: name and description of each skill that the task's person can use.
+    - `handoffs`: name and description of each agent to which the acting agent can hand on.
+    - `may_delegate`: the task can delegate. `shows_delegate`: models see that. `agents`: the agents to which it can.
+    - `has_library`: the session's project has files to search.
+    - `output_schema`: the JSON Schema, as text, for the data of the result, or "".
     """
 
     makes_images: bool = False
