@@ -1,4 +1,4 @@
-"""Checks a value against a schema, in a child process: patterns and references of strangers may compute for ever."""
+"""The check of a value against a schema, in a child process: patterns and references of strangers can run forever."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -16,15 +16,17 @@ LONGEST_FAULT = 300  # characters
 
 
 def answer(request: dict[str, Any], body: bytes) -> dict[str, Any]:
-    """{"schema", "value", "name", "coerce"} → {"value", "faults"}: a value that fits, or what is wrong, in sentences.
+    """Return the value that fits, or a sentence for each fault: {"schema", "value", "name", "coerce"} → {"value",
+    "faults"}.
 
-    With "coerce", texts in the value may say numbers and the like; without it, only the whole value may be a text.
+    With "coerce", texts inside the value can spell numbers and the like. Without it, only the entire value can be a
+    text.
     """
     try:
         return _checked(request["schema"], request["value"], request["name"], coerce=request["coerce"])
-    except RecursionError:  # also of a reference that leads to itself
+    except RecursionError:  # also for a reference to itself
         return {"faults": [_too_deep(request["name"])]}
-    except BaseException as error:  # the same, where it meets rpds: a panic of pyo3, which is no Exception
+    except BaseException as error:  # rpds reports the same recursion as a panic of pyo3, which is not an Exception
         if type(error).__name__ != "PanicException":
             raise
         return {"faults": [_too_deep(request["name"])]}
@@ -40,18 +42,18 @@ def _checked(schema: Any, value: Any, name: str, *, coerce: bool) -> dict[str, A
 
 
 def _validator(schema: Any) -> Validator:
-    """References lead to places in the schema itself: with an empty registry, nothing is ever fetched."""
+    """Return a validator with an empty registry: references stay inside the schema, and nothing is ever fetched."""
     return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
 
 
 def _faults(validator: Validator, value: Any, name: str) -> list[str]:
-    """What is wrong with a value that is called `name`: a sentence each, the first few."""
+    """Return the first few faults of the value called `name`, a sentence each."""
     deepest = (best_match([error]) for error in islice(validator.iter_errors(value), MOST_FAULTS))
     return [f"{each.json_path.replace('$', name, 1)}: {each.message[:LONGEST_FAULT]}" for each in deepest if each]
 
 
 def _as_json(value: Any) -> Iterator[Any]:
-    """As it is; and, of a text, the JSON in it: some models, and all calls in tags, write values as texts."""
+    """Yield the value and, if it is a text, the JSON in it: some models, and all calls in tags, write texts."""
     yield value
     if isinstance(value, str):
         try:

@@ -1,7 +1,7 @@
-"""Coerces values to a JSON Schema where that is unambiguous. Child processes import it, so it needs no library.
+"""Coercion of values to a JSON Schema, where it is unambiguous. Child processes import it, so it needs no library.
 
-Nothing is guessed: a text that spells a number becomes that number, but True is not 1, and "1_000" is not a number.
-What does not fit stays as it is, and validation reports it.
+Nothing is guessed: a text that spells a number becomes that number, but True is not 1, and "1_000" is not a number. A
+value that does not fit is unchanged, and validation reports it.
 """
 
 import json
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-DEEPEST = 100  # levels that values may have: pydantic takes 255, and validators call themselves for each
+DEEPEST = 100  # levels that a value can have: pydantic accepts 255, and validators recurse once for each
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _INDEX = re.compile(r"0|[1-9]\d{0,5}", re.ASCII)
@@ -28,18 +28,21 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-# What most values are, and need not be looked at further.
+# The most frequent types of values. They need no further check.
 _SCALARS: Mapping[str, Sequence[type]] = {"string": [str], "boolean": [bool], "integer": [int], "number": [int, float]}
 _NOTHING = (None, "null")
 
 
 def loads(text: str) -> Any:
-    """The JSON value in `text`. Raises ValueError, also for NaN, Infinity and 1e999, and RecursionError."""
+    """Return the JSON value in `text`.
+
+    Raises: ValueError, also for NaN, Infinity and 1e999; RecursionError.
+    """
     return _decoder.decode(text)
 
 
 def depth(value: Any) -> int:
-    """How many levels of objects and lists a value has; counted without recursion."""
+    """Return the number of nested objects and lists, counted without recursion."""
     levels, here = 0, [value]
     while here := [item for item in here if isinstance(item, dict | list)]:
         levels += 1
@@ -48,7 +51,7 @@ def depth(value: Any) -> int:
 
 
 def resolved(reference: str, root: Any) -> Any:
-    """The schema within `root` that a $ref leads to, such as "#/$defs/name" (RFC 6901); None if there is none."""
+    """Return the schema in `root` that a $ref names, such as "#/$defs/name" (RFC 6901), or None."""
     first, *names = unquote(reference).split("/")
     place = root if first == "#" else None
     for name in names:
@@ -61,8 +64,11 @@ def resolved(reference: str, root: Any) -> Any:
 
 
 def coerced(value: Any, schema: Any, root: Any = None) -> Any:
-    """`value` as `schema` means it, where that is beyond doubt; otherwise `value` itself. Raises RecursionError."""
-    if not isinstance(schema, Mapping):  # true and false say nothing about it
+    """Return `value` as the type that `schema` asks for if that is unambiguous, otherwise `value` itself.
+
+    Raises: RecursionError.
+    """
+    if not isinstance(schema, Mapping):  # true and false do not constrain the type
         return value
     root = schema if root is None else root
     if type(value) in _SCALARS.get(str(schema.get("type")), ()) and _COMPOSING.isdisjoint(schema):
@@ -73,7 +79,7 @@ def coerced(value: Any, schema: Any, root: Any = None) -> Any:
 
 
 def _by_parts(value: Any, schema: Mapping[str, Any], root: Any) -> Any:
-    """As the schemas mean it that this one is composed of."""
+    """Coerce to the schemas that this schema refers to or combines."""
     if isinstance(reference := schema.get("$ref"), str):
         value = coerced(value, resolved(reference, root), root)
     for part in _list(schema, "allOf"):
@@ -84,7 +90,7 @@ def _by_parts(value: Any, schema: Mapping[str, Any], root: Any) -> Any:
 
 
 def _by_option(value: Any, options: Sequence[Any], root: Any) -> Any:
-    """By the first option that it fits as it is, else by the first that it can be coerced to."""
+    """Coerce to the first option that the value already fits, or else to the first that it can be coerced to."""
     for option in options:
         if _fits(value, option, root):
             return coerced(value, option, root)
@@ -95,7 +101,7 @@ def _by_option(value: Any, options: Sequence[Any], root: Any) -> Any:
 
 
 def _fits(value: Any, schema: Any, root: Any) -> bool:
-    """Judged without looking inside the value."""
+    """Return whether the value fits the schema, without checking its members."""
     if not isinstance(schema, Mapping):
         return schema is not False
     if isinstance(reference := schema.get("$ref"), str):
@@ -145,7 +151,7 @@ def _as_kind(value: Any, kind: str) -> Any:
 
 
 def _members(value: Any, schema: Mapping[str, Any], root: Any) -> Any:
-    """What is in an object or a list, coerced in its turn."""
+    """Coerce the members of an object or the items of a list."""
     if isinstance(value, dict):
         properties = _mapping(schema, "properties")
         other = None if "patternProperties" in schema else schema.get("additionalProperties")
@@ -159,7 +165,10 @@ def _members(value: Any, schema: Mapping[str, Any], root: Any) -> Any:
 
 
 def _is_left_out(name: str, item: Any, schema: Mapping[str, Any], root: Any) -> bool:
-    """Whether an optional member is null and could not be: a model that must name every member says null for none."""
+    """Return whether a null means that an optional member is left out.
+
+    Models that have to name every member write null for absent ones.
+    """
     if item not in _NOTHING or name in _list(schema, "required"):
         return False
     own = _mapping(schema, "properties").get(name, True)
@@ -167,7 +176,7 @@ def _is_left_out(name: str, item: Any, schema: Mapping[str, Any], root: Any) -> 
 
 
 def _embedded(value: Any) -> Any:
-    """An object or a list that was sent as its JSON text."""
+    """Return the object or list that was sent as JSON text."""
     try:
         return loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
@@ -190,7 +199,7 @@ def _number(value: Any) -> Any:
 
 
 def _list(schema: Mapping[str, Any], key: str) -> Sequence[Any]:
-    """A reference may lead to something that is not a schema, so any type is possible."""
+    """Return the list at `key`, or (). A reference can lead to any value, not only to a schema."""
     value = schema.get(key)
     return value if isinstance(value, list) else ()
 

@@ -1,4 +1,4 @@
-"""Schemas as models read them: without what pydantic adds and a model learns nothing from, and in few words."""
+"""Short forms of schemas for models: without pydantic's additions, and in few words."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,13 +10,13 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:])\s(?=[A-Z])")
 _LONGEST_SENTENCE = 200  # characters
 _LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
 _LONG = 1_000
-_NAMED = ("properties", "$defs", "definitions")  # what is in them has names, which are no keywords
+_NAMED = ("properties", "$defs", "definitions")  # their keys are names, not keywords
 
 
 def concise(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The same schema without titles, without null for what may be left out, and with definitions in their places.
+    """Return the schema without titles, without null for optional arguments, and with definitions inlined.
 
-    A definition that refers to itself stays where it is.
+    A definition that refers to itself is not inlined.
     """
     shared = schema.get("$defs", {})
     out = _concise({key: value for key, value in schema.items() if key != "$defs"}, shared, ())
@@ -26,8 +26,10 @@ def concise(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def brief(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The same arguments in few words, for small windows: of a description, where the choices are not in it, the first
-    sentence; no bounds. Whoever reads the arguments checks them in any case.
+    """Return the schema of the same arguments in few words, for small context windows.
+
+    Descriptions are reduced to their first sentence unless they explain an enum. Bounds are removed; calls are
+    validated against them in any case.
     """
     out: dict[str, Any] = {}
     for key, value in schema.items():
@@ -51,7 +53,7 @@ def first_sentence(text: str) -> str:
 
 
 def _concise(schema: Mapping[str, Any], shared: Mapping[str, Any], inside: tuple[str, ...]) -> dict[str, Any]:
-    """`inside` are the names of the definitions that the schema is part of."""
+    """Return the concise schema. `inside` are the names of the enclosing definitions."""
     name = str(schema.get("$ref", "")).removeprefix(_PLACE)
     if name in shared and name not in inside:
         rest = {key: value for key, value in schema.items() if key != "$ref"}
@@ -72,7 +74,7 @@ def _concise(schema: Mapping[str, Any], shared: Mapping[str, Any], inside: tuple
 
 
 def _without_null(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An argument that is null by default is one that may be left out. Null is accepted all the same (`coercion`)."""
+    """Remove null from an argument that is null by default. Calls with null are still accepted (`coercion`)."""
     if "default" not in schema or schema["default"] is not None:
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("default", "anyOf")}
@@ -94,11 +96,11 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def compilable(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The same schema without the bounds that no grammar can hold; arguments are checked against them in any case.
+    """Return the schema without bounds that no grammar can express. Arguments are validated against them in any case.
 
-    llama.cpp's server compiles the schemas of all tools into one grammar, and refuses every request with tools if one
-    of them repeats something some 2,000 times or has a pattern for a part of a text. Sources: github.com/ggml-org/
-    llama.cpp/issues/26596 and /17473, _visit_pattern in its common/json-schema-to-grammar.cpp.
+    llama.cpp's server compiles the schemas of all tools into one grammar. It refuses every request with tools if one of
+    them repeats something some 2,000 times, or has a pattern for a part of a text. Sources:
+    github.com/ggml-org/llama.cpp/issues/26596 and /17473, _visit_pattern in its common/json-schema-to-grammar.cpp.
     """
     out: dict[str, Any] = {}
     for key, value in schema.items():

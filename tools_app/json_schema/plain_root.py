@@ -1,7 +1,7 @@
-"""Schemas of arguments whose root is a plain object with plain names.
+"""Schemas of arguments with a plain object with plain names at their root.
 
-OpenAI and Anthropic refuse every request that has another one among its tools.
-What such a root cannot say is said in its description; arguments are checked against the schema as it was. Sources:
+OpenAI and Anthropic refuse every request with a tool whose schema has another root. The description states the rules
+that a plain root cannot express, and arguments are checked against the original schema. Sources:
 github.com/nspady/google-calendar-mcp/issues/39 (OpenAI: alternatives), github.com/RooCodeInc/Roo-Code/pull/10726
 (Anthropic: alternatives), github.com/decocms/studio/pull/6874 (Anthropic: names, at the root only).
 """
@@ -17,26 +17,26 @@ from tools_app.json_schema.coercion import resolved
 _ALTERNATIVES = ("anyOf", "oneOf", "enum")
 _REFUSED = (*_ALTERNATIVES, "allOf", "not", "$ref")
 _PLAIN_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-_DEEPEST = 8  # levels of schemas that a root is made of
+_DEEPEST = 8  # levels of schemas that are merged into a root
 _LONGEST = 600  # characters of a sentence
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlainRoot:
-    """`schema` is what models see; `names` are the true names of those arguments that have another one there."""
+    """The `schema` that models see, and the original names of the arguments that it renames."""
 
     schema: dict[str, Any]
     names: Mapping[str, str] = field(default_factory=dict)
-    optional: frozenset[str] = frozenset()  # arguments of an alternative: null says that they are left out
+    optional: frozenset[str] = frozenset()  # arguments of an alternative: null leaves them out
 
     def restored(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a call as the tool knows them."""
+        """Return the arguments of a call under their original names."""
         present = (item for item in given.items() if item[1] is not None or item[0] not in self.optional)
         return {self.names.get(name, name): value for name, value in present}
 
 
 def plain_root(schema: dict[str, Any]) -> PlainRoot:
-    """The schema itself where it is plain."""
+    """Return the schema with a plain root. A plain schema is unchanged."""
     if not any(key in schema for key in _REFUSED):
         return _with_plain_names(PlainRoot(schema=schema))
     members = _members(schema, schema, 0)
@@ -51,7 +51,7 @@ def plain_root(schema: dict[str, Any]) -> PlainRoot:
     return _with_plain_names(PlainRoot(schema=_without_lost_references(out, out), optional=frozenset(optional)))
 
 
-# --- one object out of several -------------------------------------------------------------------------------------
+# --- merging alternatives into one object --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class _Members:
 
 
 def _members(given: Any, root: Mapping[str, Any], level: int) -> _Members:
-    """All that an object may have. Where several schemas describe one name, the outermost counts."""
+    """Return all members that an object can have. If several schemas describe a name, the outermost one counts."""
     if not isinstance(given, Mapping) or level > _DEEPEST:
         return _Members(properties={}, required={})
     properties = dict(given.get("properties", {}))
@@ -80,7 +80,7 @@ def _referred(given: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
 
 
 def _alternatives(given: Mapping[str, Any]) -> Iterator[list[Any]]:
-    """The alternatives of each keyword, as schemas."""
+    """Yield the alternatives of each keyword, as schemas."""
     for key in ("anyOf", "oneOf"):
         if options := [option for option in given.get(key, ()) if option is not False]:
             yield options
@@ -100,7 +100,7 @@ def _any_of(options: Sequence[_Members]) -> _Members:
 
 
 def _either(schemas: Sequence[Any]) -> Any:
-    """Of words, such as those that name a kind, one list."""
+    """Return a schema for either. Constants, such as the names of kinds, become one enum."""
     distinct = [schema for place, schema in enumerate(schemas) if schema not in schemas[:place]]
     words = [_only_value(schema) for schema in distinct]
     if len(distinct) > 1 and all(isinstance(word, str) for word in words):
@@ -109,7 +109,7 @@ def _either(schemas: Sequence[Any]) -> Any:
 
 
 def _only_value(schema: Any) -> Any:
-    """What a constant is; None for anything else."""
+    """Return the value of a constant, or None for any other schema."""
     if not isinstance(schema, Mapping):
         return None
     allowed = [schema["const"]] if "const" in schema else schema.get("enum", ())
@@ -117,7 +117,7 @@ def _only_value(schema: Any) -> Any:
 
 
 def _without_lost_references(part: Any, root: Mapping[str, Any]) -> Any:
-    """What referred to a place that is gone may be anything."""
+    """Replace references to removed definitions by a schema that accepts any value."""
     if isinstance(part, list):
         return [_without_lost_references(item, root) for item in part]
     if not isinstance(part, dict):
@@ -127,7 +127,7 @@ def _without_lost_references(part: Any, root: Mapping[str, Any]) -> Any:
     return {key: _without_lost_references(value, root) for key, value in part.items()}
 
 
-# --- what is said in words -----------------------------------------------------------------------------------------
+# --- rules in words ------------------------------------------------------------------------------------------------
 
 
 def _rules(schema: Mapping[str, Any]) -> Iterator[str]:
@@ -140,7 +140,7 @@ def _rules(schema: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _choice(schema: Mapping[str, Any], key: str, how_many: str) -> str:
-    """Nothing where an alternative is not told apart by what it needs."""
+    """Return the rule as a sentence, or "" if the required members do not tell the alternatives apart."""
     options = [_members(option, schema, 0) for option in schema.get(key, ()) if option is not False]
     if len(options) < 2:
         return ""

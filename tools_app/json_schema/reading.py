@@ -1,4 +1,4 @@
-"""Accepts JSON Schemas from outside: of people for results, of MCP servers for arguments."""
+"""Checks of JSON Schemas from outside: people's schemas for results, and MCP servers' schemas for arguments."""
 
 import json
 from collections.abc import Iterator
@@ -8,16 +8,19 @@ from tools_app.errors import InvalidSchema
 from tools_app.json_schema.coercion import resolved
 
 LONGEST = 64 * 1024  # characters of JSON: all of it is in every request
-MOST_VALUES = 4_000  # each is looked at by the schema of schemas, which takes up to a millisecond
-MOST_COMPARISONS = 100_000  # of items of lists that cannot be sorted, such as an enum of objects: each with each other
+MOST_VALUES = 4_000  # the metaschema checks each of them, which takes up to a millisecond
+MOST_COMPARISONS = 100_000  # of the items of unsortable lists, such as an enum of objects: each with each other
 _SCHEMAS = ("anyOf", "oneOf", "allOf", "prefixItems", "items", "examples", "default")  # lists whose items may be equal
-DEEPEST = 60  # levels: what is deeper, some validator or provider somewhere cannot take
-_ABOUT_ITSELF = ("$id", "$comment")  # at the root only: what a program that wrote the schema says of it
+DEEPEST = 60  # levels: some validator or provider cannot process deeper ones
+_ABOUT_ITSELF = ("$id", "$comment")  # at the root only: remarks of the program that wrote the schema
 _REFUSED = ("$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
 
 
 def schema_text(schema: Any) -> str:
-    """The schema as JSON text. Raises InvalidSchema, with the reason, for one that cannot be checked or shown."""
+    """Return the schema as JSON text.
+
+    Raises: InvalidSchema, with the reason, for a schema that cannot be checked or shown.
+    """
     if not isinstance(schema, dict):
         raise InvalidSchema("It must be a JSON Schema, which is an object.")
     try:
@@ -48,7 +51,7 @@ def _check_by_its_own_schema(schema: dict[str, Any]) -> None:
     from jsonschema.validators import Draft3Validator, Draft202012Validator, validator_for
 
     validator = validator_for(schema, default=Draft202012Validator)
-    if validator is Draft3Validator:  # `required` and `type` mean something else there, also to providers
+    if validator is Draft3Validator:  # its `required` and `type` have another meaning, also for providers
         raise InvalidSchema("Draft 3 of JSON Schema is too old. Write it in draft 2020-12.")
     try:
         validator.check_schema(schema)
@@ -83,7 +86,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _check_references(part: dict[str, Any], root: dict[str, Any]) -> None:
-    """References lead to a place in the schema itself: nothing is ever fetched."""
+    """Check that references stay inside the schema: nothing is ever fetched."""
     for name in _REFUSED:
         if isinstance(part.get(name), str):
             raise InvalidSchema(f"{name} is not supported in it; use $ref to a place in the schema itself.")

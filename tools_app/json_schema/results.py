@@ -1,4 +1,4 @@
-"""The schema that a task's result must fit: shown to the model as an argument, and checked at the end."""
+"""The schema for a task's result, which is shown to the model as an argument and checked at the end."""
 
 import json
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ _LIMITS = ChildLimits(wall_s=20, cpu_s=10)
 
 
 def with_data(parameters: Mapping[str, Any], schema: str) -> dict[str, Any]:
-    """`parameters` (of type object) with an argument `data` that fits `schema`, or is null where there is no result.
+    """Return `parameters` (of type object) with a required argument `data` that fits `schema` or is null.
 
-    Every call has it, for only then can a provider that constrains replies be made to give it. Shared definitions go
-    to the root, where all converters look for them.
+    It is required because providers that constrain replies enforce only required arguments. Shared definitions move to
+    the root, where all converters look for them.
     """
     own = json.loads(schema)
     own.pop("$schema", None)
@@ -36,7 +36,7 @@ def with_data(parameters: Mapping[str, Any], schema: str) -> dict[str, Any]:
 
 
 def _moved(value: Any, *, shared: Mapping[str, Any]) -> Any:
-    """The same, with references updated to the new places."""
+    """Return the value with its references updated to the new locations."""
     if isinstance(value, list):
         return [_moved(item, shared=shared) for item in value]
     if not isinstance(value, dict):
@@ -55,7 +55,10 @@ def _new_place(reference: str, shared: Mapping[str, Any]) -> str:
 
 
 async def fitted_data(data: Any, schema: str) -> Any:
-    """`data` as the schema means it. Raises InvalidArguments with what is wrong, for the model."""
+    """Return `data`, coerced to the schema.
+
+    Raises: InvalidArguments, with the faults for the model.
+    """
     request = {"schema": json.loads(schema), "value": data, "name": "data", "coerce": False}
     try:
         answer = await answer_of("tools_app.json_schema.child", request, limits=_LIMITS)
