@@ -1,4 +1,4 @@
-"""Hooks: what an administrator lets look at each call, beside the tools themselves.
+"""Hooks: checks of each call that administrators add to those of the tools.
 
-They may refuse, annotate, or ask for a person's approval. None can change a call or a result.
+They can refuse, annotate, or ask for a person's approval. None can change a call or a result.
 """

@@ -1,4 +1,4 @@
-"""A hook, what it is asked, and what it may answer."""
+"""The base class of hooks, their input and their verdicts."""
 
 import asyncio
 import inspect
@@ -12,7 +12,9 @@ from tools_app.contract.capabilities import AskModel
 
 @dataclass(frozen=True, kw_only=True)
 class Refuse:
-    """The call does not run; after it ran, its result is withheld whole. Model and people read the `reason`."""
+    """A refusal. Before the call, it does not run; after it, the entire result is withheld. Model and people see
+    `reason`.
+    """
 
     reason: str
     code: str = ""
@@ -20,14 +22,14 @@ class Refuse:
 
 @dataclass(frozen=True, kw_only=True)
 class Annotate:
-    """`note` is said with the call's result."""
+    """A note that is added to the call's result."""
 
     note: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskApproval:
-    """A person must approve the call. What has run already, nobody can approve: after a call, this is no answer."""
+    """A request for a person's approval. It is not a valid verdict after a call, because the call has already run."""
 
     reason: str
 
@@ -38,9 +40,9 @@ Answer = Verdict | None | Awaitable[Verdict | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """What the model wants to do: arguments as the tool will get them, the danger as it was judged.
+    """A call of the model, with the arguments that the tool will get and the danger that it was judged to have.
 
-    `words` is what it said beside the call. Those beside a `message` are shown to people.
+    `words` is the text that came with the call. People see it if the call is a `message`.
     """
 
     tool: str
@@ -51,7 +53,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a call, before anyone has seen it. `status`: succeeded or failed."""
+    """The outcome of a call before it is shown. `status` is succeeded or failed."""
 
     status: str
     content: str
@@ -59,7 +61,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class PastCall:
-    """An earlier call of the task and its result. `refused_by` is the name of the hook that refused it, if one did."""
+    """An earlier call of the task, its result, and the name of the hook that refused it, if one did."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -70,7 +72,7 @@ class PastCall:
 
 @dataclass(frozen=True, kw_only=True)
 class HookContext:
-    """The task around a call. `request` and `past` read what a model still sees whole: not what became one line."""
+    """The task of a call. `request` and `past` return only texts that the model still sees in full, not outlines."""
 
     session: str
     task: str
@@ -81,13 +83,15 @@ class HookContext:
 
 
 class Hook:
-    """The base of every hook; a method that is not overridden is not asked.
+    """The base class of hooks. Methods that are not overridden are not called.
 
-    A method may be a coroutine function, which must not block; an ordinary one runs in a thread of its own. It has
-    `limit_s` seconds. One that raises or takes longer refuses before execution, and is skipped, visibly, after it and
-    before completion. `filters_output`: while such a hook is on, nothing is streamed before the hook has passed it, and
-    what it failed on is withheld. A plugin that is `for_all` looks at every call; another only at those of agents whose
-    settings name it, where administrators read its `summary`.
+    A method is either a coroutine function, which must not block, or an ordinary function, which runs in its own
+    thread. It has `limit_s` seconds. If it raises or takes longer, the call is refused before execution; after it and
+    before completion, the hook is skipped, and this is shown.
+
+    While a hook with `filters_output` is active, nothing is streamed before the hook has passed it, and a text on which
+    the hook fails is withheld. A plugin with `for_all` checks every call. Another plugin only checks calls of agents
+    whose settings name it; administrators read its `summary` there.
     """
 
     name = ""
@@ -97,22 +101,25 @@ class Hook:
     for_all = True
 
     def before_execution(self, call: Call, around: HookContext) -> Answer:
-        """Before a call that is known, valid and allowed."""
+        """Check a known, valid and allowed call before it runs."""
 
     def after_execution(self, call: Call, outcome: Outcome, around: HookContext) -> Answer:
-        """Before the result is appended."""
+        """Check the result before it is appended."""
 
     def before_completion(self, call: Call, around: HookContext) -> Answer:
-        """Before the `message` that hands over the task's result, after `before_execution`."""
+        """Check the `message` that delivers the task's result, after `before_execution`."""
 
 
 def answers(hook: Hook, method: str) -> bool:
-    """Whether the hook has such a method of its own."""
+    """Return whether the hook overrides this method."""
     return getattr(type(hook), method) is not getattr(Hook, method)
 
 
 async def ask(hook: Hook, method: str, *about: Any) -> Verdict | None:
-    """Raises TimeoutError, TypeError for what is no verdict, or whatever the hook raises."""
+    """Call a method of the hook and return its verdict.
+
+    Raises: TimeoutError; TypeError if it returns no verdict; and any error of the hook.
+    """
     work = getattr(hook, method)
     async with asyncio.timeout(hook.limit_s):
         said = await (work(*about) if inspect.iscoroutinefunction(work) else _in_thread(work, *about))
@@ -122,7 +129,7 @@ async def ask(hook: Hook, method: str, *about: Any) -> Verdict | None:
 
 
 def _in_thread(work: Callable[..., Any], *about: Any) -> "asyncio.Future[Any]":
-    """In a thread that nothing waits for when its time is over: a hook that hangs in it blocks no other."""
+    """Run the function in its own daemon thread, so that a hook that hangs blocks no other."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -133,7 +140,7 @@ def _in_thread(work: Callable[..., Any], *about: Any) -> "asyncio.Future[Any]":
     def run() -> None:
         try:
             outcome = (future.set_result, work(*about))
-        except Exception as error:  # noqa: BLE001  it is raised where the hook is awaited
+        except Exception as error:  # noqa: BLE001  raised where the hook is awaited
             outcome = (future.set_exception, error)
         loop.call_soon_threadsafe(settle, *outcome)
 

@@ -1,4 +1,4 @@
-"""The hooks that come with the server. Each is off unless an agent's settings name it."""
+"""The built-in hooks. Each is off unless an agent's settings name it."""
 
 import json
 import time
@@ -18,7 +18,7 @@ QUESTION = (
 
 
 class SafeMode(Hook):
-    """Tools that are not safe as a whole, the policy does not even show."""
+    """A hook that refuses calls that are not safe. The policy already hides tools that are never safe."""
 
     name = "safe mode"
     summary = "It has only safe tools, and of those only safe calls."
@@ -40,16 +40,16 @@ class Autopilot(Hook):
 
 
 class OutputFilter(Hook):
-    """Withholds a whole result, or a whole message, in which a pattern is found. Rewrites nothing.
+    """A hook that withholds a complete result or message if a pattern matches. It rewrites nothing.
 
-    `patterns` are regular expressions; the model learns the number of the one that was found, not its text. A text that
-    a pattern cannot be compared with in time is withheld as well.
+    `patterns` are regular expressions. The model learns the number of the pattern that matched, not its text. A text
+    that a pattern cannot check in time is withheld as well.
     """
 
     name = "output filter"
     summary = "Results and messages that match one of its patterns are withheld as a whole."
     filters_output = True
-    limit_s = 60.0  # its own timeout, which counts processor time, comes first
+    limit_s = 60.0  # its own timeout, in processor time, comes first
 
     def __init__(self, patterns: Iterable[str]) -> None:
         self._patterns = list(patterns)
@@ -63,7 +63,7 @@ class OutputFilter(Hook):
         return self._refusal(outcome.content)
 
     def _refusal(self, *texts: str) -> Refuse | None:
-        import regex  # 2 MB that few installations need: on first use
+        import regex  # 2 MB that few installations need, so imported on first use
 
         deadline = time.monotonic() + PATIENCE_S
         for number, pattern in enumerate(self._patterns, 1):
@@ -86,7 +86,7 @@ class OutputFilter(Hook):
 
 
 def _texts(arguments: "object") -> Iterable[str]:
-    """As they are, too: JSON writes line breaks and quotes in another way."""
+    """Return the arguments unescaped: JSON escapes line breaks and quotes."""
     values = arguments.values() if isinstance(arguments, dict) else ()
     return [value for value in values if isinstance(value, str)]
 
@@ -106,7 +106,7 @@ class SelfVerification(Hook):
 
 @dataclass(frozen=True, kw_only=True)
 class HookSettings:
-    """What an agent sets for its hooks."""
+    """An agent's settings for its hooks."""
 
     withheld_patterns: Sequence[str] = ()
     reviews_by_model: bool = False

@@ -1,4 +1,4 @@
-"""Which hooks look at a call: plugins, from entry points or a setting, and those that an agent chooses by name."""
+"""The hooks that check a call: plugins from entry points or a setting, and hooks that an agent selects by name."""
 
 import logging
 from collections.abc import Callable, Collection, Iterator
@@ -14,7 +14,7 @@ GROUP = "agentsite.hooks"
 
 
 class Broken(Hook):
-    """In place of a hook that could not be loaded: it refuses every call, because nobody has looked at them."""
+    """A replacement for a hook that could not be loaded. It refuses every call, since nothing has checked it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -24,7 +24,10 @@ class Broken(Hook):
 
 
 def hooks_for(chosen: Collection[str], settings: HookSettings, paths: tuple[str, ...]) -> list[Hook]:
-    """The plugins for all, then what an agent has chosen by name; a chosen hook that is not installed refuses all."""
+    """Return the plugins for all calls, then the hooks that an agent has selected by name.
+
+    A selected hook that is not installed is replaced by one that refuses all calls.
+    """
     installed = plugins(paths)
     missing = [Broken(name) for name in chosen if name not in BUILTIN and name not in {hook.name for hook in installed}]
     of_plugins = [hook for hook in installed if hook.for_all or hook.name in chosen]
@@ -32,14 +35,14 @@ def hooks_for(chosen: Collection[str], settings: HookSettings, paths: tuple[str,
 
 
 def choices(paths: tuple[str, ...]) -> dict[str, str]:
-    """The names that an agent may choose, each with what the hook does."""
+    """Return the hooks that an agent can select, as a mapping of names to descriptions."""
     of_plugins = {hook.name: hook.summary for hook in plugins(paths) if not hook.for_all}
     return {name: make(HookSettings()).summary for name, make in BUILTIN.items()} | of_plugins
 
 
 @cache
 def plugins(paths: tuple[str, ...]) -> tuple[Hook, ...]:
-    """One of each, made at its first use. `paths` are those of the setting, as "package.module.Class"."""
+    """Return one instance of each plugin. `paths` are the "package.module.Class" entries of the setting."""
     return tuple(_made(name, load) for name, load in _named(paths))
 
 
@@ -59,7 +62,7 @@ def _made(name: str, load: Callable[[], object]) -> Hook:
     try:
         hook = load()
         made = hook() if isinstance(hook, type) else hook
-    except Exception:  # a plugin may fail in any way
+    except Exception:  # a plugin can fail in any way
         logger.exception("the hook %s could not be loaded", name)
         return Broken(name)
     if not isinstance(made, Hook):

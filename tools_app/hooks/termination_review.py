@@ -1,6 +1,6 @@
-"""Looks at the end of a task before its person does, by rules or by a model, and sends a bad one back.
+"""The review of a task's result before its person sees it, by rules or by a model.
 
-The rules are pure, and lenient: what could be meant well passes.
+The rules are pure functions and lenient: a text that can be meant well passes.
 """
 
 import re
@@ -29,7 +29,7 @@ _ATTACHED_BY_OTHERS = re.compile(  # or by nobody: "your attachment", "the file 
     r"|\b(anhang|attachments?)\W{1,3}(is|are|was|were|ist|war) (empty|missing|leer)\b",
     re.IGNORECASE,
 )
-_NOTHING = re.compile(  # an outcome like any other: nothing was found, or is there
+_NOTHING = re.compile(  # a valid outcome: nothing was found, or nothing is there
     r"\b(no(?! (problem|worries))|not|none|nothing|nobody|never|zero|0|empty|missing|without|cannot|can't|"
     r"\w{1,10}n['’]t|n/a|clean|fruitless|kein\w{0,3}|nichts?|niemand|nirgend\w{0,5}|leer\w{0,2}|ohne|fehlanzeige|"
     r"rien|aucune?|pas|sans|nada|ning[uú]n\w{0,2}|sin|niente|nulla|nessun\w?|non|nenhum\w?|não|sem|geen|niets|niet|"
@@ -61,28 +61,28 @@ _EMPTY = re.compile(
     r"(done|finished|completed?|ready|set|fertig|erledigt)\W*$",
     re.IGNORECASE,
 )
-_CLAIMS = re.compile(  # that there is something to tell
+_CLAIMS = re.compile(  # claims of a finding
     r"\b(found|results?|here (it )?(is|are)|looked|searched|checked|ran|run|executed|fetched|visited|output|"
     r"information|gefunden|ergebnis(se)?|nachgesehen|gesucht|geprüft|ausgeführt)\b",
     re.IGNORECASE,
 )
-_OF_NO_RESULT = re.compile(  # words that say nothing of what was found
+_OF_NO_RESULT = re.compile(  # words that carry no finding
     r"have|been|that|this|what|your?|with|were|for|the|and|all|here|successful(ly)?|everything|page|site|website|"
     r"command|search|looking|look|needed?|asked|wanted|requested|request|about|habe|wurde|alles|wie|gewünscht",
     re.IGNORECASE,
 )
 _FEW = 20  # words
-MOST = 2  # refusals a task: an agent that insists may be right
+MOST = 2  # refusals per task: an agent that insists can be right
 _VERDICT = re.compile(rf"\W*({'|'.join(ADVICE)})\b\W*(.*)")
 _LONGEST = 6_000  # characters of each part that the reviewing model reads
 
 
 class TerminationReview(Hook):
-    """By the rules; or `by_model`, which reads the request, the calls and the result."""
+    """A hook that sends useless results back, by rules or with a model that reads request, calls and result."""
 
     name = "termination review"
     summary = "A result that says nothing, or hides what failed, is sent back, twice a task at most."
-    limit_s = 180.0  # a model is asked
+    limit_s = 180.0  # it waits for a model
 
     def __init__(self, *, by_model: bool = False) -> None:
         self._by_model = by_model
@@ -98,7 +98,7 @@ class TerminationReview(Hook):
 
 
 def _verdict(said: str) -> Refuse | None:
-    """A reviewer that says anything but a code has nothing to object."""
+    """Return a refusal if the reviewer's answer begins with a code. Any other answer is no objection."""
     verdict = _VERDICT.match(said.strip())
     if verdict is None:
         return None
@@ -129,7 +129,7 @@ def _outline(made: PastCall) -> str:
 
 
 def _enclosed(text: str) -> str:
-    """Nothing in it can end its tag."""
+    """Return the text with closing tags escaped, so that it cannot end its own tag."""
     return text.replace("</", "<\\/")
 
 
@@ -142,7 +142,7 @@ def _line(value: Any) -> str:
 
 
 def fault(text: str, attachments: Sequence[str], past: Sequence[PastCall]) -> str:
-    """The code of what is wrong with a result, or nothing. `past` are the task's calls so far."""
+    """Return the code of the result's fault, or "". `past` are the task's calls so far."""
     work = [call for call in past if call.tool != "message"]
     if not attachments and _ATTACHED.search(_ATTACHED_BY_OTHERS.sub("", text)):
         return "NO_SEND"
@@ -167,16 +167,17 @@ def _says_nothing(text: str) -> str:
 
 
 def _has_unsent(text: str, attachments: Sequence[str], work: Sequence[PastCall]) -> bool:
-    """Whether files were made, and none of them is attached or named."""
+    """Return whether files were made, and none of them is attached or named."""
     made = {str(call.arguments.get("path", "")) for call in work if call.status == "succeeded" and _makes_file(call)}
     made.discard("")
     return bool(made) and not any(path in attachments or path.rpartition("/")[2] in text for path in made)
 
 
 def _keeps_output(text: str, past: Sequence[PastCall]) -> bool:
-    """Return whether the text merely claims output that the commands, searches or pages since the last message gave.
+    """Return whether the text only claims output of commands, searches or pages since the last message, without showing
+    it.
 
-    A text that reports no output makes no such claim.
+    A text that reports that there is no output makes no such claim.
     """
     spoke = [place for place, call in enumerate(past, 1) if call.tool == "message" and call.status == "succeeded"]
     since = [call for call in past[max(spoke, default=0) :] if call.tool in _SHOWS and call.status == "succeeded"]
