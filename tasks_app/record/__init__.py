@@ -1,4 +1,4 @@
-"""The record of a session: entries are appended, chained and redacted here, and read back for requests and people."""
+"""A session's record: appending, hash chain and redaction, and reading it for requests and pages."""
 
 from tasks_app.record.append import append_entries, lock, storable
 from tasks_app.record.cut import Conversation, Cut

@@ -1,4 +1,4 @@
-"""The calls of an agent between two messages, as one group with one line of words in the reader's language."""
+"""Groups of an agent's steps between two messages, each with a one-line summary in the reader's language."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,13 +13,13 @@ from tasks_app.record.item import Item
 from tools_app.contract import registry
 from tools_app.errors import UnknownTool
 
-LONGEST_PHRASE, MOST_PHRASES = 60, 6  # characters of what one call did; kinds of calls that are named in a line
-_OF_THINGS = ("{path}", "{url}")  # in a template: what is counted are these, not the calls
+LONGEST_PHRASE, MOST_PHRASES = 60, 6  # characters of one call's phrase; templates in a line
+_OF_THINGS = ("{path}", "{url}")  # a template with one of these counts the things, not the calls
 _COUNT = re.compile(r"\{#(\w+)\}")
 
 
 class Phrase(NamedTuple):
-    """The template of an activity, it filled in for one call, and the same shortened."""
+    """A tool's activity template, the phrase that it gives for one call, and that phrase shortened."""
 
     template: str
     whole: str
@@ -27,7 +27,7 @@ class Phrase(NamedTuple):
 
 
 def phrase_of_call(name: str, arguments: Mapping[str, Any]) -> Phrase:
-    """That a tool was called, of a call that has not done what its tool does."""
+    """Return “called <tool>”, for a call whose tool did not do its work."""
     called = name.replace("__", ": ")
     given = next((str(value) for value in arguments.values() if type(value) is str), "")
     one = gettext("called {}").format(f"{called} ({' '.join(given.split())})" if given else called)
@@ -35,7 +35,7 @@ def phrase_of_call(name: str, arguments: Mapping[str, Any]) -> Phrase:
 
 
 def phrase_of(name: str, arguments: Mapping[str, Any]) -> Phrase:
-    """What a call did, by the template of its tool: for one call, and behind a bar for several."""
+    """Return what a call did, from its tool's template: the form for one call, then “|” and the form for several."""
     template = _activity_of(name, arguments)
     one, _, several = template.partition("|")
     one = ngettext(one, several, 1) if several else gettext(one)
@@ -48,7 +48,7 @@ def _phrase(template: str, whole: str) -> Phrase:
 
 
 def activity_line(phrases: Iterable[Phrase]) -> str:
-    """What calls did: "Read 6 files, ran pytest twice". By kind, in the order of their first ones."""
+    """Return a line such as "Read 6 files, ran pytest twice", with templates in order of first use."""
     said: dict[str, list[Phrase]] = {}
     for phrase in phrases:
         said.setdefault(phrase.template, []).append(phrase)
@@ -64,13 +64,13 @@ def _activity_of(name: str, arguments: Mapping[str, Any]) -> str:
         phrases = registry.NO_ACTIVITY
     kinds = (str(arguments.get(key, "")) for key in ("action", "kind", "type"))
     found = next((phrases[kind] for kind in kinds if kind in phrases), phrases.get(""))
-    if not found and name.startswith("ask_"):  # an agent that is offered as a tool
+    if not found and name.startswith("ask_"):  # an agent offered as a tool
         return gettext("asked {}").format(name.removeprefix("ask_").replace("_", " "))
     return found or gettext("used {}").format(name.replace("__", ": "))
 
 
 def _together(template: str, phrases: Sequence[Phrase]) -> str:
-    """Every call is counted, but things that several calls were about only once."""
+    """Return one phrase for all calls of a template. A thing that several calls were about counts once."""
     one, _, several = template.partition("|")
     different, times, words = len({phrase.whole for phrase in phrases}), len(phrases), phrases[0].words
     if several and different > 1:
@@ -82,7 +82,7 @@ def _together(template: str, phrases: Sequence[Phrase]) -> str:
 
 
 def _counted(name: str, arguments: Mapping[str, Any]) -> str:
-    """How many there are of what an argument lists."""
+    """Return the length of a list argument with the argument's name, such as “3 files”."""
     value = arguments.get(name, "")
     count = len(value) if isinstance(value, list) else 1
     return f"{count} {ngettext(name.removesuffix('s'), name, count)}"
@@ -96,13 +96,13 @@ _NOT_DONE = (CallStatus.BLOCKED, CallStatus.REJECTED)
 
 
 def is_step(entry: ContextEntry) -> bool:
-    """Whether it belongs to what is done between messages. How a task failed is a message."""
+    """Return whether the entry belongs to the work between messages. A task's failure notice counts as a message."""
     return entry.context_type in STEPS and not entry.metadata.get("code")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Step:
-    """A call, with what its result tells: the item may be rebuilt from the call alone."""
+    """A call and the facts of its result, which are lost when the item is rebuilt from the call alone."""
 
     item: Item
     status: str
@@ -116,7 +116,7 @@ class _Step:
 
     @property
     def phrase(self) -> Phrase:
-        """What it did, in the language of the moment."""
+        """The phrase in the active language."""
         if (language := get_language()) not in self.phrases:
             make = phrase_of if self.has_run or not self.item.result else phrase_of_call
             self.phrases[language] = make(self.item.call["name"], self.item.arguments)
@@ -124,7 +124,7 @@ class _Step:
 
 
 class Activity:
-    """Steps in a row, as they come: what their calls did in a line, how many went wrong, and why they were made."""
+    """Consecutive steps: the summary line, the counts of failed and rejected calls, and the agent's stated reason."""
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
         self._steps: dict[str, _Step] = {}
@@ -132,42 +132,42 @@ class Activity:
             self.take(item)
 
     def take(self, item: Item) -> None:
-        """A new step, or one that has its result now."""
+        """Add a step, or replace it when its result has arrived."""
         if item.entry.tool_call:
             self._steps[item.call["id"]] = _Step.of(item)
 
     def retake(self, redacted: Callable[[ContextEntry], ContextEntry]) -> None:
-        """Without what has become a secret since."""
+        """Redact the steps again, for values that have become secrets."""
         for call_id, step in list(self._steps.items()):
             if (entry := redacted(step.item.entry)) is not step.item.entry:
                 self._steps[call_id] = replace(step, item=Item(entry=entry), phrases={})
 
     @property
     def line(self) -> str:
-        """Calls that were not allowed to run are named only where there is nothing else."""
+        """The summary. Calls that were not allowed to run appear only if no other call did."""
         steps = list(self._steps.values())
         done = [step for step in steps if step.has_run or step.status not in _NOT_DONE]
         return activity_line([step.phrase for step in done or steps])
 
     @property
     def amiss(self) -> int:
-        """How many calls failed, were refused, or have an outcome that nobody knows."""
+        """The number of calls that failed, were refused, or have an unknown outcome."""
         return sum(step.is_amiss for step in self._steps.values())
 
     @property
     def rejected(self) -> int:
-        """How many calls people did not let run."""
+        """The number of calls that people rejected."""
         return sum(step.status == CallStatus.REJECTED for step in self._steps.values())
 
     @property
     def why(self) -> str:
-        """What the agent said beside the newest call beside which it said something."""
+        """The text that the agent wrote next to its newest call that has any."""
         return next((words for step in reversed(self._steps.values()) if (words := step.item.words)), "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Items of a page that stand together; with an `activity` where they are steps."""
+    """Consecutive items of a page. `activity` is set if they are steps."""
 
     items: Sequence[Item]
     activity: Activity | None

@@ -1,4 +1,4 @@
-"""The only way into the record."""
+"""Appending to the record: numbers, redaction, hash chain and lock. Nothing else writes entries."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -18,18 +18,18 @@ from tasks_app.record.draft import Draft
 from tasks_app.record.session_secrets import redactor_of
 from tasks_app.runtime import broadcast
 
-AT_ONCE = 1000  # entries of a statement, which has at most 65,535 parameters on PostgreSQL
+AT_ONCE = 1000  # entries per statement: PostgreSQL allows 65,535 parameters
 
 
 class Head(NamedTuple):
-    """The newest entry of a session: its `seq` and its hash."""
+    """The `seq` and hash of a session's newest entry."""
 
     seq: int
     hash: str
 
 
 def lock(session: Session) -> Head:
-    """Locks the session's row until the end of the transaction: every writer of a session takes this lock first."""
+    """Lock the session's row until the transaction ends. Every writer of a session takes this lock first."""
     found = _locking.first(session.pk)
     if found is None:
         raise Session.DoesNotExist
@@ -38,7 +38,7 @@ def lock(session: Session) -> Head:
 
 _locking = Select(
     lambda pk: (
-        Session.objects.select_for_update(no_key=True)  # new rows may refer to it meanwhile
+        Session.objects.select_for_update(no_key=True)  # lets other transactions add rows that reference the session
         .filter(pk=pk)
         .order_by()
         .values_list("last_seq", "chain_head")
@@ -49,9 +49,9 @@ _locking = Select(
 def append_entries(
     session: Session, task: Task, drafts: Sequence[Draft], *, redactor: Redactor | None = None
 ) -> list[ContextEntry]:
-    """Redacts and appends inside the caller's transaction; followers hear of it after the commit.
+    """Redact and append drafts in the caller's transaction, and notify followers after the commit.
 
-    `redactor` is that of this moment, where the caller has it. Under the lock `seq` gets no gap and the chain no fork.
+    The lock prevents gaps in `seq` and forks of the chain. Pass an up-to-date `redactor` to save reading the secrets.
     """
     if not drafts:
         return []
@@ -65,21 +65,23 @@ def append_entries(
 
 
 class HeadMoved(Exception):
-    """Somebody has appended to the session since its head was read."""
+    """Another process has appended to the session since its head was read."""
 
 
 def is_lost_race(error: Exception) -> bool:
-    """Whether somebody has appended meanwhile. PostgreSQL gets all statements at once, so it reports the duplicate
-    `seq` instead of the moved head.
+    """Return whether the error means that another process appended first.
+
+    PostgreSQL receives all statements together, and so reports the duplicate `seq` instead of HeadMoved.
     """
     of_postgresql = getattr(error.__cause__, "diag", None)
     return isinstance(error, HeadMoved) or getattr(of_postgresql, "constraint_name", "") == SEQ_ONCE
 
 
 def appending(session: Session, head: Head, entries: Sequence[ContextEntry]) -> list[Statement]:
-    """Takes the lock and stores entries that were linked to `head`, in two statements. They raise HeadMoved.
+    """Return two statements that lock the session and insert entries linked to `head`; without entries, the lock
+    alone.
 
-    Without entries it is the lock alone.
+    Executing them raises HeadMoved if `head` is no longer the newest entry.
     """
     values: dict[str, Any] = {"last_seq": head.seq, "chain_head": head.hash}
     where = {"pk": session.id, **values}
@@ -91,7 +93,7 @@ def appending(session: Session, head: Head, entries: Sequence[ContextEntry]) -> 
 
 
 def linked(session: Session, task: Task, drafts: Sequence[Draft], head: Head, redactor: Redactor) -> list[ContextEntry]:
-    """The entries as they follow `head`, redacted. Nothing is written."""
+    """Return redacted entries, numbered and chained after `head`, without saving them."""
     entries, now, key = [], timezone.now(), chain.key()
     for draft in drafts:
         entry = _entry(session, task, draft.redacted(redactor))
@@ -122,7 +124,7 @@ def _entry(session: Session, task: Task, draft: Draft) -> ContextEntry:
 
 
 def storable(text: str) -> str:
-    """Text that every database, hash and protocol can carry: no NUL, and no half of a surrogate pair."""
+    """Replace NUL and lone surrogates, which some databases, hashes and protocols cannot carry."""
     if "\0" in text:
         text = text.replace("\0", "\ufffd")
     if text.isascii():
@@ -135,10 +137,10 @@ def storable(text: str) -> str:
 
 
 def storable_json(value: Any) -> Any:
-    """The same for every text in a JSON value: the value itself, where nothing could be wrong with any."""
+    """Apply `storable` to each text in a JSON value. Return the value itself if all its texts are storable."""
     try:
         is_storable = b"\\u0000" not in orjson.dumps(value)
-    except TypeError:  # half of a surrogate pair, or a name that is no text
+    except TypeError:  # a lone surrogate, or a key that is not a string
         is_storable = False
     return value if is_storable else _storable_json(value)
 

@@ -1,4 +1,4 @@
-"""The keyed hash that links each entry to its predecessor: any change in the record shows."""
+"""The keyed hash that links each entry to its predecessor, so that any change to the record is detected."""
 
 import hashlib
 import hmac
@@ -12,7 +12,7 @@ from tasks_app.models import ContextEntry
 
 
 class Key:
-    """A key whose hash has begun: HMAC (RFC 2104) takes it up at the beginning, and again at the end."""
+    """A signing key with a prepared HMAC (RFC 2104), which is copied for each entry."""
 
     def __init__(self, secret: str) -> None:
         key = hashlib.sha256(b"agentsite record chain\0" + secret.encode()).digest()
@@ -20,10 +20,10 @@ class Key:
         self._begun = hmac.new(key, digestmod="sha256")
 
     def link(self, entry: ContextEntry, predecessor: str) -> str:
-        """The hash of what was appended and its predecessor's hash, in hex.
+        """Return the hex hash of the entry's appended fields and of its predecessor's hash.
 
-        Metadata is outside: it may change. Pictures are a field only where there are some: without them, the hash is
-        that of the first version.
+        Metadata is not hashed, because it may change. Images are hashed only if there are any, so that entries without
+        images keep the hash of the first version.
         """
         fields = [
             entry.seq,
@@ -45,27 +45,27 @@ class Key:
 
 
 def key() -> Key:
-    """The one in use: the newest of FIELD_ENCRYPTION_KEY."""
+    """Return the key that signs new entries: the first of FIELD_ENCRYPTION_KEY."""
     return _keys()[0]
 
 
 def key_ids() -> list[str]:
-    """The ids of all keys of FIELD_ENCRYPTION_KEY, newest first."""
+    """Return the ids of all keys in FIELD_ENCRYPTION_KEY, newest first."""
     return [key.id for key in _keys()]
 
 
 def holds(entry: ContextEntry, predecessor: str) -> bool:
-    """Whether an entry is what was appended behind its predecessor, by the key that it names."""
+    """Return whether the entry is unchanged and follows this predecessor, according to the key that it names."""
     return any(key.link(entry, predecessor) == entry.hash for key in _keys() if key.id == entry.hash_key)
 
 
 def knows_key_of(entry: ContextEntry) -> bool:
-    """Whether the key that an entry names is one of FIELD_ENCRYPTION_KEY."""
+    """Return whether FIELD_ENCRYPTION_KEY still has the entry's key."""
     return entry.hash_key in key_ids()
 
 
 def _keys() -> Sequence[Key]:
-    """Newest first: each that was in use stays, so that what it has signed can be checked."""
+    """Return all keys, newest first. Old keys stay, to verify the entries that they signed."""
     return _keys_of(str(settings.FIELD_ENCRYPTION_KEY))
 
 

@@ -1,6 +1,6 @@
-"""What replaces the beginning of a session in requests, and the messages that follow it. Pure.
+"""The cut, which replaces the beginning of a session in requests, and the messages after it. Does no I/O.
 
-A cut's text is kept as a blob, from which replay reads it again.
+The text of a cut is saved as a blob, so that replay can rebuild the same requests.
 """
 
 import json
@@ -20,9 +20,11 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """`block` replaces all entries up to `seq`; `views` maps the seq of some later ones to what is sent instead.
+    """A replacement of old entries: `block` stands for all entries up to `seq`, `views` shorten some later ones.
 
-    `masked_with` is the version of the secrets that were redacted in both.
+    `views` maps the `seq` of an entry to the text that is sent instead. `masked_with` is the version of the secrets
+    that
+    were redacted in both.
     """
 
     seq: int = 0
@@ -32,7 +34,7 @@ class Cut:
 
     @cached_property
     def text(self) -> str:
-        """As it is kept: JSON of {block, views}; empty where nothing is cut."""
+        """The saved form: JSON of {block, views}, or an empty string if the cut replaces nothing."""
         if not self.block and not self.views:
             return ""
         views = {str(seq): self.views[seq] for seq in sorted(self.views)}
@@ -40,7 +42,7 @@ class Cut:
 
     @classmethod
     def from_text(cls, seq: int, text: str, masked_with: str = "") -> "Cut":
-        """From its text. Raises ValueError."""
+        """Parse the saved form. Raises ValueError."""
         if not text:
             return cls(seq=seq, masked_with=masked_with)
         kept = json.loads(text)
@@ -48,16 +50,16 @@ class Cut:
         return cls(seq=seq, block=kept["block"], views=views, masked_with=masked_with)
 
     def redacted(self, redactor: Redactor) -> "Cut":
-        """Without the secrets of this moment."""
+        """Return a copy without the secrets that the redactor knows."""
         views = {seq: redactor.redacted(view) for seq, view in self.views.items()}
         return replace(self, block=redactor.redacted(self.block), views=views, masked_with=redactor.version)
 
     def messages(self) -> list[Message]:
-        """How a request begins: the block is words of a user; its `seq` is 0."""
+        """Return the block as a user message with `seq` 0, or no message without a block."""
         return [Message(role="user", content=self.block, masked_with=self.masked_with)] if self.block else []
 
     def seen(self, message: Message) -> Message:
-        """The message of an entry behind the cut: by its view where it has one, then without its pictures."""
+        """Return the message of an entry after the cut: its view, without pictures, if the entry has one."""
         view = self.views.get(message.seq)
         if view is None:
             return message
@@ -71,12 +73,12 @@ class Cut:
 
 
 def messages_of(cut: Cut, entries: Iterable[ContextEntry], blobs: Mapping[str, str] = _NONE) -> list[Message]:
-    """The messages of a request. `entries` are those in the context, behind the cut, oldest first."""
+    """Return the messages of a request. `entries` are the ones in the context after the cut, oldest first."""
     return cut.messages() + [cut.seen(message_of(entry, blobs)) for entry in entries]
 
 
 class Conversation:
-    """`size` is that of its messages in tokens, before a provider has counted them."""
+    """The messages of a request. `size` estimates their tokens before a provider has counted them."""
 
     def __init__(self, cut: Cut) -> None:
         self.cut = cut
@@ -84,7 +86,7 @@ class Conversation:
         self.size = tokens.view_tokens(cut.block) if cut.block else 0
 
     def add(self, entry: ContextEntry, message: Message) -> None:
-        """The next entry behind the cut; `message` is what it is without a view."""
+        """Append the next entry after the cut. `message` is the entry's message without a view."""
         self.messages.append(self.cut.seen(message))
         view = self.cut.views.get(entry.seq)
         self.size += tokens.entry_tokens(entry) if view is None else tokens.view_tokens(view)

@@ -1,4 +1,4 @@
-"""The tasks that calls have delegated, as people follow them from the page of the one that delegated them."""
+"""The delegated tasks of a call, as the page of the delegating session shows them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ NAME, _AGENT_AS_TOOL = "delegate", "ask_"
 
 
 def children_of(logs: Iterable[ToolCallLog]) -> Mapping[str, Sequence[Task]]:
-    """By the id of the call, each in the order of its list."""
+    """Return the child tasks by call id, in the order in which the call lists them."""
     found: defaultdict[str, list[Task]] = defaultdict(list)
     if calls := {log.pk: log.call_id for log in logs if log.name == NAME or log.name.startswith(_AGENT_AS_TOOL)}:
         rows = Task.objects.filter(parent_call__in=calls).order_by("number")
@@ -20,14 +20,14 @@ def children_of(logs: Iterable[ToolCallLog]) -> Mapping[str, Sequence[Task]]:
 
 
 def awaited(task: Task) -> list[Task]:
-    """The children that a task waits for, with those that have ended."""
+    """Return the children that a task waits for, including the ones that have ended."""
     if task.waiting_for != WaitingFor.CHILDREN:
         return []
     return list(Task.objects.filter(parent_call__task=task, parent_call__status=CallStatus.WAITING).order_by("number"))
 
 
 def asking(tasks: Sequence[Task]) -> list[Task]:
-    """Those of the tasks, and of what is delegated below them, that wait for a person."""
+    """Return the tasks that wait for a person, among the given ones and all their descendants."""
     found = [task for task in tasks if task.waiting_for in PERSON]
     if waiting := [task for task in tasks if task.waiting_for == WaitingFor.CHILDREN]:
         found += asking(list(Task.objects.active().filter(parent_call__task__in=waiting)))
@@ -35,7 +35,7 @@ def asking(tasks: Sequence[Task]) -> list[Task]:
 
 
 def origin(session: Session, viewer: Any) -> Session | None:
-    """The session in which this one's task was delegated, if the viewer may see it."""
+    """Return the session that delegated this session's task, or None if the viewer may not see it."""
     if session.root_id is None:
         return None
     return Session.objects.visible_to(viewer).filter(tasks__tool_calls__children__session=session).first()

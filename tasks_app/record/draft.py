@@ -1,4 +1,4 @@
-"""An entry before it has its place in the record."""
+"""An entry that has not been appended yet."""
 
 import json
 from collections.abc import Sequence
@@ -27,9 +27,10 @@ _ROLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """What shall be appended. `discarded` keeps words that no model will see: those of a failed attempt.
+    """The content of an entry to append.
 
-    `given_role` is that of history from elsewhere: user or assistant.
+    `discarded` marks text of a failed attempt, which no model sees. `given_role` is set for imported history: user or
+    assistant.
     """
 
     context_type: ContextType
@@ -43,7 +44,7 @@ class Draft:
     given_role: str = ""
 
     def redacted(self, redactor: Redactor) -> "Draft":
-        """The same without a secret in any of its texts: this one, where one look at them finds none."""
+        """Return a copy without secrets, or the draft itself if a single check of its texts finds none."""
         call = self.tool_call
         texts = [self.content, self.tool_call_id, texts_in(self.metadata)]
         if call:
@@ -67,7 +68,7 @@ class Draft:
 
     @property
     def in_context(self) -> bool:
-        """Whether the model sees it. Fixed here, once."""
+        """Return whether models see the entry. Decided once, when it is appended."""
         return not self.discarded and self.context_type is not ContextType.STATUS_NOTICE
 
     @property
@@ -87,22 +88,22 @@ class Draft:
 def _json(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()
-    except TypeError:  # half of a surrogate pair, or a number of more than 64 bits
+    except TypeError:  # a lone surrogate, or an integer of more than 64 bits
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def notice(text: str, **metadata: Any) -> Draft:
-    """Said to the person only."""
+    """Return a notice, which only people see."""
     return Draft(context_type=ContextType.STATUS_NOTICE, content=text, metadata=metadata)
 
 
 def reminder(text: str, kind: str) -> Draft:
-    """Said to the model, in the open."""
+    """Return a reminder, which models and people see."""
     return Draft(context_type=ContextType.SYSTEM_REMINDER, content=text, metadata={"kind": kind})
 
 
 def result(call_id: str, text: str, status: str, images: Sequence[KeptPicture] = (), **metadata: Any) -> Draft:
-    """The one result of a call."""
+    """Return the result of a call. Each call has exactly one."""
     return Draft(
         context_type=ContextType.TOOL_RESULT,
         content=text,

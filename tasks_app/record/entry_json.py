@@ -1,4 +1,4 @@
-"""An entry as programs see it: the same in REST, in event streams and in the JSON lines of `run_agent`."""
+"""The JSON form of an entry, shared by REST, event streams and the output of `run_agent`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,11 +7,11 @@ import orjson
 
 from tasks_app.models import ContextEntry
 
-PlanStep = Mapping[str, str]  # title and status
+PlanStep = Mapping[str, str]  # keys: title and status
 
 
 def entry_json(entry: ContextEntry) -> dict[str, Any]:
-    """Plain JSON values: ids and times as texts, null for what the entry has not."""
+    """Return plain JSON values: ids and times as strings, null for missing values."""
     return {
         "seq": entry.seq,
         "context_type": entry.context_type,
@@ -29,7 +29,7 @@ def entry_json(entry: ContextEntry) -> dict[str, Any]:
 
 
 def plan_change(before: Sequence[PlanStep], after: Sequence[PlanStep]) -> dict[str, Any]:
-    """What the result that changed a plan keeps of it: all steps, and how they differ from those before, by title."""
+    """Return all steps of a plan and how they differ, by title, from the steps before. Saved with the result."""
     was, now = ({step["title"]: step["status"] for step in steps} for steps in (before, after))
     return {
         "steps": list(after),
@@ -44,19 +44,19 @@ def plan_change(before: Sequence[PlanStep], after: Sequence[PlanStep]) -> dict[s
 
 
 def plan_event(entry: ContextEntry) -> dict[str, Any] | None:
-    """The event `plan`: {task, steps, added, removed, changed}. None for an entry that changed no plan."""
+    """Return the `plan` event {task, steps, added, removed, changed}, or None for an entry that changed no plan."""
     change = entry.metadata.get("plan")
     return {"task": str(entry.task_id), **change} if change else None
 
 
 def call_json(entry: ContextEntry) -> dict[str, Any] | None:
-    """{id, name, arguments} of the entry's call; the arguments as an object where they are one, else their text."""
+    """Return {id, name, arguments} of the entry's call. Arguments that are not a JSON object stay a string."""
     call = entry.call
     return call and {**call, "arguments": _arguments(call["arguments"])}
 
 
 def _arguments(text: str) -> Any:
-    """Models also write what no JSON can carry on (NaN, half a surrogate pair, a thousand levels): that stays text."""
+    """Parse arguments. Text that JSON cannot represent (NaN, lone surrogates, a thousand levels) stays text."""
     try:
         value = orjson.loads(text)
         orjson.dumps(value)

@@ -1,6 +1,7 @@
-"""The pictures of an entry: encoded once, before it is appended, and kept as blobs that the entry names.
+"""The pictures of an entry, encoded once before it is appended and saved as blobs that the entry references.
 
-No picture is decoded in this process: decoders are where hostile bytes do harm, and a small file may hold many pixels.
+No picture is decoded in this process. Decoders are the part that hostile bytes attack, and a small file may expand to
+many pixels.
 """
 
 import asyncio
@@ -19,11 +20,11 @@ from tools_app.child_process.parent import ChildLimits, NoAnswer, answer_of
 from tools_app.errors import ToolError
 from tools_app.files import Workspace, picture_type
 
-MOST = 10  # pictures of one entry
+MOST = 10  # pictures per entry
 LARGEST_FILE = 20 * 1000**2  # bytes
-_AT_ONCE = 4  # files in memory
-_MOST_RECENT = 16 * 1000**2  # characters of base64 that are kept, in case a picture is looked at again
-_recent: dict[str, Picture] = {}  # by the hash of the file, the oldest first
+_AT_ONCE = 4  # files in memory at a time
+_MOST_RECENT = 16 * 1000**2  # characters of base64 in the cache
+_recent: dict[str, Picture] = {}  # by the hash of the file, least recently used first
 _LIMITS = ChildLimits(wall_s=20, cpu_s=10, memory=512 * 1024**2)  # 16 million pixels take 0.2 to 0.3 GB
 
 logger = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class UnreadablePicture(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class KeptPicture:
-    """`sha256` is the address of the blob, whose content is base64; `path` is where the file was."""
+    """A saved picture. `sha256` is the key of its blob, which holds base64; `path` is where the file was."""
 
     sha256: str
     media_type: str
@@ -45,13 +46,13 @@ class KeptPicture:
 
 
 async def encoded(name: str, data: bytes) -> Picture:
-    """As models take it; 0.1 s, in a child process, unless it was encoded lately. Raises UnreadablePicture.
+    """Return the picture in the form that models accept. Raises UnreadablePicture.
 
-    On the event loop.
+    Encoding takes 0.1 s in a child process; recent results are cached by the hash of the file. Runs on the event loop.
     """
     digest = (await asyncio.to_thread(hashlib.sha256, data)).hexdigest()
     if known := _recent.pop(digest, None):
-        _recent[digest] = known  # the newest again
+        _recent[digest] = known  # most recently used
         return replace(known, path=name)
     try:
         answer = await answer_of("llm_app.pictures", {}, data, _LIMITS)
@@ -66,11 +67,14 @@ async def encoded(name: str, data: bytes) -> Picture:
 
 
 def keep(workspace: Workspace, paths: Sequence[str]) -> tuple[list[KeptPicture], list[str]]:
-    """The pictures at `paths`, stored; and a line for each that no model will see. Not on the event loop."""
+    """Save the pictures at `paths`. Return them, and one line for each picture that cannot be shown.
+
+    Never call it on the event loop, which it waits for.
+    """
     if not paths:
         return [], []
     if not connection.in_atomic_block:
-        connection.close_if_unusable_or_obsolete()  # while a thread waits, it keeps no connection of a pool
+        connection.close_if_unusable_or_obsolete()  # a waiting thread must not hold a pooled connection
     found = event_loop.submit(_read(workspace, paths[:MOST])).result()
     kept = [_kept(picture) for picture in found if isinstance(picture, Picture)]
     faults = [fault for fault in found if isinstance(fault, str)]
@@ -79,7 +83,7 @@ def keep(workspace: Workspace, paths: Sequence[str]) -> tuple[list[KeptPicture],
 
 
 def of_attachments(workspace: Workspace, paths: Iterable[str]) -> list[KeptPicture]:
-    """Those that are pictures. A damaged one is a file like any other: the model reads that it is attached."""
+    """Save the attachments that are pictures. A damaged picture counts as any other file: the model reads its path."""
     kept, faults = keep(workspace, [path for path in paths if _is_picture(workspace, path)])
     for fault in faults:
         logger.info("attachment %s", fault)
@@ -87,13 +91,13 @@ def of_attachments(workspace: Workspace, paths: Iterable[str]) -> list[KeptPictu
 
 
 def contents(entries: Iterable[ContextEntry]) -> Mapping[str, str]:
-    """What the blobs hold that `entries` name, by address."""
+    """Return the base64 contents of the entries' pictures by blob key."""
     addresses = {picture["sha256"] for entry in entries for picture in entry.pictures}
     return {blob.sha256: blob.content for blob in Blob.objects.filter(pk__in=addresses)} if addresses else {}
 
 
 async def _read(workspace: Workspace, paths: Sequence[str]) -> list[Picture | str]:
-    """The picture at each path, or a line that says why there is none."""
+    """Return the picture at each path, or a line that says why it cannot be shown."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def read(path: str) -> Picture | str:

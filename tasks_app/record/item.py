@@ -1,4 +1,4 @@
-"""One item of the session's page: an entry of the record, and what belongs to it."""
+"""An item of the session page: an entry of the record with its result, log and file changes."""
 
 import re
 from collections.abc import Sequence
@@ -24,21 +24,22 @@ from tasks_app.models import (
 from tasks_app.record import call_json, delegated
 
 LONGEST_LINE = 160  # characters
-LONGEST_SHOWN = 300  # characters of arguments and result; a page gets more only when the card is opened
-MOST_PORTS = 3  # named beside a call
+LONGEST_SHOWN = 300  # characters of arguments and result before the card is opened
+MOST_PORTS = 3  # per call
 _PORT = re.compile(
     r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]|sandbox|\bport|http\.server):?[\s=]?\s*(\d{2,5})\b", re.IGNORECASE
 )
 _AMISS = (CallStatus.FAILED, CallStatus.BLOCKED, CallStatus.UNKNOWN)
-_TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any name: none of them leads out of a folder
+_TOOL_NAME = re.compile(r"[A-Za-z][\w-]*", re.ASCII)  # a model may write any name, also a path
 
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """`result` and `log` are those of the entry's call, `failed_call` is what a notice speaks of, `change` what
-    the call did to files: its `count` is annotated, `children` the tasks that it has delegated.
+    """An entry and its related objects, loaded beforehand: properties never query.
 
-    Templates ask it; nothing here queries.
+    `result` and `log` belong to the entry's call. `failed_call` is the LLM call that a notice reports. `change` lists
+    the
+    files that the call changed, with an annotated `count`. `children` are the tasks that the call delegated.
     """
 
     entry: ContextEntry
@@ -54,7 +55,7 @@ class Item:
 
     @property
     def seq(self) -> int:
-        """The newest entry that the item shows: where a page resumes."""
+        """The newest entry that the item shows, from which a page resumes."""
         return self.result.seq if self.result else self.entry.seq
 
     @property
@@ -63,27 +64,27 @@ class Item:
 
     @property
     def stream(self) -> str:
-        """The live bubble that the item replaces."""
+        """The id of the live bubble that the item replaces."""
         return str(self.entry.metadata.get("stream", ""))
 
     @property
     def is_discarded(self) -> bool:
-        """The start of an answer that was interrupted."""
+        """Return whether this is the beginning of an interrupted answer."""
         return bool(self.entry.metadata.get("discarded"))
 
     @property
     def steps(self) -> list[dict[str, Any]]:
-        """Of the task whose answer it is: what was called, and how that ended."""
+        """The calls of the task that ends with this answer, and their outcomes."""
         return list(self.entry.metadata.get("steps", ()))
 
     @property
     def failure(self) -> str:
-        """The code of what its task failed with."""
+        """The code of the task's failure."""
         return str(self.entry.metadata.get("code", ""))
 
     @property
     def can_branch(self) -> bool:
-        """Whether it is a place from which people would go another way."""
+        """Return whether a person can fork the session at this entry."""
         kinds = (ContextType.USER_MESSAGE, ContextType.AI_MESSAGE, ContextType.TOOL_CALL)
         return self.entry.context_type in kinds and self.entry.in_context
 
@@ -91,17 +92,17 @@ class Item:
 
     @cached_property
     def text(self) -> str:
-        """What a person reads of a message."""
+        """The text of a message as people read it."""
         if self.entry.context_type == ContextType.USER_MESSAGE:
             return self._without_file_list()
         if self.entry.context_type == ContextType.CLIENT_HISTORY:
             return self.entry.content.partition("\n")[2].removesuffix("\n</client_history>")
-        said = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a step that is blocked
+        said = self.arguments.get("text") or self.arguments.get("note", "")  # the note of a blocked workflow step
         return str(said) if self.entry.tool_call else self.entry.content
 
     @cached_property
     def words(self) -> str:
-        """What was said beside a call, less what a message says itself; nothing beside one that was withheld."""
+        """The text next to a call, without repeating the message itself. Empty if the call was withheld."""
         if not self.entry.tool_call or self._is_withheld:
             return ""
         said, text = self.entry.content.strip(), self.text.strip()
@@ -112,20 +113,22 @@ class Item:
 
     @property
     def _is_withheld(self) -> bool:
-        """A message that was refused; while an output filter is on, any call that it may not have seen or let pass."""
+        """Return whether the call is a refused message. With an output filter, every refused call counts: it may be
+        unfiltered.
+        """
         if self.entry.metadata.get("output_filter"):
             return self.is_refused
         is_message = self.entry.context_type == ContextType.AI_MESSAGE
         return is_message and self.status in (CallStatus.BLOCKED, CallStatus.REJECTED)
 
     def _without_file_list(self) -> str:
-        """The files of a message are shown as links, not as the lines that the model reads."""
+        """Return a message without the lines that list its files: the page shows links instead."""
         content, attached = self.entry.content, self.entry.metadata.get("attachments")
         return content.partition(f"\n\n[attached file: {attached[0]}")[0] if attached else content
 
     @cached_property
     def kind(self) -> str:
-        """What a message is: info, ask or result; empty for words that came without a call."""
+        """The type of a message: info, ask or result. Empty for text without a call."""
         return str(self.arguments.get("type", "")) if self.entry.tool_call else ""
 
     @property
@@ -142,9 +145,9 @@ class Item:
 
     @property
     def data(self) -> str:
-        """What a program asked for, as JSON."""
+        """The structured data of an answer, as JSON."""
         given = self.arguments.get("data")
-        if isinstance(given, str):  # some models write it as its text
+        if isinstance(given, str):  # some models write JSON as a string
             return given
         return "" if given is None else orjson.dumps(given, option=orjson.OPT_INDENT_2).decode()
 
@@ -156,24 +159,24 @@ class Item:
 
     @cached_property
     def arguments(self) -> dict[str, Any]:
-        """The arguments by name, as they were written."""
+        """The arguments by name, as the model wrote them."""
         found = self.call["arguments"]
         return found if isinstance(found, dict) else {"arguments": found}
 
     @property
     def exact_arguments(self) -> dict[str, Any]:
-        """All arguments that the tool runs with: what an approval is bound to."""
+        """All arguments that the tool runs with, to which an approval is bound."""
         found: dict[str, Any] = orjson.loads(self.log.arguments) if self.log and self.log.arguments else self.arguments
         return found
 
     @property
     def card(self) -> str:
-        """The template that draws the call: its tool's own one, or the common one."""
+        """The template of the call's card: the tool's own or the common one."""
         return _card_of(delegated.NAME if self.children else self.call["name"])
 
     @property
     def is_long(self) -> bool:
-        """Whether what the card of a call holds is fetched when it is opened."""
+        """Return whether the card's content is loaded only when the card is opened."""
         shown = (
             f"{self.entry.tool_call}{self.result.content}{self.result.metadata.get('diff', '')}" if self.result else ""
         )
@@ -192,14 +195,14 @@ class Item:
             return str(self.result.metadata.get("status", ""))
         if self.log is None:
             return CallStatus.PENDING
-        if self.children and self.log.status == CallStatus.WAITING:  # others work for it
+        if self.children and self.log.status == CallStatus.WAITING:  # its children are working
             return CallStatus.STARTED
         is_about_to_run = self.approval is not None and self.approval.decision == Decision.APPROVED
         return CallStatus.STARTED if is_about_to_run else self.log.status
 
     @property
     def exit_code(self) -> int:
-        """Return the exit code of a command that ended by itself; 0 for any other call."""
+        """The exit code of a command that ended by itself; 0 for any other call."""
         about = self.result.metadata if self.result and self.status == CallStatus.SUCCEEDED else {}
         return int(about.get("exit_code") or 0)
 
@@ -215,14 +218,15 @@ class Item:
 
     @property
     def has_run(self) -> bool:
-        """Return whether the tool did its work. A command that was killed did run."""
+        """Return whether the tool did its work. A killed command counts."""
         ran = self.status == CallStatus.SUCCEEDED or bool(self.children)
         return ran or (self.result is not None and "exit_code" in self.result.metadata)
 
     @property
     def ports(self) -> list[int]:
-        """Those that listened when a command was started in the background, or read; where none did yet, those that it
-        names, in its own words or in what it has said so far.
+        """The ports that listened when a background command was started or read.
+
+        If none listened yet, the ports that its command line or its output names.
         """
         about = self.result.metadata if self.result else {}
         if found := about.get("ports"):
@@ -234,12 +238,14 @@ class Item:
 
     @property
     def is_refused(self) -> bool:
-        """Its call was not valid or failed, or a hook or a person refused it; a message was not sent then."""
+        """Return whether the call was invalid, failed, or was refused by a hook or a person. A refused message was not
+        sent.
+        """
         return self.status in REFUSED
 
     @property
     def is_question(self) -> bool:
-        """Whether it waits for a person's answer."""
+        """Return whether the call waits for a person's answer."""
         return self.result is None and self.status == CallStatus.WAITING
 
     @property
@@ -248,7 +254,7 @@ class Item:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is a call without its result."""
+        """Return whether the entry is a call without a result."""
         return bool(self.entry.tool_call) and self.result is None
 
     @property
@@ -257,13 +263,13 @@ class Item:
 
     @property
     def pictures(self) -> list[str]:
-        """The files of the pictures that the call's result shows."""
+        """The paths of the pictures in the call's result."""
         return [picture["path"] for picture in self.result.pictures] if self.result else []
 
 
 @lru_cache(maxsize=256)
 def _card_of(name: str) -> str:
-    """Looked for once: not to find a template takes as long as to render a small one."""
+    """Return the card's template name. Cached: a failed template lookup takes as long as rendering a small one."""
     own = [f"chat/tools/{name}.html"] if _TOOL_NAME.fullmatch(name) else []
     return str(select_template([*own, "chat/tools/_card.html"]).template.name)
 

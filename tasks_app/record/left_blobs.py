@@ -1,6 +1,7 @@
-"""Blobs of deleted sessions: the words and pictures that were kept beside their entries go a day later.
+"""Deletion of the blobs (texts and pictures) of deleted sessions, a day after the session.
 
-Others may name the same blob, or be about to: who kept one will have stored the row that names it within that day.
+Another row may reference the same blob, or be about to. A writer that has saved a blob stores its reference within
+that day.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +17,14 @@ from llm_app.stored_prompt import picture_addresses
 from tasks_app.models import ContextCut, ContextEntry, InboxMessage, Session
 
 PATIENCE = timedelta(days=1)
-_AT_ONCE = 500  # addresses of one query
-_HAS_PICTURES = '"data": "'  # in kept messages; in their words, quotes are escaped
+_AT_ONCE = 500  # addresses per query
+_HAS_PICTURES = '"data": "'  # in saved messages; within their texts, quotes are escaped
 
 
 def leave(sessions: Sequence[Session]) -> None:
-    """Just before these are deleted. Their calls' logs stay, without words: the figures are for usage."""
+    """Mark the blobs of sessions that are about to be deleted. The logs of their LLM calls stay, without texts, for
+    usage.
+    """
     logs = LLMLog.objects.filter(session_id__in=[session.pk for session in sessions])
     left = {
         *chain.from_iterable(logs.values_list("messages_blob", "compacted_blob")),
@@ -30,23 +33,23 @@ def leave(sessions: Sequence[Session]) -> None:
         *_pictures_of_prompts(logs),
     }
     logs.update(system_blob="", tools_blob="", compacted_blob="", messages_blob="", error="")
-    every = sorted(left)  # the order in which all lock them
+    every = sorted(left)  # the same lock order in all processes
     for start in range(0, len(every), _AT_ONCE):
         Blob.objects.filter(pk__in=every[start : start + _AT_ONCE]).update(left_at=timezone.now())
 
 
 def delete_left() -> None:
-    """Those that nothing names, of those left long enough. Where they are many, some are for the next time."""
+    """Delete blobs that were marked a day ago and are not referenced. Works on one batch at a time."""
     due = Blob.objects.filter(left_at__lt=timezone.now() - PATIENCE)
     addresses = set(due.order_by("left_at").values_list("pk", flat=True)[:_AT_ONCE])
     if addresses:
         named = {address for address in _named(addresses) if address in addresses}
         due.filter(pk__in=named).update(left_at=None)
-        due.filter(pk__in=addresses - named).delete()  # but for those that were kept again meanwhile
+        due.filter(pk__in=addresses - named).delete()  # except for blobs saved again since the first query
 
 
 def _named(addresses: set[str]) -> Iterator[str]:
-    """What rows name: of blobs all that are among these, of pictures all that there are."""
+    """Yield referenced addresses: of texts only those among `addresses`, of pictures all that exist."""
     logs = LLMLog.objects.order_by().distinct()
     for name in ("system_blob", "tools_blob", "compacted_blob", "messages_blob"):
         yield from logs.filter(**{f"{name}__in": addresses}).values_list(name, flat=True)
@@ -56,7 +59,9 @@ def _named(addresses: set[str]) -> Iterator[str]:
 
 
 def _pictures(where: Q) -> Iterator[str]:
-    """Of messages first: one that is delivered between the two queries is an entry by the second."""
+    """Yield the addresses of pictures. Messages come first: one delivered between the two queries is found as an
+    entry.
+    """
     messages = InboxMessage.objects.filter(where).exclude(images=[]).order_by().values_list("images", flat=True)
     entries = ContextEntry.objects.filter(where).exclude(images="").order_by().values_list("images", flat=True)
     for pictures in chain(messages.iterator(), map(orjson.loads, entries.iterator())):

@@ -1,4 +1,4 @@
-"""Entries of the record → messages for the LLM. Pure: the same entry gives the same message for ever."""
+"""Conversion of entries to LLM messages. Does no I/O: the same entry always gives the same message."""
 
 import json
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ _TAGGED = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextType.H
 
 
 def message_of(entry: ContextEntry, blobs: Mapping[str, str] = _NONE) -> Message:
-    """The one message that an entry is. Raises ValueError for an entry that no model may see.
+    """Return the message of an entry. Raises ValueError for an entry that is not in the context.
 
-    `blobs` are the contents of those that hold its pictures, by address.
+    `blobs` maps the addresses of its pictures to their base64 contents.
     """
     if not entry.in_context:
         raise ValueError(f"entry {entry.seq} is not in the context")
@@ -35,7 +35,7 @@ def message_of(entry: ContextEntry, blobs: Mapping[str, str] = _NONE) -> Message
 
 
 def thinking_of(entry: ContextEntry) -> Thinking | None:
-    """What the model thought, with its signed parts."""
+    """Return the model's thinking, including its signed blocks."""
     if not entry.thinking:
         return None
     fields = json.loads(entry.thinking)

@@ -1,6 +1,6 @@
-"""What is redacted in a session: the secrets of the team, and of everyone who may write in it.
+"""The secrets that are redacted in a session: the team's, and those of all people with write access.
 
-What became secret after an entry was stored is redacted whenever the entry is read.
+A value that became secret after an entry was stored is redacted when the entry is read.
 """
 
 import json
@@ -22,25 +22,26 @@ from tasks_app.models import ContextEntry, Project, ProjectMember, Session, Sess
 
 
 class SessionSecrets:
-    """Who may write, and what they keep secret, as of the last `refresh`."""
+    """The secrets of a session's writers, as of the last `refresh`."""
 
     def __init__(self, session: Session) -> None:
         self._session_id = session.pk
-        self.version: int | None = None  # of the settings, when they were read
+        self.version: int | None = None  # settings version of the last refresh
         self.active = self.refresh()
 
     def refresh(self, version: int | None = None) -> ActiveSecrets:
-        """`version` is that of the settings, which the caller has just read: if it is as before, so is all of it."""
+        """Read the secrets again, unless `version`, a settings version that the caller has just read, is unchanged."""
         if version is None or version != self.version:
             writers = _people(_may_write_in.rows(self._session_id))
             self.active, self.version = active_secrets.of_people(writers), version
         return self.active
 
     def usable_in(self, task: Task) -> dict[str, str]:
-        """Value by name of what a call of `task`, held by this worker, may be given at this moment.
+        """Return the secrets that calls of `task` may use now, as values by name. This worker must hold the task.
 
-        The agent does what anyone tells it who may write in the session or has written in the task: so it has what
-        each of them may use. A person's own goes before the team's.
+        The agent follows instructions of everyone who has write access to the session or has written in the task. It
+        therefore gets only secrets that each of them may use. A person's own secret precedes the team's of the same
+        name.
         """
         if not self.active.secrets:
             return {}
@@ -51,24 +52,24 @@ class SessionSecrets:
 
     @property
     def redactor(self) -> Redactor:
-        """As of the last refresh."""
+        """The redactor as of the last refresh."""
         return self.active.redactor
 
 
 def redactor_of(session: Session) -> Redactor:
-    """What redacts a session's record at this moment."""
+    """Return an up-to-date redactor of the session's record."""
     return SessionSecrets(session).redactor
 
 
 def _may_write(sessions: QuerySet[Session]) -> QuerySet[Session, Any]:
-    """Users and roles, one of both in each row."""
+    """Return rows of (user, role) with write access. One of the two is None in each row."""
     rows_of = Q(session__in=sessions) | Q(session__descendants__in=sessions)
     members = SessionMember.objects.filter(rows_of, may_write=True)
     projects = Project.objects.filter(sessions__in=sessions).order_by()
     in_projects = ProjectMember.objects.filter(project__in=projects.values("pk"), may_write=True)
     no_role = Value(None, output_field=BigIntegerField())
     owners = projects.values_list("owner", no_role)
-    # In this order: of two branches without a role, PostgreSQL would take the empty column for a text.
+    # `owners` is last: if the first two branches had no role, PostgreSQL would type that column as text.
     by_row = [*(who.values_list("user", "role") for who in (members, in_projects)), owners]
     return sessions.order_by().values_list("owner", no_role).union(*by_row)
 
@@ -84,7 +85,7 @@ def _people(rows: Iterable[tuple[int | None, int | None]]) -> set[int]:
 
 
 def redact_entries(session: Session, entries: Iterable[ContextEntry]) -> list[ContextEntry]:
-    """Entries of a session without what is secret in it at this moment."""
+    """Return the session's entries without current secrets."""
     entries = list(entries)
     if not entries:
         return []
@@ -93,7 +94,9 @@ def redact_entries(session: Session, entries: Iterable[ContextEntry]) -> list[Co
 
 
 def redact_entry(entry: ContextEntry, redactor: Redactor) -> ContextEntry:
-    """The entry itself if it was redacted with the same secrets, else a copy: what is stored is never changed."""
+    """Return the entry if it was redacted with the same secrets, else a redacted copy. The stored entry never
+    changes.
+    """
     if entry.masked_with == redactor.version:
         return entry
     redacted = copy(entry)
@@ -110,7 +113,7 @@ def redact_entry(entry: ContextEntry, redactor: Redactor) -> ContextEntry:
 
 
 def _redacted_text(text: str, redactor: Redactor) -> str:
-    """A JSON text, redacted value by value: so it stays one."""
+    """Redact a JSON text value by value, so that it stays valid JSON."""
     return _json(redactor.redacted_json(json.loads(text))) if text else ""
 
 

@@ -1,4 +1,4 @@
-"""How many tokens a text costs, before a provider has said so; and how a result is cut to a budget of them."""
+"""Estimates of tokens before a provider has counted them, and cutting of results to a token budget."""
 
 import re
 from contextlib import suppress
@@ -10,33 +10,33 @@ from tools_app.contract import ToolResult
 from tools_app.errors import ToolError
 from tools_app.files import RESULTS, Workspace, clipped
 
-BYTES = 3  # of a token, in UTF-8
-PICTURE = 1_600  # tokens: what the largest that we send costs, at those who say so
-FRAME = 4  # tokens of a message beside its text
+BYTES = 3  # UTF-8 bytes per token
+PICTURE = 1_600  # tokens of the largest picture that we send, at providers that publish it
+FRAME = 4  # tokens per message besides its text
 _CLOSING_TAG = re.compile(r"(?<=\n)</\w{1,40}>\Z")
-_HINT = 400  # bytes that say where the rest of a result is, and how much of it was not kept
+_HINT = 400  # bytes reserved for the hint where the rest of a result is
 
 
 def estimate(text: str) -> int:
-    """UTF-8 bytes / 3: high for prose, about right for code and for scripts other than Latin."""
+    """Return UTF-8 bytes / 3: too high for English prose, about right for code and non-Latin scripts."""
     return len(text.encode(errors="replace")) // BYTES
 
 
 def entry_tokens(entry: ContextEntry) -> int:
-    """Of the message that an entry is: its words, its call, its thinking, its pictures."""
+    """Return the estimated tokens of an entry's message: text, call, thinking and pictures."""
     texts = (entry.content, entry.tool_call, entry.thought)
     return FRAME + sum(map(estimate, texts)) + PICTURE * len(entry.pictures)
 
 
 def view_tokens(view: str) -> int:
-    """Of a message that is only these words."""
+    """Return the estimated tokens of a message that has only this text."""
     return FRAME + estimate(view)
 
 
 def within_budget(result: ToolResult, content: str, workspace: Workspace, call: ToolCall, budget: int) -> str:
-    """The redacted `content` of `result`, cut to `budget` tokens in the way that the result asks for.
+    """Return the redacted `content` of `result`, cut to `budget` tokens as the result asks.
 
-    A page that the tool has made itself is cut again only above twice the budget.
+    A result that is already a page of the tool is cut only above twice the budget.
     """
     if estimate(content) <= budget * (2 if result.cut == "none" else 1):
         return content or "(no output)"
@@ -47,7 +47,9 @@ def within_budget(result: ToolResult, content: str, workspace: Workspace, call: 
 
 
 def _beginning(content: str, room: int, workspace: Workspace, call: ToolCall) -> str:
-    """Its first lines, how to read on, and the tag that ends it in any case: what is from outside stays enclosed."""
+    """Return the first lines and a hint how to read on. A closing tag stays, so that outside content remains
+    enclosed.
+    """
     end = paging.end_of_page(content, 0, room)
     closing = _CLOSING_TAG.findall(content, end)
     rest = f"[… {_rest(content, end, None, workspace, call)}]"
@@ -55,7 +57,7 @@ def _beginning(content: str, room: int, workspace: Workspace, call: ToolCall) ->
 
 
 def _ends(content: str, room: int, workspace: Workspace, call: ToolCall) -> str:
-    """Two thirds from its beginning, a third from its end (whole lines of that), and the tool's own last line."""
+    """Return the first two thirds of the room, whole lines of the end, and the tool's own last line."""
     output, _, own = content.rpartition("\n")
     if paging.size(own) > _HINT:
         output, own = content, ""
@@ -68,13 +70,15 @@ def _ends(content: str, room: int, workspace: Workspace, call: ToolCall) -> str:
 
 
 def _last_lines(text: str, room: int) -> int:
-    """Where the last whole lines in so many bytes begin; the end of the text if not even one has room."""
+    """Return the offset of the last whole lines within `room` bytes, or the length of the text if no line fits."""
     tail = text.encode(errors="replace")[-room:].decode(errors="ignore")
     return text.find("\n", len(text) - len(tail) - 1) + 1 or len(text)
 
 
 def _rest(whole: str, end: int, limit: int | None, workspace: Workspace, call: ToolCall) -> str:
-    """What is not shown from `end` on, so many lines if not all, and the call that shows it."""
+    """Return a sentence with the hidden lines and the call that reads them. `limit` is their number; None means
+    all.
+    """
     lines, first = whole.count("\n") + 1, whole.count("\n", 0, end) + 1
     last = lines if limit is None else first + limit - 1
     loss = clipped.loss(whole)
@@ -90,7 +94,7 @@ def _rest(whole: str, end: int, limit: int | None, workspace: Workspace, call: T
 
 
 def _kept(data: bytes, workspace: Workspace, call: ToolCall, suffix: str) -> str:
-    """The file that holds it: one that is there already, where a command shows it. Raises ToolError."""
+    """Return the path of a file with the full result. Reuse a command's existing file. Raises ToolError."""
     with suppress(ToolError):
         for entry in workspace.entries(RESULTS):
             path = f"{RESULTS}/{entry.name}"

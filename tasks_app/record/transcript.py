@@ -1,4 +1,4 @@
-"""The record as a person reads it: a call and its result are one item."""
+"""The record as people read it, with a call and its result in one item."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -19,13 +19,13 @@ from tasks_app.record import delegated, redact_entries
 from tasks_app.record.activity import STEPS, Activity, Group, groups_of, is_step
 from tasks_app.record.item import LONGEST_SHOWN, Item
 
-PAGE, PAGE_BYTES = 60, 60_000  # the most entries and, about, bytes of HTML; the page around them has 30,000
-MOST_OF_ACTIVITY = 500  # entries that a line is made of when a page joins in the middle
-_AROUND = 600  # bytes of HTML beside the words of an entry
+PAGE, PAGE_BYTES = 60, 60_000  # limits of entries and, roughly, bytes of HTML; the rest of the page has 30,000
+MOST_OF_ACTIVITY = 500  # entries read for the line of an activity that has already begun
+_AROUND = 600  # bytes of HTML per entry besides its text
 
 
 def _has_changed(call_id: str) -> Exists:
-    """Whether there is a change of files by the call, whose id is in this column."""
+    """Return whether the call, whose id is in this column, changed files."""
     return Exists(WorkspaceChange.objects.filter(session=OuterRef("session_id"), call_id=OuterRef(call_id)))
 
 
@@ -40,7 +40,7 @@ _logs_of = Select(
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """Some items in a row. `earlier` is the seq before which there are more, or None."""
+    """Consecutive items. `earlier` is the `seq` before which more items exist, or None."""
 
     items: Sequence[Item]
     earlier: int | None
@@ -51,9 +51,9 @@ class Page:
 
 
 def newest_page(session: Session, before: int | None = None) -> Page:
-    """The last items of a session, or the last ones before an entry, as far as they fit; one is shown, however long.
+    """Return the last items of a session, or the last ones before an entry, up to the size limit.
 
-    A call is never cut from its result.
+    A page has at least one item, and never separates a call from its result.
     """
     entries = ContextEntry.objects.in_session(session)
     if before is not None:
@@ -68,13 +68,13 @@ def newest_page(session: Session, before: int | None = None) -> Page:
 
 
 def _fitting(newest: Sequence[ContextEntry]) -> int:
-    """How many of them fit into a page, at least one."""
+    """Return how many entries fit into a page, at least one."""
     sizes = (_AROUND + len(escape(_shown(one)).encode()) for one in newest[:PAGE])
     return max(1, sum(1 for _ in takewhile(lambda total: total <= PAGE_BYTES, accumulate(sizes))))
 
 
 def _shown(entry: ContextEntry) -> str:
-    """Of arguments and results as much as a page has before a card is opened."""
+    """Return the text that a page shows before a card is opened."""
     if entry.context_type == ContextType.TOOL_RESULT:
         return entry.content[:LONGEST_SHOWN]
     folded = LONGEST_SHOWN if entry.context_type == ContextType.TOOL_CALL else None
@@ -82,17 +82,17 @@ def _shown(entry: ContextEntry) -> str:
 
 
 def with_logs(entries: EntryQuerySet) -> EntryQuerySet:
-    """Each result with the log of its call: whoever makes items of them asks for those of the others only."""
+    """Join each result with the log of its call, to save a query when items are built."""
     return entries.select_related("log__approval__decided_by").annotate(has_changed=_has_changed("tool_call_id"))
 
 
 def items_of(session: Session, entries: Iterable[ContextEntry]) -> list[Item]:
-    """One item for each entry, except for results whose call is among the entries."""
+    """Return one item per entry. A result whose call is among the entries belongs to the call's item."""
     return items_of_redacted(session, redact_entries(session, entries))
 
 
 def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list[Item]:
-    """The same, of entries that were redacted at this moment."""
+    """Return items like `items_of`, of entries that are already redacted."""
     results = {entry.tool_call_id: entry for entry in entries if entry.tool_call_id}
     calls = {entry.seq: entry.call["id"] for entry in entries if entry.call}
     logs = _logs(session, calls.values(), results.values())
@@ -114,7 +114,7 @@ def items_of_redacted(session: Session, entries: Sequence[ContextEntry]) -> list
 
 
 def item_of(entry: ContextEntry) -> Item:
-    """The item that an entry belongs to: a result to its call."""
+    """Return the item that an entry belongs to. A result belongs to its call."""
     entries = ContextEntry.objects.in_session(entry.session)
     if entry.tool_call_id:
         call = entries.filter(seq__lt=entry.seq).exclude(tool_call="").last()
@@ -129,7 +129,7 @@ def item_at(session: Session, seq: int) -> Item | None:
 
 
 def activity_at(session: Session, seq: int) -> Activity | None:
-    """What is being done at an entry, which a further step joins; None after a message."""
+    """Return the activity that a next step would join, or None after a message."""
     entries = ContextEntry.objects.in_session(session).filter(seq__lte=seq)
     newest = entries.exclude(context_type=ContextType.TOOL_RESULT).last()
     if newest is None or not is_step(newest):
@@ -140,12 +140,12 @@ def activity_at(session: Session, seq: int) -> Activity | None:
 
 
 def newest_call(session: Session) -> Item | None:
-    """The last call with its result, if it has one: the item whose looks change with the task's state."""
+    """Return the last call with its result, if any. Its card changes with the state of the task."""
     return _call_item(ContextEntry.objects.in_session(session).exclude(tool_call="").last())
 
 
 def call_item(session: Session, call_id: str) -> Item | None:
-    """The item of a call, by its id."""
+    """Return the item of a call id."""
     start = json.dumps({"id": call_id}, ensure_ascii=False, separators=(",", ":"))[:-1]
     return _call_item(ContextEntry.objects.in_session(session).filter(tool_call__startswith=f"{start},").first())
 
@@ -160,7 +160,7 @@ def _call_item(entry: ContextEntry | None) -> Item | None:
 
 
 def _logs(session: Session, calls: Iterable[str], results: Iterable[Any]) -> dict[str, Any]:
-    """By the id of the call; those that came with their results are not asked for again."""
+    """Return logs by call id. Logs that were joined with the results are not queried again."""
     came = [result for result in results if ContextEntry.log.is_cached(result) and result.log]
     for result in came:
         result.log.has_changed = result.has_changed
@@ -170,7 +170,7 @@ def _logs(session: Session, calls: Iterable[str], results: Iterable[Any]) -> dic
 
 
 def _changes(session: Session, call_ids: Collection[str]) -> dict[str, WorkspaceChange]:
-    """What calls did to files, with the `count` of these."""
+    """Return the file changes of calls by call id, with their `count`."""
     if not call_ids:
         return {}
     changes = WorkspaceChange.objects.filter(session=session, call_id__in=call_ids)
@@ -178,7 +178,9 @@ def _changes(session: Session, call_ids: Collection[str]) -> dict[str, Workspace
 
 
 def _failed_calls(entries: Iterable[ContextEntry]) -> dict[str, LLMLog]:
-    """What notices speak of, by id; their error is what the provider said, redacted as the admin does it."""
+    """Return the LLM calls that notices report, by id. Their error is the provider's text, redacted as in the
+    admin.
+    """
     notices = [entry for entry in entries if entry.context_type == ContextType.STATUS_NOTICE]
     ids = [entry.metadata["llm_call"] for entry in notices if entry.metadata.get("llm_call")]
     found = {str(log.pk): log for log in LLMLog.objects.filter(pk__in=ids)} if ids else {}

@@ -1,4 +1,4 @@
-"""Turns: what of a record belongs together. Pure, and never wrong: compaction cuts only between them."""
+"""Turns: entries that belong together, between which compaction may cut. Does no I/O."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from tasks_app.models import ContextType
 
 
 class Entry(Protocol):
-    """What the grouper reads of an entry."""
+    """The fields of an entry that grouping reads."""
 
-    context_type: Any  # text, or the enumeration of Django's field
+    context_type: Any  # a string or a ContextType
     tool_call_id: Any
     role: Any
 
@@ -24,9 +24,9 @@ _FOLLOWING = (ContextType.SYSTEM_REMINDER, ContextType.WORKFLOW_STEP, ContextTyp
 
 
 class TurnKind(Enum):
-    USER = "user"  # a message of a person, with the reminders right after it
-    CALL = "call"  # a tool call, its result, the reminders right after it
-    REPLY = "reply"  # words of the model without a call
+    USER = "user"  # a person's message, with the reminders directly after it
+    CALL = "call"  # a tool call, its result, and the reminders directly after it
+    REPLY = "reply"  # text of the model without a call
     NOTE = "note"  # a reminder or a workflow step that follows nothing
 
 
@@ -39,18 +39,18 @@ class Turn(Generic[E]):
 
     @property
     def is_open(self) -> bool:
-        """A call that still waits for its result. Only the last turn of a record can be open."""
+        """Return whether this is a call without a result. Only the last turn of a record can be open."""
         return self.kind is TurnKind.CALL and not any(
             entry.context_type == ContextType.TOOL_RESULT for entry in self.entries
         )
 
 
 def group(entries: Iterable[E]) -> list[Turn[E]]:
-    """The turns of the entries that are in the context, oldest first.
+    """Return the turns of the entries in the context, oldest first.
 
-    Loses nothing, keeps the order, never separates a call from its result, and what it made of the beginning
-    stays as it is when more is appended (only the last turn may still grow). Raises ValueError for a result
-    without its call: such a record was not written by `append`.
+    All entries stay, in order, and a call stays with its result. Appending changes only the last turn. Raises
+    ValueError
+    for a result without its call, which `append` never writes.
     """
     turns: list[tuple[TurnKind, list[E]]] = []
     open_call = ""
