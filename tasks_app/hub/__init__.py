@@ -1,1 +1,1 @@
-"""The pages and event streams that follow a session in this process."""
+"""Live updates: the pages and event streams that follow a session in this process."""

@@ -1,4 +1,4 @@
-"""Whether those who follow sessions still may, and whether a broadcast was lost: asked once for all of this process."""
+"""The periodic check of subscribers' access, with a few queries for all sessions of the process."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ _tokens = Select(lambda *of: get_token_model().objects.filter(pk__in=of).values_
 
 @dataclass(frozen=True, kw_only=True)
 class Admission:
-    """What lets a client in: a login, by its key, or a token, by its digest. `check` raises once it does no more."""
+    """The login (its key) or token (its digest) that gives a client access. `check` raises once it is invalid."""
 
     user_id: int
     login: str = ""
@@ -35,7 +35,7 @@ class Admission:
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """How a session stands: who may see it (and write in it), its newest entry, and its newest task with its state."""
+    """A session's access rights (user id to write permission), its last entry, and the state of its newest task."""
 
     rights: Mapping[int, bool]
     last_seq: int
@@ -43,20 +43,20 @@ class Standing:
 
 
 class Watch:
-    """Looks every moment, in a thread: a few queries, however many follow. What lets in is checked when it changed."""
+    """A periodic check with a constant number of queries. A credential is checked again only when its rows change."""
 
     def __init__(self) -> None:
-        self.staff: set[int] = set()  # the administrators among those who follow
+        self.staff: set[int] = set()  # ids of the subscribers who are administrators
         self._checked: dict[Admission, Fingerprint] = {}
 
     def look(
         self, sessions: Collection[UUID], admissions: Collection[Admission]
     ) -> tuple[dict[UUID, Standing], dict[Admission, Exception]]:
-        """The standings, and who is refused."""
+        """Return the statuses of the sessions, and the invalid credentials with their errors."""
         return self.standings(sessions), self.refused(admissions)
 
     def standings(self, sessions: Collection[UUID]) -> dict[UUID, Standing]:
-        """Of those that exist."""
+        """Return the statuses of the sessions that exist."""
         found = _standings.of_keys(sessions)
         rights = rights_by(found)
         return {
@@ -65,7 +65,7 @@ class Watch:
         }
 
     def refused(self, admissions: Collection[Admission]) -> dict[Admission, Exception]:
-        """Those that let nobody in any more, with what their check has raised."""
+        """Return the credentials that are no longer valid, with the errors that their checks raised."""
         fingerprints = _fingerprints(admissions)
         self.staff = {one.user_id for one, (user, *_) in fingerprints.items() if user and user[-1]}
         refused: dict[Admission, Exception] = {}
@@ -74,14 +74,14 @@ class Watch:
                 continue
             try:
                 admission.check()
-            except Exception as error:  # noqa: BLE001  whatever ends it is told to the client that it ends
+            except Exception as error:  # noqa: BLE001  any error ends the connection of its client
                 refused[admission] = error
         self._checked = {one: fingerprints[one] for one in admissions if one not in refused}
         return refused
 
 
 def _fingerprints(admissions: Collection[Admission]) -> dict[Admission, Fingerprint]:
-    """All that the checks look at; read before they are made."""
+    """Return the rows that the checks depend on. They are read before the checks run."""
     now = timezone.now()
     users = {key: row for key, *row in _users.of_keys({one.user_id for one in admissions})}
     logins = {key: row for key, *row in _logins.of_keys({one.login for one in admissions} - {""})}

@@ -1,4 +1,4 @@
-"""The session page's websocket: HTML for what is in the record, JSON for the text that streams."""
+"""The websocket of a session's page: HTML for recorded entries, JSON for streaming text."""
 
 import asyncio
 import logging
@@ -17,22 +17,20 @@ from tasks_app.hub.subscriber import Page
 from tasks_app.runtime import broadcast
 
 logger = logging.getLogger(__name__)
-NOT_SIGNED_IN, NOT_VISIBLE, FAULT = 4401, 4404, 1011  # the page comes back by itself only after the last
+NOT_SIGNED_IN, NOT_VISIBLE, FAULT = 4401, 4404, 1011  # the page reconnects only after the last one
 
 
 class SessionConsumer(AsyncWebsocketConsumer):
-    """Sends one page what happens in its session, from the entry after `?after=SEQ` on, in the page's `language`.
+    """A websocket that follows one session, from the entry after `?after=SEQ`, in the page's `language`.
 
-    It takes no messages.
-
-    Entries and the pieces around them are HTML that htmx swaps by id. What streams is JSON: Markdown as the HTML of the
-    block that is open (`tasks_app/hub/streams`), thoughts and output as text for one text node, 20 times a second.
+    Entries and fragments are sent as HTML that htmx swaps by id. Streaming text is sent as JSON: Markdown as the HTML
+    of its open block (`tasks_app/hub/streams`), thoughts and output as plain text. Messages from the page are ignored.
     """
 
-    channel_layer_alias = "none"  # the session's room listens, once for all; another channel would fail without Redis
+    channel_layer_alias = "none"  # the session's hub listens for all pages. A layer here would need Redis
 
     async def connect(self) -> None:
-        """Accepts first: a browser is told the reason of a close, but not that of a refusal."""
+        """Accept before any check: browsers report the reason of a close, but not that of a rejected handshake."""
         await self.accept()
         self._following = asyncio.create_task(self._follow())
 
@@ -57,7 +55,10 @@ class SessionConsumer(AsyncWebsocketConsumer):
             await self.close(FAULT)
 
     def _admission(self) -> Admission:
-        """Channels' middleware has just let the user in; the watch looks after it. Raises SignedOut."""
+        """Return the login as a credential.
+
+        Raises: SignedOut.
+        """
         user = self.scope["user"]
         if not user.is_authenticated:
             raise SignedOut()

@@ -1,4 +1,6 @@
-"""The pieces around the conversation on a session's page, drawn again only where what they show has changed."""
+"""The live fragments around the conversation on a session's page. A fragment is rendered again only when its inputs
+change.
+"""
 
 import time
 from collections.abc import Collection, Sequence
@@ -13,13 +15,13 @@ from tasks_app.record import delegated, transcript
 from tasks_app.record.item import Item
 from tasks_app.runtime import admission
 
-SELDOM_SECONDS = 1.0  # between two looks at what changes with each step and is dear: budgets, files
-_WITH_STATE = ("state", "here", "said", "actions", "queue", "silence")  # with the state alone
+SELDOM_SECONDS = 1.0  # between two renderings of an expensive fragment that changes with each step
+_WITH_STATE = ("state", "here", "said", "actions", "queue", "silence")  # depend on the task's state alone
 
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """What a look has found: new entries up to `seq`, and the items that they make."""
+    """The rows of one refresh: new entries up to `seq`, and the items that they make."""
 
     session: Session
     task: Task | None
@@ -29,9 +31,10 @@ class Moment:
 
 
 class Pieces:
-    """As they were shown last. `call` is the newest one; `is_behind` says that what is looked at seldom may differ.
+    """The fragments as they were last rendered.
 
-    `files_may_differ` is also set from outside, between two looks or during one.
+    `call` is the newest tool call. `is_behind` says that an expensive fragment may be out of date. `files_may_differ`
+    is also set by the hub, before or during a refresh.
     """
 
     def __init__(self) -> None:
@@ -45,7 +48,7 @@ class Pieces:
         self._looked: dict[str, float] = {}
 
     def seen_by(self, viewers: Collection[Viewer]) -> tuple[dict[Viewer, str], dict[Viewer, str]]:
-        """The HTML of all pieces, and of those which look different since the last time."""
+        """Return the HTML of all fragments, and the HTML of the fragments that changed since the last call."""
         whole, changed, shown = {}, {}, {}
         for viewer in viewers:
             pieces = {name: str(fragment.seen_by(viewer)) for name, (_, fragment) in self._pieces.items()}
@@ -57,7 +60,10 @@ class Pieces:
         return whole, changed
 
     def draw(self, moment: Moment, *, inbox: bool, newcomers: bool) -> None:
-        """`inbox` says that waiting messages may have changed, `newcomers` that there are pages with nothing yet."""
+        """Update the fragments from new rows.
+
+        `inbox` says that waiting messages may have changed. `newcomers` says that some pages have no fragments yet.
+        """
         session, task = moment.session, moment.task
         position = admission.position_of(task) if task else None
         common = {"session": session, "task": task, "queue_position": position, "oob": True}
@@ -76,7 +82,7 @@ class Pieces:
         self._draw_seldom(moment, common, newcomers=newcomers)
 
     def _draw(self, name: str, inputs: object, **context: Any) -> None:
-        """Anew only where what it shows is not as it was."""
+        """Create the fragment if it is missing or its inputs have changed."""
         if name not in self._pieces or self._pieces[name][0] != inputs:
             self._pieces[name] = (inputs, Fragment(f"chat/_{name}.html", **context))
 
@@ -84,16 +90,16 @@ class Pieces:
         is_read = any(one.context_type == ContextType.USER_MESSAGE for one in moment.entries)
         if is_asked or is_read or self._waiting is None:
             self._waiting = list(InboxMessage.objects.waiting_in(moment.session).select_related("author"))
-        said = [(message.pk, message.content) for message in self._waiting]  # what became a secret is not in it
+        said = [(message.pk, message.content) for message in self._waiting]  # content that became secret differs here
         self._draw("waiting", said, **common, waiting=self._waiting)
 
     def _draw_newest_call(self, moment: Moment, *, is_asked: bool) -> None:
-        """The last item that is a call: its looks follow the task's state and a person's decision."""
+        """Render the newest call again when its task or a person's decision changes how it looks."""
         session, task = moment.session, moment.task
         if newest := next((item for item in reversed(moment.items) if item.entry.tool_call), None):
             self.call, self._looks_of_call = newest.entry, new_entries.looks(newest)
-            self._pieces.pop("entry", None)  # it is among the items
-        has_ended = task is not None and not task.is_active  # what is known of its answer may lack the steps
+            self._pieces.pop("entry", None)  # already among the new items
+        has_ended = task is not None and not task.is_active  # only then is the list of steps of an answer complete
         if is_asked and (has_ended or not newest):
             item = transcript.newest_call(session)
             is_told = item is not None and item.seq <= moment.seq
@@ -102,7 +108,7 @@ class Pieces:
                 self._draw("entry", object(), session=session, item=item, task=task)
 
     def _draw_seldom(self, moment: Moment, common: dict[str, Any], *, newcomers: bool) -> None:
-        """Budgets, tokens and files: at once when the task rests, else not more often than once a second."""
+        """Render budgets, tokens and files: immediately while the task rests, otherwise at most once a second."""
         session, task, self.is_behind = moment.session, moment.task, False
         rests = task is None or not task.is_active or bool(task.waiting_for)
         used = task and (task.pk, task.iteration, task.usage, task.cost_usd, task.is_active)
@@ -111,7 +117,7 @@ class Pieces:
         if newcomers or any(entry.tool_call_id for entry in moment.entries):
             self.files_may_differ = True
         if self.files_may_differ and self._is_due("files", rests=rests or newcomers):
-            self.files_may_differ = False  # before it looks: what changes meanwhile is looked at again
+            self.files_may_differ = False  # reset first: a change during the read sets it again
             tree = file_tree.tree_of(session)
             self._draw("files", tree, session=session, tree=tree, oob=False)
 

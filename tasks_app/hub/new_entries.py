@@ -1,4 +1,4 @@
-"""New entries as pages get them: items that are appended or replaced, in the group of steps that they belong to."""
+"""New entries as items that a page appends or replaces, each in its group of steps."""
 
 from collections.abc import Sequence
 
@@ -11,9 +11,10 @@ from tasks_app.record.item import Item
 
 
 def items_of_new(session: Session, entries: Sequence[ContextEntry], call: ContextEntry | None) -> list[Item]:
-    """The items that redacted entries make; the first may be one that pages have, with the result that it lacked.
+    """Return the items of new, redacted entries.
 
-    `call` is the newest one before the entries, where it is known.
+    The first item may replace one that pages already have: a call whose result is now known. `call` is the newest call
+    before the entries, if it is known.
     """
     if not entries:
         return []
@@ -30,8 +31,9 @@ def items_of_new(session: Session, entries: Sequence[ContextEntry], call: Contex
 def pushed(
     session: Session, items: Sequence[Item], entries: Sequence[ContextEntry], activity: Activity | None
 ) -> tuple[Fragment, Activity | None]:
-    """Of the items, those whose entry is new are appended, others replaced. `activity` is what is being done before
-    them; what is being done after them is the second value. The line of a group comes with its last item.
+    """Return the fragment that appends new items and replaces changed ones, and the activity after them.
+
+    `activity` is the group of steps that is open before them. The line of a group is sent with its last item.
     """
     new = {entry.seq for entry in entries}
     pushes: list[Push] = []
@@ -53,12 +55,12 @@ def stands(task: Task) -> tuple[object, ...]:
 
 
 def looks(item: Item) -> tuple[object, ...]:
-    """What a call's item shows beside what was appended; an answer gets its steps when its task ends."""
+    """Return the inputs of a call's item that can change later. An answer gets its steps when its task ends."""
     decision = item.approval and (item.approval.decision, item.approval.note)
     about = item.seq, item.status, item.log and item.log.duration_ms, bool(item.change), decision
     return *about, len(item.entry.metadata.get("steps", ())), *children_stand(item.children)
 
 
 def children_stand(children: Sequence[Task]) -> tuple[object, ...]:
-    """With those below them that wait for a person."""
+    """Return the states of delegated tasks, and the tasks below them that wait for a person."""
     return (*map(stands, children), *(task.pk for task in delegated.asking(children)))

@@ -1,7 +1,4 @@
-"""The followers of a session in this process: one subscription and one look at the rows for all of them.
-
-The registry of these, and the watch over the rights of those who follow.
-"""
+"""Session hubs: one subscription and one database read for all subscribers of a session in this process."""
 
 import asyncio
 import logging
@@ -23,16 +20,17 @@ from tasks_app.runtime.event_loop import in_thread
 from tasks_app.runtime.listener import Listener
 
 logger = logging.getLogger(__name__)
-GATHER_SECONDS = 0.03  # from a change to the look: a call, its result and the states around them often come together
-LOOK_SECONDS = 0.12  # between two looks, however many changes come
+GATHER_SECONDS = 0.03  # from a change to the refresh, as a call, its result and its states often arrive together
+LOOK_SECONDS = 0.12  # minimum between two refreshes
 Hint = dict[str, Any]
 
 
 class Room:
-    """Lives on the event loop. Messages of the channel layer are hints: what is told is read from the rows.
+    """The hub of one session: its subscribers, its snapshot, and the hints that start a refresh.
 
-    Text is told as it comes, unless it belongs to a stream that began after something that was not yet looked at: it
-    waits for the look, so that everybody has the call before its output.
+    Used on the event loop. Messages of the channel layer are only hints: updates are read from the database. Text
+    deltas are sent as they arrive. The first delta of a stream waits if a refresh is due, so that a call arrives before
+    its output.
     """
 
     def __init__(self, session_id: UUID) -> None:
@@ -44,20 +42,23 @@ class Room:
         self._is_looking = False
         self._inbox = True
         self._last_state: Any = None
-        self._hints: list[Hint] = []  # told after the next look
-        self._held: list[Hint] = []  # deltas that wait for it
+        self._hints: list[Hint] = []  # events sent after the next refresh
+        self._held: list[Hint] = []  # deltas sent after the next refresh
         self._prose = Prose(session_id, self.members)
         self._text = TextSoFar(ended=self._prose.end)
         self._deltas = Coalescer(self._tell_text)
         self._looking_later: asyncio.TimerHandle | None = None
         self._work: list[asyncio.Task[None]] = []
         self._opening: asyncio.Task[None] | None = None
-        self.fault: Exception | None = None  # has ended it: nobody hears anything here any more
+        self.fault: Exception | None = None  # the error that ended this hub
 
     # --- coming and going ---------------------------------------------------------------------------------------
 
     async def opened(self) -> None:
-        """Returns once it listens and has looked."""
+        """Wait until the hub listens and has read the session once.
+
+        Raises: the fault that ended the hub.
+        """
         if self._opening is None:
             self._opening = asyncio.create_task(self._run(self._open))
         await asyncio.shield(self._opening)
@@ -74,7 +75,7 @@ class Room:
         self._listener.listens()
 
     async def _take_up(self, task: str) -> None:
-        """What streams already; text that is in an entry by now is not told again."""
+        """Send the stored text of running streams, except text that is already in an entry."""
         for stream in {part["stream"] for part in await self._text.stored(task)}:
             if await in_thread(partial(self.look.is_recorded, stream)):
                 self._text.end(stream)
@@ -82,7 +83,7 @@ class Room:
             self._prose.take(part)
 
     def enter(self, member: Member) -> None:
-        """It hears everything from the entry on that the room has read."""
+        """Add a subscriber that has all entries that the hub has read."""
         if self.fault is not None:
             member.end(self.fault)
         self.members[member] = None
@@ -109,7 +110,7 @@ class Room:
     async def _run(self, work: Any) -> None:
         try:
             await work()
-        except Exception as error:  # noqa: BLE001  its members are told, and the log
+        except Exception as error:  # noqa: BLE001  logged and sent to the subscribers
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
@@ -145,19 +146,18 @@ class Room:
             self._needs_look.set()
 
     def look_at(self, seq: int) -> None:
-        """There is an entry `seq`."""
+        """Refresh if entry `seq` was not read yet."""
         if self.look.seq is None or seq > self.look.seq:
             self._needs_look.set()
 
     def look_unless(self, *stands: str | None) -> None:
-        """The newest task may stand otherwise than it was seen: its id, state, and what it waits for."""
+        """Refresh unless the newest task was last read with this id, state and reason to wait."""
         task = self.look.task
         seen = (str(task.pk), task.state, task.waiting_for) if task else (None, None, None)
         if self._is_looking or stands != seen:
             self._needs_look.set()
 
     def look_again(self) -> None:
-        """Something may have changed."""
         self._needs_look.set()
 
     # --- text ---------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class Room:
         return (self._needs_look.is_set() or self._is_looking) and not self._text.knows(delta["stream"])
 
     async def _take_held(self) -> None:
-        """What a lost message has left out is read again."""
+        """Send the held deltas, with text that a lost message has left out."""
         held, self._held = self._held, []
         for delta in held:
             if self._waits_for_look(delta):
@@ -194,7 +194,7 @@ class Room:
         self._prose.take(part)
 
     def _tell(self, event: Event) -> None:
-        for member in list(self.members):  # one may leave
+        for member in list(self.members):  # a subscriber may leave in the loop
             if not member.is_new:
                 member.hear(event)
 
@@ -254,11 +254,11 @@ class Room:
                 member.hear(event)
 
 
-WATCH_SECONDS = 0.6  # how long a revoked right still hears, and what a lost broadcast costs
+WATCH_SECONDS = 0.6  # upper bound for delivery after access is revoked, and for the delay after a lost broadcast
 
 
 class Lobby:
-    """Of one event loop; it is gone when nobody follows anything. Used on that loop."""
+    """The hubs of one event loop. It ends when the last subscriber leaves."""
 
     _of_loops: ClassVar[dict[asyncio.AbstractEventLoop, "Lobby"]] = {}
 
@@ -273,7 +273,7 @@ class Lobby:
 
     def enter(self, session_id: UUID, guest: Any) -> Room:
         room = self._rooms.get(session_id)
-        if room is None or room.fault is not None:  # who is slow leaves that one later
+        if room is None or room.fault is not None:  # a slow subscriber may still be in the failed one
             room = self._rooms[session_id] = Room(session_id)
         self._guests.setdefault(room, {})[guest] = None
         if self._watching is None:
@@ -313,7 +313,7 @@ class Lobby:
             for guest in list(guests):
                 if guest.admission in refused:
                     guest.end(refused[guest.admission])
-                elif guest.admission in admissions:  # was there when it was asked
+                elif guest.admission in admissions:  # subscribed before the check began
                     guest.guest.user.is_staff = guest.admission.user_id in watch.staff
             self._compare(room, standings.get(room.session_id))
 

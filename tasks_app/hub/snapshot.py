@@ -1,4 +1,4 @@
-"""One look at a session's rows, for all in this process who follow it: read, redacted and rendered once."""
+"""A session's rows as of the last refresh, read, redacted and rendered once for all subscribers in this process."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -20,8 +20,8 @@ from tasks_app.record.activity import Activity
 from tasks_app.record.item import Item
 from tasks_app.runtime import broadcast
 
-PAGE = 500  # entries of a backlog that are read at once
-PAGE_CHARS = 128 * 1024  # in them: whoever reads slowly holds one page in memory
+PAGE = 500  # entries of one page of a backlog
+PAGE_CHARS = 128 * 1024  # in one page: a slow reader holds one page in memory
 _session = Select(lambda pk: Session.objects.filter(pk=pk))
 _newest_task: Select[Any] = Select(
     lambda session: (
@@ -40,7 +40,10 @@ class SessionGone(Exception):
 
 
 def backlog(session_id: UUID, guest: Guest, after: int, until: int, *, renders: bool) -> tuple[News, Viewer]:
-    """What somebody has missed: one page of entries, with their HTML if it `renders`. Raises SessionGone."""
+    """Return one page of missed entries, with their HTML if `renders`, and the viewer.
+
+    Raises: SessionGone.
+    """
     session = Session.objects.visible_to(guest.user).filter(pk=session_id).first()
     if session is None:
         raise SessionGone()
@@ -55,7 +58,7 @@ def backlog(session_id: UUID, guest: Guest, after: int, until: int, *, renders: 
 
 
 def _page(session: Session, after: int, until: int) -> list[ContextEntry]:
-    """One at least, if there is one."""
+    """Return at least one entry if there is one, and no more after `PAGE_CHARS` characters."""
     page: list[ContextEntry] = []
     rows = ContextEntry.objects.in_session(session).after(after).filter(seq__lte=until)
     for entry in rows[:PAGE].iterator(chunk_size=50):
@@ -66,15 +69,15 @@ def _page(session: Session, after: int, until: int) -> list[ContextEntry]:
 
 
 def _rights(session: Session) -> dict[int, bool]:
-    """Whether each user who may see the session may write in it."""
+    """Return the ids of users who can see the session, with their write permission."""
     return Session.objects.filter(pk=session.pk).rights().get(session.pk, {})
 
 
 class Look:
-    """Looks again and again, in threads, one at a time, and remembers what it has shown.
+    """The state of a session as of the last refresh. Refreshes run in threads, one at a time.
 
-    `seq` is the newest entry that it has read, `rights` who may see the session and write in it, `task` the newest.
-    `rights_may_differ` is also set from outside, between two looks or during one.
+    `seq` is the last entry read, `rights` maps users to their write permission, `task` is the newest task.
+    `rights_may_differ` is also set by the hub, before or during a refresh.
     """
 
     def __init__(self, session_id: UUID) -> None:
@@ -82,20 +85,22 @@ class Look:
         self.seq: int | None = None
         self.rights: dict[int, bool] = {}
         self.rights_may_differ = True
-        self.task: Any = None  # with the version of the settings
+        self.task: Any = None  # annotated with the version of the settings
         self.pieces = Pieces()
-        self._activity: Activity | None = None  # what is being done
-        self._activity_at: int | None = None  # the entry at which that was known
-        self._redactor: tuple[object, Redactor] | None = None  # behind what decides over it
+        self._activity: Activity | None = None  # the open group of steps
+        self._activity_at: int | None = None  # the last entry in it
+        self._redactor: tuple[object, Redactor] | None = None  # with the key it was built for
 
     def again(self, guests: Iterable[Guest], *, inbox: bool, newcomers: bool) -> News:
-        """What is new, rendered for the `guests` with pages; `inbox` says that waiting messages may have changed.
+        """Return the changes since the last refresh, rendered for the `guests` with pages.
 
-        Raises SessionGone.
+        `inbox` says that waiting messages may have changed. `newcomers` says that some pages have no fragments yet.
+
+        Raises: SessionGone.
         """
         session, self.task = self._session_with_task()
         if newcomers or self.rights_may_differ:
-            self.rights_may_differ = False  # before it looks
+            self.rights_may_differ = False  # reset first: a change during the read sets it again
             self.rights = _rights(session)
         entries = self._new_entries(session)
         state = Event({"type": "state", **broadcast.state_of(self.task)}) if self.task else None
@@ -108,7 +113,7 @@ class Look:
         return News(**news)
 
     def _session_with_task(self) -> tuple[Session, Any]:
-        """As both were at one moment: nobody hears of an end before its last entry."""
+        """Return the session and its newest task from one query, so that an end never precedes its last entry."""
         if task := _newest_task.first(self._session_id):
             return task.session, task
         if session := _session.first(self._session_id):
@@ -116,7 +121,7 @@ class Look:
         raise SessionGone()
 
     def viewer_of(self, guest: Guest) -> Viewer | None:
-        """As of the last look; None for whom may not see the session."""
+        """Return the viewer as of the last refresh, or None if the user cannot see the session."""
         user, language = guest
         if user.pk not in self.rights:
             return None
@@ -124,7 +129,7 @@ class Look:
         return Viewer(user, self.rights[user.pk], is_starter, language)
 
     def is_recorded(self, stream: str) -> bool:
-        """Whether the streamed text is in an entry by now."""
+        """Return whether the streamed text is already in an entry."""
         return ContextEntry.objects.filter(session=self._session_id, metadata__stream=stream).exists()
 
     def _new_entries(self, session: Session) -> list[ContextEntry]:
@@ -136,7 +141,7 @@ class Look:
         for entry in entries:
             entry.session = session
         self.seq = entries[-1].seq
-        # Shown again, without what has become a secret since.
+        # Rendered again, without values that have become secret since.
         if self.pieces.call is not None:
             self.pieces.call = redact_entry(self.pieces.call, redactor)
         if self._activity is not None:
@@ -144,8 +149,9 @@ class Look:
         return [redact_entry(entry, redactor) for entry in entries]
 
     def _redactor_now(self) -> Redactor:
-        """The secrets are read again where one may have changed, or who may write: the version of the settings, read
-        before them, counts the changes of all that is secret. Without a task it is not known.
+        """Return a redactor for the secrets of all writers, built again only if a secret or a writer may have changed.
+
+        The version of the settings counts the changes of secrets. It is read before them, and unknown without a task.
         """
         writers = frozenset(user for user, may_write in self.rights.items() if may_write)
         known = self.task and (self.task.settings_version, writers)
@@ -156,7 +162,7 @@ class Look:
     # --- pages --------------------------------------------------------------------------------------------------
 
     def _forget_pages(self) -> None:
-        """Nobody has one any more: the next one gets everything, as it stands then."""
+        """Drop the rendered fragments: the next page gets all of them."""
         self.pieces = Pieces()
         self._activity = self._activity_at = None
 

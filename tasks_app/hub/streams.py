@@ -16,13 +16,16 @@ from tasks_app.pages.markdown.stream import Change, StreamedMarkdown
 from tasks_app.runtime import stream_buffer
 
 logger = logging.getLogger(__name__)
-KINDS = ("text", "words")  # of running texts that are Markdown; the others are shown as they come
+KINDS = ("text", "words")  # kinds of text that are Markdown. Other kinds are sent as plain text
 Key = tuple[str, str]
 _thread = ThreadPoolExecutor(1, thread_name_prefix="markdown")
 
 
 class Prose:
-    """Lives on the event loop, and renders in one thread for all sessions: a busy process renders less often."""
+    """The streaming Markdown of a session, rendered for its pages.
+
+    Used on the event loop. One thread renders for all sessions, so a busy process renders less often.
+    """
 
     def __init__(self, session_id: UUID, members: Mapping[Member, None]) -> None:
         self._files_url = reverse("upload", args=[session_id])
@@ -38,7 +41,7 @@ class Prose:
             self._go_on()
 
     def tell_all(self, member: Member) -> None:
-        """From the beginning of each text on."""
+        """Send a new page each text from its beginning."""
         if member.has_page:
             self._newcomers.append(member)
             self._go_on()
@@ -62,7 +65,7 @@ class Prose:
                 self._work = asyncio.create_task(self._render(due))
 
     def _told_at_once(self) -> list[Key]:
-        """Plain text is; returns what has to be rendered."""
+        """Send the text that needs no parser, and return the keys of the texts that need one."""
         fresh, self._fresh = self._fresh, {}
         due = []
         for key, texts in fresh.items():
@@ -93,13 +96,13 @@ class Prose:
         except Exception:
             logger.exception("a running text was not rendered; its entry will be")
             return
-        if self._shown.get(key) is shown:  # nobody took it back meanwhile
+        if self._shown.get(key) is shown:  # not withdrawn while it was rendered
             self._tell(key, change)
 
     def _tell(self, key: Key, change: Change) -> None:
         if change:
             event = _event(key, change, is_whole=False)
-            for member in list(self._members):  # one may leave
+            for member in list(self._members):  # a subscriber may leave in the loop
                 if member.has_page and not member.is_new:
                     member.hear(event)
 
@@ -111,13 +114,13 @@ def _event(key: Key, change: Change, *, is_whole: bool) -> Event:
 
 
 Delta = dict[str, Any]
-_REMEMBERED = 200  # streams that have ended: later pieces of them are not told
+_REMEMBERED = 200  # ended streams whose late deltas are dropped
 
 
 class TextSoFar:
-    """Knows how far each stream was told, so that nothing is told twice; who comes later gets all of it.
+    """The open streams: their text, and how much of each was sent.
 
-    `ended` is called with each stream that has ended.
+    `ended` is called with the id of each stream that has ended.
     """
 
     def __init__(self, ended: Callable[[str], None]) -> None:
@@ -131,7 +134,7 @@ class TextSoFar:
         return stream in self._tasks or stream in self._ended
 
     def end(self, stream: str) -> None:
-        """The text is in an entry by now, or taken back."""
+        """Forget a stream: its text is in an entry now, or was withdrawn."""
         if not stream:
             return
         self._ended.append(stream)
@@ -141,18 +144,18 @@ class TextSoFar:
                 del self._seen[key], self._texts[key]
 
     def lacks_what_precedes(self, event: Delta) -> bool:
-        """Whether text before that of the delta was lost: then `stored` has it."""
+        """Return whether text before this delta was lost. `stored` returns the lost text."""
         is_due = event["offset"] > self._seen.get((event["stream"], event["kind"]), 0)
         return is_due and event["stream"] not in self._ended
 
     async def stored(self, task: str) -> list[Delta]:
-        """What the task's newest stream has more than was told."""
+        """Return the deltas of the task's newest stream that were not sent yet, from the buffer."""
         task_id = UUID(task)
         pieces = [piece.event(task_id) for piece in await stream_buffer.store.chunks_of(task_id)]
         return [part for piece in pieces for part in self.unseen(piece)]
 
     def unseen(self, event: Delta) -> Iterator[Delta]:
-        """The part of a delta that is new, if there is one."""
+        """Yield the part of a delta that was not sent yet, and count it as sent."""
         stream, key = event["stream"], (event["stream"], event["kind"])
         seen, offset = self._seen.get(key, 0), event["offset"]
         end = offset + len(event["text"])
@@ -165,7 +168,7 @@ class TextSoFar:
         yield event | {"offset": max(seen, offset), "text": text}
 
     def so_far(self) -> list[Delta]:
-        """From offset 0, one event for each kind of each stream."""
+        """Return the text of all open streams, as one delta for each stream and kind."""
         return [
             {
                 "type": "delta",

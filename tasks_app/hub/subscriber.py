@@ -1,4 +1,4 @@
-"""Following a session live: the backlog first, then what happens. Pages and event streams all follow through here."""
+"""Live subscribers of a session: pages, event streams and long polls. Each gets the backlog first, then updates."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
@@ -21,15 +21,15 @@ from tasks_app.pages.fragments import Viewer
 from tasks_app.runtime import broadcast
 from tasks_app.runtime.event_loop import in_thread
 
-NO_ENTRIES = 2**31  # of the backlog, for who asks from there on
-MOST_WAITING, MOST_CHARS = 500, 1024**2  # for one follower: who is slower catches up from the record
-AWAY_SECONDS = 2.0  # after which a client that waits for a change is answered while Redis is away
-_ON_PAGES = ("delta", "prose", "reset", "title")  # the other events are why a page gets HTML
+NO_ENTRIES = 2**31  # higher than every entry: a subscriber from here gets no backlog
+MOST_WAITING, MOST_CHARS = 500, 1024**2  # per subscriber. A slower one catches up from the record
+AWAY_SECONDS = 2.0  # before a long poll is answered while Redis is away
+_ON_PAGES = ("delta", "prose", "reset", "title")  # pages get HTML for all other events
 T = TypeVar("T", str, bytes)
 
 
 class Follower(Generic[T]):
-    """One page or event stream of one user, from the entry after `after` on."""
+    """A page or event stream of one user that follows a session from the entry after `after`."""
 
     has_page = False
 
@@ -39,17 +39,17 @@ class Follower(Generic[T]):
         self.guest, self.admission = Guest(user, language), admission
         self.is_new = True
         self._session_id, self._seq = session_id, after
-        self._taken_seq = after  # as far as its messages were taken from here
+        self._taken_seq = after  # the last entry whose message was taken
         self._waiting: list[T] = []
-        self._chars = 0  # in those that wait
+        self._chars = 0  # in the queue
         self._is_woken = asyncio.Event()
         self._is_behind = False
         self._ended: Exception | None = None
 
     async def messages(self, silence: float | None = None) -> AsyncGenerator[list[T]]:
-        """Never ends by itself; an empty list after each `silence` in seconds.
+        """Yield batches of messages without end. Yield an empty batch after `silence` seconds without a message.
 
-        Raises SessionGone, SignedOut or AuthenticationFailed, whatever it was that ended it.
+        Raises: SessionGone, SignedOut, AuthenticationFailed, or the fault that ended the hub.
         """
         lobby = Lobby.here()
         self._room = room = lobby.enter(self._session_id, self)
@@ -63,10 +63,10 @@ class Follower(Generic[T]):
                 while not self._is_behind:
                     yield await self._next(silence)
         finally:
-            await asyncio.shield(lobby.leave(room, self))  # also where it is cancelled once more
+            await asyncio.shield(lobby.leave(room, self))  # completes even if this task is cancelled again
 
     async def _missing(self, room: Room) -> list[T]:
-        """The next page of what the room has read and it has not; empty if there is none."""
+        """Return one page of the entries that the hub has read and this subscriber lacks, or an empty list."""
         if room.look.seq is None or self._seq >= room.look.seq:
             return []
         work = partial(backlog, self._session_id, self.guest, self._seq, room.look.seq, renders=self.has_page)
@@ -91,13 +91,13 @@ class Follower(Generic[T]):
             async with asyncio.timeout(silence):
                 await self._is_woken.wait()
 
-    # --- the room speaks ----------------------------------------------------------------------------------------
+    # --- called by the hub --------------------------------------------------------------------------------------------
 
     def hear(self, event: Event) -> None:
         raise NotImplementedError
 
     def learn(self, news: News, viewer: Viewer) -> bool:
-        """False if they are not what comes next: then it leaves, to come back."""
+        """Queue an update. Return False if entries before it are missing: the subscriber then catches up."""
         if not self._can_take(news):
             self.leave_behind()
             return False
@@ -116,7 +116,7 @@ class Follower(Generic[T]):
         raise NotImplementedError
 
     def leave_behind(self) -> None:
-        """What nobody has taken is forgotten: it is in the record."""
+        """Drop the queue and live updates. The subscriber catches up from the record."""
         self._room.leave(self)
         self._waiting, self._chars, self._seq = [], 0, self._taken_seq
         self._is_behind = True
@@ -141,7 +141,7 @@ class Follower(Generic[T]):
 
 
 class Page(Follower[str]):
-    """Each text is a message of its own: HTML, or the JSON of a running text."""
+    """The subscriber of a page. Each message is HTML, or the JSON of streaming text."""
 
     has_page = True
 
@@ -165,7 +165,10 @@ def _comes_as_html(content: Mapping[str, Any]) -> bool:
 
 
 class EventStream(Follower[bytes]):
-    """The bytes are server-sent events. `farewell` is the one that said that the newest task has ended."""
+    """The subscriber of an event stream. Messages are server-sent events.
+
+    `farewell` is the event that reported the end of the newest task.
+    """
 
     farewell: bytes | None = None
 
@@ -185,13 +188,13 @@ class EventStream(Follower[bytes]):
 
 
 class StateChange(Follower[str]):
-    """Hears nothing but how the newest task stands: each text is such a state."""
+    """The subscriber of a long poll, which gets only the state of the newest task."""
 
     def __init__(self, user: Any, session_id: UUID, admission: Admission) -> None:
         super().__init__(user, session_id, NO_ENTRIES, admission)
 
     async def from_(self, task: Task, seconds: float) -> None:
-        """Returns when the task stands otherwise, or after so many seconds; also when the client may not hear more."""
+        """Return when the task's state differs, after `seconds`, or when the client loses access."""
         known = Event({"type": "state", **broadcast.state_of(task)}).as_json
         with suppress(TimeoutError, SessionGone, SignedOut, AuthenticationFailed):
             async with asyncio.timeout(seconds):
@@ -201,7 +204,7 @@ class StateChange(Follower[str]):
                             if any(state != known for state in batch):
                                 return
                 except broadcast.unreachable():
-                    await asyncio.sleep(AWAY_SECONDS)  # or clients would ask again and again
+                    await asyncio.sleep(AWAY_SECONDS)  # else clients would poll without a pause
 
     def hear(self, event: Event) -> None:
         if event.content["type"] == "state":

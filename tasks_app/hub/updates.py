@@ -1,7 +1,4 @@
-"""Updates for the followers of a session, encoded once for all: HTML for pages, events for programs.
-
-Texts that arrive close together are sent as one: a screen is drawn no faster.
-"""
+"""Updates of a session, encoded once for all subscribers: HTML for pages, server-sent events for programs."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +14,7 @@ from tasks_app.record.entry_json import entry_json, plan_event
 
 
 class Event:
-    """An event as it was broadcast, or put together: a delta, a reset, a state …"""
+    """An event with its encodings: a text delta, a reset, a task state, …"""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.content = content
@@ -33,7 +30,7 @@ class Event:
 
 
 class Appended:
-    """An entry, redacted."""
+    """A redacted entry with its encoding."""
 
     def __init__(self, entry: ContextEntry) -> None:
         self.entry, self.seq = entry, entry.seq
@@ -47,10 +44,10 @@ class Appended:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class News:
-    """What one look at the rows has found.
+    """The result of one refresh.
 
-    `items` is the HTML of the entries, `whole` that of all pieces around them, and `changed` that of the pieces which
-    look different since the last news: for each viewer. `state` is that of the newest task.
+    `items` is the HTML of the new entries by viewer. `whole` is the HTML of all other fragments of the page, and
+    `changed` is the HTML of the fragments that changed since the last refresh. `state` is the state of the newest task.
     """
 
     appended: Sequence[Appended] = ()
@@ -60,15 +57,15 @@ class News:
     changed: Mapping[Viewer, str] = field(default_factory=dict)
 
     def is_known_to(self, seq: int) -> bool:
-        """Whether somebody with the entries up to `seq` has those of the news."""
+        """Return whether a subscriber with the entries up to `seq` has all entries of this update."""
         return not self.appended or self.appended[-1].seq <= seq
 
     def continues(self, seq: int) -> bool:
-        """Whether the news are what comes after the entry `seq`, none less and none more."""
+        """Return whether this update begins with the entry after `seq`."""
         return not self.appended or self.appended[0].seq == seq + 1
 
     def in_stream(self, after: int) -> bytes:
-        """The entries behind `after`."""
+        """Return the entries after `after` as server-sent events."""
         if self.continues(after):
             return self._in_stream
         return b"".join(one.in_stream for one in self.appended if one.seq > after)
@@ -79,19 +76,19 @@ class News:
 
     @property
     def last_seq(self) -> int:
-        """0 without entries."""
+        """Return the number of the newest entry, 0 without entries."""
         return self.appended[-1].seq if self.appended else 0
 
 
 class Guest(NamedTuple):
-    """Whose a page or an event stream is, and the language of the page."""
+    """The user of a page or an event stream, and the language of the page."""
 
     user: Any
     language: str
 
 
 class Member(Protocol):
-    """Somebody in the room; every method returns at once."""
+    """A subscriber of a session. No method blocks."""
 
     guest: Guest
     has_page: bool
@@ -100,10 +97,10 @@ class Member(Protocol):
     def hear(self, event: Event) -> None: ...
 
     def learn(self, news: News, viewer: Viewer) -> bool:
-        """False if they are not what comes next: then it leaves, to come back."""
+        """Deliver an update. Return False if entries before it are missing: the subscriber then catches up."""
 
     def leave_behind(self) -> None:
-        """Has missed something: it leaves, catches up from the record, and comes back."""
+        """Drop the subscriber from live updates. It catches up from the record and subscribes again."""
 
     def end(self, reason: Exception) -> None: ...
 
@@ -113,7 +110,10 @@ Delta = dict[str, Any]
 
 
 class Coalescer:
-    """Lives on the event loop. `tell` gets one delta for each stream and kind, in the order in which they began."""
+    """Text deltas joined by stream and kind, sent at most once in `DELTA_SECONDS` in the order in which they began.
+
+    Used on the event loop only.
+    """
 
     def __init__(self, tell: Callable[[Delta], None]) -> None:
         self._tell = tell
@@ -122,7 +122,7 @@ class Coalescer:
         self._flushed = 0.0
 
     def take(self, delta: Delta) -> None:
-        """Tells it at once, unless something was told a moment ago."""
+        """Send the delta now, or with the next batch if one was sent less than `DELTA_SECONDS` ago."""
         key = (delta["stream"], delta["kind"])
         if before := self._pending.get(key):
             delta = before | {"text": before["text"] + delta["text"]}
@@ -135,7 +135,7 @@ class Coalescer:
                 self.flush()
 
     def flush(self) -> None:
-        """Tells what waits."""
+        """Send the waiting deltas."""
         self.close()
         pending, self._pending = self._pending, {}
         self._flushed = asyncio.get_running_loop().time()
