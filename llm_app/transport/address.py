@@ -1,4 +1,4 @@
-"""Where a request goes, and by which proxy."""
+"""The server address of a request, and its proxy."""
 
 import base64
 from collections.abc import Sequence
@@ -17,7 +17,9 @@ class InvalidAddress(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """`path` as it is asked for; `authority` for the header Host; `user` with the password, where it has them."""
+    """A parsed URL. `path` includes the query, `authority` is the value of the Host header, and `user` is
+    "name:password".
+    """
 
     scheme: str
     host: str
@@ -33,22 +35,25 @@ class Address:
 
     @property
     def is_tunnelled(self) -> bool:
-        """Whether its proxy passes on bytes that it cannot read."""
+        """Return whether the proxy only forwards encrypted bytes."""
         return self.proxy is not None and self.is_secure
 
     @property
     def server(self) -> tuple[object, ...]:
-        """What connections are told apart by."""
+        """Return the key under which connections are pooled."""
         return self.scheme, self.host, self.port, self.proxy
 
     def authorization(self, header: str) -> Sequence[str]:
-        """The line of a header for the user, if there is one. Source: RFC 7617."""
+        """Return the header line that authenticates the user, or no line. Source: RFC 7617."""
         return [f"{header}: Basic {base64.b64encode(self.user.encode()).decode()}"] if self.user else []
 
 
 @lru_cache(maxsize=256)
 def address_of(url: str) -> Address:
-    """With the proxy that the environment names for it; both are looked up once. Raises ConnectionFailed."""
+    """Parse a URL and find its proxy in the environment. Results are cached.
+
+    Raises: ConnectionFailed.
+    """
     try:
         return _parsed(url, _proxy_to(url))
     except ValueError as error:
@@ -66,7 +71,7 @@ def _proxy_to(url: str) -> Address | None:
 def _parsed(url: str, proxy: Address | None) -> Address:
     to = URL(url)
     if to.scheme not in ("http", "https") or not to.raw_host or not to.port:
-        raise InvalidAddress()  # without it: it may have a password
+        raise InvalidAddress()  # without the URL, which may contain a password
     return Address(
         scheme=to.scheme,
         host=to.raw_host,

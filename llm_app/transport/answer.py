@@ -1,4 +1,4 @@
-"""An HTTP/1.1 answer out of bytes, split wherever the network pleases."""
+"""A parser of HTTP/1.1 responses that arrive in chunks of any size."""
 
 import zlib
 from collections.abc import Callable
@@ -9,15 +9,16 @@ from multidict import CIMultiDict
 from llm_app import errors
 
 _ENCODINGS = ("gzip", "x-gzip", "deflate")
-_LONGEST_HEAD = 1024 * 1024  # bytes, with what comes with its end
-_GZIP_OR_ZLIB = 47  # as zlib's `wbits`: it looks at the first bytes
+_LONGEST_HEAD = 1024 * 1024  # bytes, including body bytes that arrive in the same read
+_GZIP_OR_ZLIB = 47  # zlib's `wbits`: detect the format by its header
 
 
 class Answer:
-    """Feed it what came, and b"" for the end of the connection; it gives the body's pieces.
+    """A response that is fed with received bytes and returns chunks of its body.
 
-    `has_head`: status and headers are there. `is_over`: nothing more of it will come; `may_serve_again` says then
-    whether the connection can take the next request. Lenient where aiohttp and browsers are.
+    Feed b"" when the connection ends. `has_head`: the status and the headers have arrived. `is_over`: the response is
+    complete; then `may_serve_again` tells whether the connection can take another request. Parsing is as lenient as
+    that of aiohttp and browsers.
     """
 
     def __init__(self) -> None:
@@ -25,7 +26,7 @@ class Answer:
         self.headers: CIMultiDict[str] = CIMultiDict()
         self.has_head = self.is_over = self.may_serve_again = False
         self._pieces: list[bytes] = []
-        self._is_spoiled = False  # by what nobody asked for
+        self._is_spoiled = False  # the server sent a response without a request
         self._head_left = _LONGEST_HEAD
         self._decoded: Callable[[bytes], bytes] | None = None
         self._parser = HttpResponseParser(self)
@@ -34,7 +35,10 @@ class Answer:
         )
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Raises StreamCut for what is no HTTP, and for an end in the middle."""
+        """Parse received bytes and return the new chunks of the body.
+
+        Raises: StreamCut for invalid HTTP, and for a connection that ends too early.
+        """
         if not data:
             self._connection_ended()
             return []
@@ -49,16 +53,16 @@ class Answer:
             raise errors.StreamCut(type(error).__name__) from error
 
     def stop_decoding(self) -> None:
-        """What comes from here on only ends the body: nobody reads it."""
+        """Stop decompressing: the rest of the body is read only to find its end."""
         self._decoded = None
 
     @property
     def content_type(self) -> str:
-        """Without parameters, in lower case."""
+        """Return the media type in lower case, without parameters."""
         return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
     def _connection_ended(self) -> None:
-        """Without a length it is the end of the body. Source: RFC 9112, 6.3."""
+        """End a body without a length when the connection ends. Source: RFC 9112, 6.3."""
         has_length = "Content-Length" in self.headers or "chunked" in self.headers.get("Transfer-Encoding", "").lower()
         if not self.has_head or (has_length and not self.is_over):
             raise errors.StreamCut("the connection ended")
@@ -67,7 +71,9 @@ class Answer:
     # --- called by the parser --------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """Once more after an interim answer (1xx); and for what nobody has asked for, which ends the connection."""
+        """Start a new message: after an interim response (1xx), or for an unrequested response, which ends the
+        connection.
+        """
         self.may_serve_again = False
         self._is_spoiled = self.is_over
         if not self._is_spoiled:
@@ -95,7 +101,7 @@ class Answer:
 
 
 class _Decompressed:
-    """What was packed, be it in several members. Source: RFC 1952, 2.2."""
+    """A decompressor of gzip and zlib data, which may have several members. Source: RFC 1952, 2.2."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP_OR_ZLIB)

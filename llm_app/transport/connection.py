@@ -1,4 +1,4 @@
-"""A connection to a provider: bytes in and out. It waits with the patience of its call."""
+"""Connections to a provider, over TCP and TLS. Their waits are limited by the deadlines of the current call."""
 
 import select
 import socket
@@ -11,27 +11,30 @@ from typing import Protocol, TypeVar
 from llm_app.transport.waiting import Patience
 
 T = TypeVar("T")
-_SIZE = 65_536  # bytes that are read at once
+_SIZE = 65_536  # bytes per read
 
 
 class Connection(Protocol):
-    """What raises OSError where it is broken, TimeoutError where patience ends, and what interrupts a wait."""
+    """A connection that sends and receives bytes.
+
+    Raises: OSError if it is broken, TimeoutError at a deadline, and the exception that interrupts a wait.
+    """
 
     patience: Patience | None  # None between two calls
 
     def send(self, data: bytes) -> None: ...
 
     def receive(self) -> bytes:
-        """What comes next; empty at the end."""
+        """Wait for data and return it; empty when the peer closed the connection."""
 
     def received(self) -> bytes | None:
-        """The same without waiting; None if nothing has come."""
+        """Return available data without waiting; None if there is none."""
 
     def close(self) -> None: ...
 
 
 class Plain:
-    """Over TCP."""
+    """A connection over TCP."""
 
     def __init__(self, connected: socket.socket, patience: Patience) -> None:
         self._socket = connected
@@ -67,10 +70,13 @@ class Plain:
 
 
 class TLS:
-    """Over another connection."""
+    """A TLS connection on top of another connection."""
 
     def __init__(self, below: Connection, host: str) -> None:
-        """Shakes hands. Raises OSError, for a certificate that is not valid too."""
+        """Perform the handshake.
+
+        Raises: OSError, also for an invalid certificate.
+        """
         self._below = below
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = _context().wrap_bio(self._incoming, self._outgoing, server_hostname=host.rstrip("."))
@@ -90,7 +96,7 @@ class TLS:
             left = left[self._until_done(partial(self._tls.write, left)) :]
 
     def receive(self) -> bytes:
-        """All records that are there: each may have one token, and who reads rests between two reads."""
+        """Return all available records: each may hold one token, and the caller pauses between two reads."""
         pieces = [self._until_done(self._read)]
         with suppress(ssl.SSLWantReadError):
             while pieces[-1]:
@@ -112,7 +118,7 @@ class TLS:
     def _read(self) -> bytes:
         try:
             return self._tls.read(_SIZE)
-        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):  # with a farewell or without: whether it is a cut, HTTP knows
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):  # the HTTP parser decides whether this end is too early
             return b""
 
     def _until_done(self, step: Callable[[], T]) -> T:
@@ -123,7 +129,7 @@ class TLS:
                 self._flush()
                 self._take(self._below.receive())
             except ssl.SSLError:
-                with suppress(OSError):  # it is told why, if it still listens
+                with suppress(OSError):  # send the TLS alert, if the peer still reads
                     self._flush()
                 raise
             else:
@@ -143,7 +149,7 @@ class TLS:
 
 @lru_cache(maxsize=1)
 def _context() -> ssl.SSLContext:
-    """With the machine's certificates. Made once: it takes 20 ms."""
+    """Return the TLS settings with the system's certificates. Cached, because loading them takes 20 ms."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context

@@ -1,4 +1,4 @@
-"""One request and its answer, over a connection that serves others before and after."""
+"""One HTTP request and its response, over a pooled connection."""
 
 from collections.abc import Iterator, Mapping
 from types import TracebackType
@@ -14,15 +14,17 @@ _pool = Pool()
 
 
 class Exchange:
-    """Sends on entering, and has the answer's head then. A person who interrupts it, or a fault, closes the connection
-    at once; whoever has read enough leaves it to the next one.
+    """A request that is sent on entering the context; then the response's head has arrived.
 
-    Raises LLMError, OSError, ValueError for a header that is none, and what interrupts a wait.
+    An error or an interruption closes the connection immediately. After a normal exit the connection returns to the
+    pool.
+
+    Raises: LLMError, OSError, ValueError for an invalid header, and the exception that interrupts a wait.
     """
 
     def __init__(self, method: str, url: str, headers: Mapping[str, str], body: bytes, patience: Patience) -> None:
         self._address = address_of(url)
-        self._is_retried = method == "POST"  # by its caller, if a pooled connection ends in this very moment
+        self._is_retried = method == "POST"  # callers retry a POST whose pooled connection was just closed
         self._request = _head(method, self._address, headers, len(body)) + body
         self._patience = patience
         self._pieces: list[bytes] = []
@@ -47,7 +49,10 @@ class Exchange:
             self._connection.close()
 
     def body(self) -> Iterator[bytes]:
-        """All that comes at once, and then again. Raises StreamCut for an end in the middle."""
+        """Yield chunks of the body as they arrive.
+
+        Raises: StreamCut if the connection ends too early.
+        """
         while True:
             if self._pieces:
                 yield b"".join(self._pieces)
@@ -56,7 +61,7 @@ class Exchange:
             self._pieces = self.answer.feed(self._connection.receive())
 
     def _send(self) -> None:
-        """Who refuses a long request may have said so, and left, before it was sent."""
+        """Send the request. A server that rejects a long request may answer and close before it has read all of it."""
         try:
             self._connection.send(self._request)
         except (BrokenPipeError, ConnectionResetError):
@@ -64,12 +69,15 @@ class Exchange:
 
 
 def close() -> None:
-    """All connections that no call has."""
+    """Close all idle connections."""
     _pool.close()
 
 
 def _head(method: str, address: Address, headers: Mapping[str, str], length: int) -> bytes:
-    """Raises ValueError for a header with a line break."""
+    """Return the request line and the headers.
+
+    Raises: ValueError for a header with a line break.
+    """
     proxy = address.proxy if not address.is_tunnelled else None
     target = f"http://{address.authority}{address.path}" if proxy else address.path
     given = {name.lower() for name in headers}

@@ -1,6 +1,7 @@
-"""Typed errors for replies with an error status.
+"""Typed errors for responses with an error status.
 
-They carry the words of the error's body and the parameter that it names, never the request that it repeats.
+They hold the messages of the error body and the parameter that it names, but never the request that the body may
+repeat.
 """
 
 import json
@@ -18,25 +19,29 @@ _SAID = re.compile(rf'"(?:{"|".join(_WORDS)})"\s*:\s*"((?:[^"\\]|\\.)*)')
 
 @dataclass(frozen=True)
 class ErrorBody:
-    """`words` are those of messages and codes, in lower case; `param` is a path such as "tools[0].function.strict"."""
+    """The parsed body of an error. `words` are its messages and codes in lower case, `param` is a path such as
+    "tools[0].function.strict".
+    """
 
     words: str
     param: str = ""
 
     @classmethod
     def from_text(cls, body: str) -> "ErrorBody":
-        """OpenAI, Anthropic and Google have an object `error`, vLLM and Mistral a message, FastAPI a list `detail`."""
+        """Parse a body. OpenAI, Anthropic and Google send an object `error`, vLLM and Mistral a message, FastAPI a list
+        `detail`.
+        """
         try:
             value = json.loads(body)
         except (ValueError, RecursionError):
-            said = _SAID.findall(body) if body.startswith(("{", "[")) else ()  # JSON, cut
+            said = _SAID.findall(body) if body.startswith(("{", "[")) else ()  # truncated JSON
             return cls(" ".join(said or [body]).lower())
         params = [param for found, param in _leaves(value) if found == "param"]
         words = [text for found, text in _leaves(value) if found == "words"]
         return cls(" ".join(words).lower(), params[0] if params else "")
 
     def has(self, signs: Iterable[str]) -> bool:
-        """Return whether any of these signs is in the words."""
+        """Return whether the text contains any of these phrases."""
         return any(sign in self.words for sign in signs)
 
 
@@ -56,8 +61,10 @@ def _leaves(value: object) -> Iterator[tuple[str, str]]:
 
 
 def own_words(detail: str) -> str:
-    """The provider's message in the `detail` of an error, where it is JSON of a known form, which may have been cut;
-    else all of it, and nothing of a page of HTML."""
+    """Return the provider's message out of the `detail` of an error.
+
+    Without a message in a known (possibly truncated) JSON form this is the complete text, but never an HTML page.
+    """
     body = detail.partition(": ")[2] if detail.startswith("HTTP ") else detail
     message = re.search(r'"message"\s*:\s*"((?:[^"\\]|\\.)+)', body)
     text = message[1].replace('\\"', '"').replace("\\n", " ") if message else body
@@ -65,7 +72,7 @@ def own_words(detail: str) -> str:
     return "" if text.startswith("<") else text
 
 
-# Not among them: "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens" and its like.
+# Not included: "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens" and similar messages.
 _TOO_LONG = (
     "context_length_exceeded",
     "maximum context length",  # OpenAI, vLLM
@@ -83,12 +90,13 @@ _TOO_LONG = (
     "input is too long",  # Bedrock
     "too many tokens",  # Cohere
 )
-# A key or an account that is refused under another status. Sources: ai.google.dev/gemini-api/docs/troubleshooting
+# Rejected keys and accounts that come with another status. Sources: ai.google.dev/gemini-api/docs/troubleshooting
 # (400), platform.openai.com/docs/guides/error-codes (429), github.com/anthropics/claude-code/issues/4684 (400).
 _NO_ACCOUNT = ("api_key_invalid", "credit balance is too low", "insufficient_quota")
-# Refusals of llama.cpp's server, which calls them its own errors (500): tools/server in github.com/ggml-org/llama.cpp.
+# Rejections by llama.cpp's server, which sends them as its own errors (500): tools/server in
+# github.com/ggml-org/llama.cpp.
 _REFUSED_BY_LLAMA_CPP = ("requires --jinja", "jinja exception", "input is not supported", "failed to parse grammar")
-# What is refused to a key that is accepted (403): one model, or one conversation. Sources: the answers of OpenAI in
+# Rejections with a valid key (403): of one model, or of one conversation. Sources: the answers of OpenAI in
 # github.com/Aider-AI/aider/issues/1903, openrouter.ai/docs/api/reference/errors-and-debugging (moderation, guardrails).
 _OF_THE_MODEL = ("model_not_found",)
 _OF_THE_WORDS = (
@@ -100,17 +108,17 @@ _OF_THE_WORDS = (
     "content filtering policy",  # Anthropic
     "data_inspection_failed",  # DashScope
 )
-_FILTERED = (400, 403, 422, 500)  # 500: an error of a stream, which has no status of its own
+_FILTERED = (400, 403, 422, 500)  # 500: an error inside a stream, which has no status
 
-# The model's answer, which was no valid call: another one may be (Groq: github.com/pydantic/pydantic-ai/pull/2774).
+# The model wrote an invalid call, so a retry may succeed (Groq: github.com/pydantic/pydantic-ai/pull/2774).
 _OF_THE_ANSWER = ("tool_use_failed",)
 _DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 _OVERLOADED = (429, 498, 503, 529)  # 498: console.groq.com/docs/errors (capacity), 529: Anthropic
-_TRANSIENT = (409, 425)  # a lock, or too early: OpenAI's own client tries again, too
+_TRANSIENT = (409, 425)  # conflict, or too early: OpenAI's own client retries these, too
 
 
 def error_for(status: int, body: str, headers: Mapping[str, str] | None = None) -> errors.LLMError:
-    """The typed error for an HTTP status and the beginning of its body."""
+    """Return the typed error for an HTTP status and the beginning of its body."""
     detail, said = f"HTTP {status}: {body[:500]}", ErrorBody.from_text(body)
     kind, later = _kind(status, said), retry_after_seconds(headers or {}, body)
     return kind(detail, status=status, retry_after=later, words=said.words, param=said.param)
@@ -125,21 +133,22 @@ def _kind(status: int, said: ErrorBody) -> type[errors.LLMError]:
         return errors.AuthenticationFailed  # 402: no credit is left
     if status in _OVERLOADED:
         return errors.Overloaded
-    if status < 400 or status == 405:  # another page is there
+    if status < 400 or status == 405:  # another page answers at this address
         return errors.UnreadableReply
     if status == 408:
         return errors.ProviderTimeout
     if status in _TRANSIENT or said.has(_OF_THE_ANSWER) or (status >= 500 and not said.has(_REFUSED_BY_LLAMA_CPP)):
         return errors.ServerError
-    if status == 413 or said.has(_TOO_LONG):  # 413: of many pictures, for example
+    if status == 413 or said.has(_TOO_LONG):  # 413: too many pictures, for example
         return errors.ContextTooLong
     return errors.BadRequest
 
 
 def retry_after_seconds(headers: Mapping[str, str], body: str = "", now: datetime | None = None) -> float | None:
-    """`Retry-After`, in seconds or as a date; None where it is missing or makes no sense. Source: RFC 9110, 10.2.3.
+    """Return the delay of `Retry-After` (seconds or a date) in seconds; None if it is missing or invalid.
 
-    Also OpenAI's `retry-after-ms`, and Gemini's `retryDelay` in the body: ai.google.dev/gemini-api/docs/rate-limits.
+    Also reads OpenAI's `retry-after-ms`, and Gemini's `retryDelay` in the body. Sources: RFC 9110, 10.2.3, and
+    ai.google.dev/gemini-api/docs/rate-limits.
     """
     if milliseconds := _number(headers.get("retry-after-ms", "")):
         return milliseconds / 1000

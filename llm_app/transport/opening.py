@@ -1,4 +1,4 @@
-"""Opens connections: to a server or its proxy, by one of their addresses."""
+"""New connections to a server or its proxy."""
 
 import asyncio
 import errno
@@ -16,16 +16,19 @@ from llm_app.transport.connection import TLS, Connection, Plain
 from llm_app.transport.waiting import Patience
 
 LONGEST_CONNECT = 15.0  # seconds
-_NEXT_ADDRESS = 0.25  # seconds until a host's next address is tried as well. Source: RFC 8305, 5
+_NEXT_ADDRESS = 0.25  # seconds until the host's next IP address is tried in parallel. Source: RFC 8305, 5
 
 
 def opened(address: Address, patience: Patience) -> Connection:
-    """A new one. Raises ConnectionFailed, or what interrupts the wait."""
+    """Open a connection.
+
+    Raises: ConnectionFailed, or the exception that interrupts the wait.
+    """
     try:
         return _opened(address, patience)
     except TimeoutError as error:
         raise errors.ConnectionFailed("no connection in time") from error
-    except (OSError, ValueError) as error:  # the latter for a name that none can have
+    except (OSError, ValueError) as error:  # ValueError: an invalid host name
         raise errors.ConnectionFailed(f"{(address.proxy or address).authority}: {error}") from error
 
 
@@ -49,7 +52,7 @@ def _opened(address: Address, patience: Patience) -> Connection:
 
 
 def _found(server: Address, patience: Patience) -> Sequence[AddrInfoType]:
-    """The addresses of a host; names are looked up on the event loop, where the wait for them can be interrupted."""
+    """Return the IP addresses of a host. Names are resolved on the event loop, so that the wait can be interrupted."""
     try:
         return socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
@@ -62,7 +65,7 @@ async def _looked_up(host: str, port: int, seconds: float) -> Sequence[AddrInfoT
 
 
 def _connected(found: Sequence[AddrInfoType], patience: Patience) -> socket.socket:
-    """Of several addresses, the one that answers first; they are tried on the event loop, side by side."""
+    """Connect to the IP address that answers first. Several addresses are tried in parallel, on the event loop."""
     if len(found) == 1:
         connected = _connected_to(found[0], patience)
     else:
@@ -95,7 +98,7 @@ async def _first_connected(found: Sequence[AddrInfoType], seconds: float) -> soc
 
 
 def _ask_for_tunnel(connection: Connection, address: Address) -> None:
-    """Source: RFC 9110, 9.3.6."""
+    """Ask the proxy for a tunnel. Source: RFC 9110, 9.3.6."""
     assert address.proxy is not None
     host = f"[{address.host}]" if ":" in address.host else address.host
     to = f"{host}:{address.port}"

@@ -1,4 +1,4 @@
-"""Connections between two calls, each for the server that it leads to."""
+"""A pool of idle connections, by server."""
 
 import threading
 import time
@@ -13,12 +13,12 @@ from llm_app.transport.connection import Connection
 
 LONGEST_IDLE = 60.0  # seconds
 LONGEST_END = 0.1  # seconds between the last event and the end of the body
-_MOST_READS = 16  # of what comes after the last event, at once
+_MOST_READS = 16  # reads of data after the last event, per check
 
 
 @dataclass(kw_only=True, eq=False)
 class _Idle:
-    """What ends the body of its last answer may come a moment after the last event: then it serves the next call."""
+    """An idle connection. The end of its last body may still arrive; until then no call can use it."""
 
     connection: Connection
     answer: Answer
@@ -29,7 +29,7 @@ class _Idle:
         return self.since + (LONGEST_IDLE if self.answer.is_over else LONGEST_END)
 
     def is_alive(self) -> bool:
-        """Takes what has come meanwhile: the end of the answer, or of the connection."""
+        """Read arrived data, and return whether the connection can still be used."""
         try:
             for _ in range(_MOST_READS):
                 data = self.connection.received()
@@ -40,19 +40,19 @@ class _Idle:
                     return False
         except (OSError, errors.StreamCut):
             return False
-        return False  # it floods us
+        return False  # the server sends without end
 
 
 class Pool:
-    """Used from any thread. One of its own closes what nobody takes again; it lives as long as there is something."""
+    """A thread-safe pool. Its own thread closes expired connections, and ends when the pool is empty."""
 
     def __init__(self) -> None:
         self._changing = threading.Condition()
         self._idle: dict[object, list[_Idle]] = defaultdict(list)
-        self._next_look = 0.0  # of that thread; 0 while there is none
+        self._next_look = 0.0  # monotonic time of that thread's next check; 0 while it does not run
 
     def take(self, address: Address) -> Connection | None:
-        """The one that was used last, if any lives."""
+        """Return the most recently used connection to the server, or None."""
         with self._changing:
             self._drop_dead(address.server)
             idle = next((idle for idle in reversed(self._idle[address.server]) if idle.answer.is_over), None)
@@ -68,14 +68,14 @@ class Pool:
             self._idle[address.server].append(idle)
             self._drop_dead(address.server)
             if not self._next_look:
-                with suppress(RuntimeError):  # there are too many threads: then the next to give one tries
+                with suppress(RuntimeError):  # no more threads can start: the next call tries again
                     threading.Thread(target=self._close_in_time, name="idle-connections", daemon=True).start()
                     self._next_look = idle.until
             elif idle.until < self._next_look:
                 self._changing.notify()
 
     def close(self) -> None:
-        """All of them."""
+        """Close all idle connections."""
         with self._changing:
             for idle in (idle for kept in self._idle.values() for idle in kept):
                 idle.connection.close()
@@ -93,7 +93,7 @@ class Pool:
                 self._changing.wait(max(0.0, self._next_look - time.monotonic()))
 
     def _drop_dead(self, server: object) -> None:
-        """Closes the connections that have ended, or whose time is over."""
+        """Close the connections that are broken or expired."""
         now, living = time.monotonic(), []
         for idle in self._idle[server]:
             if idle.is_alive() and now < idle.until:

@@ -1,11 +1,11 @@
-"""Server-sent events out of a stream of bytes, split wherever the network pleases."""
+"""A decoder of server-sent events that arrive in chunks of any size."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from llm_app.errors import UnreadableReply
 
-MAX_LINE = 16 * 1024 * 1024  # bytes; beyond it a peer floods us
+MAX_LINE = 16 * 1024 * 1024  # bytes
 _MARK = "\ufeff".encode()  # some servers begin with a byte order mark
 
 
@@ -15,21 +15,24 @@ class ServerEvent(NamedTuple):
 
 
 class SSEDecoder:
-    """Feed it chunks; it yields whole events, in linear time.
+    """A decoder that is fed with chunks and yields complete events, in linear time.
 
     Source: WHATWG HTML, 9.2.6 (a lone CR as line end is not supported).
     """
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []  # of the line at hand
+        self._parts: list[bytes] = []  # chunks of the current line
         self._size = 0
         self._name = ""
         self._data: list[str] = []
         self._has_event = False
-        self._foreign = ""  # the first line that is none of such a stream
+        self._foreign = ""  # the first line that is not part of an event stream
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
-        """Raises UnreadableReply for a line that is too long."""
+        """Decode a chunk.
+
+        Raises: UnreadableReply for a line that is too long.
+        """
         self._parts.append(chunk)
         self._size += len(chunk)
         if b"\n" not in chunk and self._size <= MAX_LINE:
@@ -43,7 +46,10 @@ class SSEDecoder:
                 yield event
 
     def end(self) -> Iterator[ServerEvent]:
-        """The last event of a stream that ended without an empty line. Raises UnreadableReply if it was no stream."""
+        """Yield the last event of a stream that ended without an empty line.
+
+        Raises: UnreadableReply if the data was no event stream.
+        """
         for line in (b"".join(self._parts), b""):
             if event := self._take(line):
                 yield event

@@ -1,4 +1,4 @@
-"""How the thread of a call waits: for a socket, or for work on the event loop, and in both for what interrupts it."""
+"""Interruptible waits of a call's thread: for sockets, and for coroutines on the event loop."""
 
 import asyncio
 import select
@@ -11,21 +11,21 @@ LONGEST_WAIT = 20 * 86_400.0  # seconds: `poll` counts milliseconds in 31 bits
 
 
 class Runner(Protocol):
-    """Waits in the caller's stead, or raises what interrupts the wait."""
+    """A function that waits for its caller, or raises the exception that interrupts the wait."""
 
     def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
-        """Runs a coroutine on the event loop, and returns its result."""
+        """Run a coroutine on the event loop and return its result."""
 
     def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
-        """Waits until a descriptor has one of the events of `select.poll`, or so many seconds; whether it has one."""
+        """Wait for events of `select.poll` on a descriptor, at most so many seconds. Return whether one occurred."""
 
 
 class TimeIsUp(Exception):
-    """The caller waits no longer."""
+    """The deadline of an `InTime` runner has passed."""
 
 
 class InTime:
-    """Another runner, for so many seconds in all. Then its waits raise TimeIsUp."""
+    """A runner with a deadline, in seconds from now. After the deadline its waits raise TimeIsUp."""
 
     def __init__(self, run: Runner, seconds: float) -> None:
         self._run, self._until = run, time.monotonic() + seconds
@@ -45,7 +45,7 @@ class InTime:
 
     def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
         left = self._until - time.monotonic()
-        if left <= 0:  # also where something is there: who reads slowly would never come to an end
+        if left <= 0:  # even if data is available: a slow reader would never finish
             raise TimeIsUp
         if self._run.wait(min(seconds, left), descriptor, events):
             return True
@@ -55,7 +55,7 @@ class InTime:
 
 
 def ready(seconds: float | None, descriptors: Mapping[int, int]) -> list[int]:
-    """Those that have one of their events of `select.poll`, after so many seconds at most. -1 is none."""
+    """Return the descriptors with one of their `select.poll` events, after so many seconds at most. -1 is ignored."""
     poll = select.poll()
     for descriptor, events in descriptors.items():
         if descriptor >= 0:
@@ -64,7 +64,7 @@ def ready(seconds: float | None, descriptors: Mapping[int, int]) -> list[int]:
 
 
 class Patience:
-    """What one call has left of it: at most `silence_s` for the next byte, and `total_s` seconds for everything."""
+    """The deadlines of one call: `silence_s` seconds until the next byte, and `total_s` seconds in total."""
 
     def __init__(self, run: Runner, *, silence_s: float, total_s: float) -> None:
         self.run, self.silence_s = run, silence_s
@@ -72,13 +72,16 @@ class Patience:
 
     @property
     def left(self) -> float:
-        """Seconds."""
+        """Return the seconds until the next deadline."""
         return max(0.0, min(self.silence_s, self._until - time.monotonic(), LONGEST_WAIT))
 
     def until(self, descriptor: int, events: int) -> None:
-        """Raises TimeoutError, or what interrupts the wait."""
+        """Wait for events on a descriptor.
+
+        Raises: TimeoutError, or the exception that interrupts the wait.
+        """
         left = self.left
-        if not left or not self.run.wait(left, descriptor, events):  # also where a quick stream has always something
+        if not left or not self.run.wait(left, descriptor, events):  # `not left`: a fast stream always has data
             raise TimeoutError
 
     def rest(self, seconds: float) -> None:
@@ -86,7 +89,9 @@ class Patience:
 
 
 def from_loop(stream: AsyncGenerator[T], run: Runner) -> Generator[T]:
-    """What an asynchronous stream yields. It is closed in the end, and cancelled by what interrupts a wait for it."""
+    """Yield the items of an asynchronous generator. It is closed at the end, and cancelled if a wait for it is
+    interrupted.
+    """
     try:
         while (item := run(_next(stream))) is not None:
             yield item

@@ -1,4 +1,4 @@
-"""HTTP and server-sent events: bytes out, events in, one typed error for whatever goes wrong on the way."""
+"""HTTP requests whose responses are server-sent events. Every failure becomes a typed error."""
 
 import base64
 import time
@@ -14,15 +14,15 @@ from llm_app.transport.http_errors import error_for
 from llm_app.transport.sse import ServerEvent, SSEDecoder
 from llm_app.transport.waiting import Patience, Runner
 
-BINARY = "binary"  # the event that is a whole body, in base64
+BINARY = "binary"  # name of the event that holds a complete body in base64
 MAX_REPLY = 64 * 1024 * 1024  # bytes
-MAX_ERROR_BODY = 4_000  # bytes that are read of a reply with an error status
-LEAST_REST, LONGEST_REST = 0.005, 0.04  # seconds between two reads of a quick stream
+MAX_ERROR_BODY = 4_000  # bytes read of a response with an error status
+LEAST_REST, LONGEST_REST = 0.005, 0.04  # seconds between two reads of a fast stream
 
 
 @dataclass(frozen=True, kw_only=True)
 class HTTPRequest:
-    """One POST. `body` is sent byte for byte as it is: its hash is in the log."""
+    """A POST request. `body` is sent unchanged, because the log contains its hash."""
 
     url: str
     headers: Mapping[str, str]
@@ -30,10 +30,12 @@ class HTTPRequest:
 
 
 def events(request: HTTPRequest, run: Runner, *, silence_s: float, total_s: float) -> Generator[ServerEvent]:
-    """Posts and yields the events of the answer; a body that is no event stream comes as one event.
+    """Send a POST request and yield the events of the response. A body that is no event stream becomes one event.
 
-    silence_s: the longest time without a byte; total_s: the longest time of all. Raises LLMError, or what interrupts
-    a wait of `run`: the provider knows at once.
+    `silence_s` is the timeout between two bytes, `total_s` the timeout of the complete exchange, in seconds. An
+    interruption closes the connection, so the provider can stop immediately.
+
+    Raises: LLMError, or the exception that interrupts a wait of `run`.
     """
     patience = Patience(run, silence_s=silence_s, total_s=total_s)
     with _typed_errors(), Exchange("POST", request.url, request.headers, request.body, patience) as exchanged:
@@ -48,7 +50,10 @@ def events(request: HTTPRequest, run: Runner, *, silence_s: float, total_s: floa
 
 
 def get(url: str, headers: Mapping[str, str], run: Runner, *, total_s: float) -> bytes:
-    """The body of the answer to a GET. Raises LLMError, or what interrupts a wait of `run`."""
+    """Return the body of the response to a GET request.
+
+    Raises: LLMError, or the exception that interrupts a wait of `run`.
+    """
     patience = Patience(run, silence_s=total_s, total_s=total_s)
     with _typed_errors(), Exchange("GET", url, headers, b"", patience) as exchanged:
         _accepted(exchanged)
@@ -63,7 +68,10 @@ close = exchange.close
 
 
 def _accepted(exchanged: Exchange) -> Answer:
-    """Raises the error that an answer with another status is."""
+    """Return the response.
+
+    Raises: the typed error for a status other than 200.
+    """
     answer = exchanged.answer
     if answer.status != 200:
         raise error_for(answer.status, _beginning(exchanged), answer.headers)
@@ -98,9 +106,9 @@ def _typed_errors() -> Iterator[None]:
 
 
 class _Pace:
-    """Reads what a quick stream sends in a moment at once: to be woken for a token costs more than to parse it.
+    """Pauses between reads of a fast stream: waking up for each token costs more than parsing it.
 
-    Nobody is shown words at a quicker pace. An answer ends later by this at most: a twentieth of its time.
+    People do not see text any faster. A response ends later by at most a twentieth of its duration.
     """
 
     def __init__(self, patience: Patience) -> None:
@@ -108,7 +116,7 @@ class _Pace:
         self._began = self._waits_since = time.monotonic()
 
     def rest(self) -> None:
-        """After a read, lets the next ones gather in the socket, unless few would."""
+        """Pause after a read, so that data collects in the socket. A slow stream is not paused."""
         now = time.monotonic()
         pause, waited = min(LONGEST_REST, (now - self._began) / 20), now - self._waits_since
         if pause >= LEAST_REST and waited < pause / 2:
@@ -118,7 +126,7 @@ class _Pace:
 
 
 class _WholeBody:
-    """A body in one piece is one event, unless it is a stream under another name."""
+    """A decoder of complete bodies: one event, unless the body is an event stream with another content type."""
 
     def __init__(self, content_type: str) -> None:
         self._content_type, self._body = content_type, bytearray()
