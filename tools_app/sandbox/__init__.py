@@ -1,4 +1,4 @@
-"""Where the programs that tools start run: bubblewrap, Docker, or on the machine itself."""
+"""Backends that run the programs started by tools: bubblewrap, Docker, or plain processes."""
 
 from tools_app.sandbox.base import Command, Layer, Limits, Mask, Outcome, Sandbox, Started
 from tools_app.sandbox.outlet import Outlet

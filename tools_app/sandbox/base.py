@@ -1,4 +1,4 @@
-"""Where the programs that tools start run: one small interface, several backends."""
+"""The interface of the sandbox backends, and the values that describe a command and its outcome."""
 
 import math
 import os
@@ -11,20 +11,21 @@ from typing import ClassVar, Protocol
 from tools_app.files import Owner, workspace_owner
 from tools_app.sandbox.outlet import Outlet
 
-# Where a command sees its workspace, and its temporary files, if the backend can arrange it.
+# Paths inside the sandbox of the workspace and of temporary files, if the backend can mount them.
 WORKSPACE = "/workspace"
-TEMPORARY = "/tmp"  # noqa: S108  not the server's
-_SPARE_S = 1  # so that the clock ends a program that keeps all cores busy, and its result says so
+TEMPORARY = "/tmp"  # noqa: S108  inside the sandbox, not on the server
+_SPARE_S = 1  # extra CPU time, so that a program on all cores hits the wall clock, which reports a timeout
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Bounds of one command. Sizes in bytes, times in seconds.
+    """Bounds of one command. Sizes are in bytes, times in seconds.
 
-    `cpu_s`, `open_files` and `file_size` hold for each process, `memory` for each and for all of the session together,
-    `processes` for the session, `temporary` for what it may write outside workspace and home, `workspace` for the total
-    size of these two, with what is there already; None leaves it to the disk. `output` is how much is kept, `shown` how
-    much is shown while it runs; by default as much as is kept. Without `cpu_s`, all cores may compute until `wall_s`.
+    `cpu_s`, `open_files` and `file_size` apply to each process. `memory` applies to each process and to all processes
+    of the session together, `processes` to the session. `temporary` bounds files outside workspace and home.
+    `workspace` bounds the total size of these two, including existing files; None leaves it to the disk. `output` is
+    the number of bytes stored, `shown` the number streamed while the command runs; None streams as much as is stored.
+    Without `cpu_s`, all cores may compute until `wall_s`.
     """
 
     wall_s: float = 120
@@ -40,15 +41,15 @@ class Limits:
 
     @property
     def processor_s(self) -> int:
-        """Seconds that a process can compute. The kernel adds up its threads, so one second of time is one a core."""
+        """The CPU seconds that a process can use. The kernel adds up all threads, so each core counts separately."""
         return self.cpu_s or math.ceil(self.wall_s + _SPARE_S) * len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a command ended. `output` is stdout and stderr together, bounded; `truncated` says that more was produced.
+    """The end of a command. `output` is stdout and stderr together, bounded; `truncated` means that there was more.
 
-    `left_behind` are the command lines of processes that still ran when it had exited, and were ended then.
+    `left_behind` holds the command lines of processes that were still running when the shell exited. They were killed.
     """
 
     exit_code: int
@@ -62,21 +63,21 @@ class Outcome:
 
     @property
     def was_killed(self) -> bool:
-        """Return whether the command was ended for one of its limits."""
+        """Return whether the command was ended because it exceeded a limit."""
         return self.timed_out or self.out_of_memory or self.out_of_space or self.out_of_cpu_time
 
 
 @dataclass(frozen=True, kw_only=True)
 class Started:
-    """A process group that now exists: what recovery needs to end it after a crash of the server."""
+    """An existing process group, described well enough to end it after a crash of the server."""
 
     pid: int
-    start_time: int  # clock ticks since boot, field 22 of /proc/<pid>/stat: a pid alone may be used again
+    start_time: int  # clock ticks since boot, field 22 of /proc/<pid>/stat; tells a reused pid apart
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """Programs and libraries in a `folder` of the server, which commands see read-only at `mount`."""
+    """Programs and libraries in a `folder` of the server, mounted read-only at `mount`."""
 
     folder: Path
     mount: Path
@@ -84,7 +85,7 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """Paths of the workspace: commands can open none of `hidden`, and cannot rename the folders `fixed`."""
+    """Protected paths of the workspace: commands cannot open `hidden` paths or rename `fixed` folders."""
 
     hidden: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
@@ -92,14 +93,15 @@ class Mask:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A shell command, and what it may use.
+    """A shell command with its resources and permissions.
 
-    `owner` is the (uid, gid) it runs as; None means as the server does. Without an `outlet` it has no network.
-    `stdin` is an open file descriptor; without one, its input is empty. Commands of one `session` share a sandbox, with
-    its network and temporary files, where the backend can keep one up. What is in `home` stays from one to the next.
-    Of the folders `views` it sees the first read-only at `parent` in the workspace, the next at `parent/parent`; not
-    under local, where `parent` is empty. The programs of `layers` come before the system's, those of the first layer
-    first. Only bubblewrap applies the `mask`. `time_zone` is a name of the tz database.
+    `owner` is the (uid, gid) of its processes; None keeps the server's. Without an `outlet` there is no network.
+    `stdin` is an open file descriptor; the default is empty input. Commands of one `session` share a sandbox with its
+    network and temporary files, where the backend supports it. Files in `home` persist from one command to the next.
+
+    The first folder of `views` is mounted read-only at `parent` in the workspace, the next at `parent/parent`. The
+    local backend leaves `parent` empty. Programs of `layers` take precedence over the system's, the first layer over
+    the others. Only bubblewrap applies the `mask`. `time_zone` is a name of the tz database.
     """
 
     text: str
@@ -118,18 +120,20 @@ class Command:
 
 
 class Sandbox(Protocol):
-    """A backend. `weakness` says in a sentence what it does not protect; empty if nothing is known."""
+    """A backend. `weakness` states in one sentence what it does not protect; '' if nothing is known."""
 
     name: ClassVar[str]
     weakness: ClassVar[str]
 
     def probe(self) -> str:
-        """Runs a command; returns why this backend does not work here, or an empty string."""
+        """Run a test command. Return the reason why this backend does not work here, or ''."""
 
     async def run(
         self, command: Command, *, on_output: Callable[[str], None], on_start: Callable[[Started], None]
     ) -> Outcome:
-        """Runs to the end, to a limit, or until cancelled; in every case no process of it is left.
+        """Run a command to its end, to a limit, or until cancelled, and leave no process of it behind.
 
-        Output comes as it is produced, on the event loop. Raises ToolError for what this backend cannot do.
+        `on_output` receives output as it is produced, on the event loop.
+
+        Raises: ToolError if this backend does not support the command.
         """

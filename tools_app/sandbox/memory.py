@@ -1,4 +1,4 @@
-"""Monitors the memory of all processes of a session's commands together: rlimits count each process separately."""
+"""Memory use of all processes of a session together. Kernel limits count each process separately."""
 
 import asyncio
 import os
@@ -14,8 +14,11 @@ _PAGE = resource.getpagesize()
 async def exceeded(
     pid: int, limit: int, siblings: Callable[[], Collection[int]] = frozenset, in_files: Callable[[], int] = int
 ) -> None:
-    """Returns once the process `pid` and its descendants hold more than `limit` bytes; or the most of all `siblings`
-    with theirs, when these do together. The bytes `in_files` that they share count as well."""
+    """Return once the process `pid` and its descendants use more than `limit` bytes.
+
+    If all `siblings` together exceed the limit, return only for the largest of them. The `in_files` bytes that they
+    share count too.
+    """
     while not await asyncio.to_thread(_is_the_largest, pid, limit, siblings(), in_files()):  # noqa: ASYNC110  no event
         await asyncio.sleep(_PERIOD_S)
 
@@ -26,7 +29,7 @@ def _is_the_largest(pid: int, limit: int, siblings: Collection[int], in_files: i
 
 
 def in_temporary_files(pid: int) -> int:
-    """Bytes of the file systems in memory that the process sees as /tmp and /dev/shm."""
+    """Return the bytes used in the memory file systems that the process sees as /tmp and /dev/shm."""
     held = 0
     for place in ("tmp", "dev/shm"):
         with suppress(OSError):
@@ -36,7 +39,10 @@ def in_temporary_files(pid: int) -> int:
 
 
 def bytes_held(pid: int, enough: int) -> int:
-    """Bytes held by a process and its descendants. Shared pages are divided only if the rough sum is over `enough`."""
+    """Return the bytes held by a process and its descendants.
+
+    Shared pages are only divided, which is slow, if the rough sum exceeds `enough`.
+    """
     family = list(descendants(pid))
     unnamed = _in_unnamed_files(family)
     rough = unnamed + sum(_resident(member) for member in family)
@@ -44,12 +50,12 @@ def bytes_held(pid: int, enough: int) -> int:
 
 
 def _in_unnamed_files(family: Iterable[int]) -> int:
-    """What lies in files of memfd_create(2) beyond what the processes have mapped: their own count leaves it out."""
+    """Return bytes in memfd_create(2) files that no process has mapped, which the resident sizes miss."""
     files: dict[int, int] = {}
     for pid in family:
         with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
             for descriptor in descriptors:
-                with suppress(OSError):  # it has just been closed
+                with suppress(OSError):  # the descriptor has just been closed
                     if os.readlink(descriptor.path).startswith("/memfd:"):
                         status = os.stat(descriptor.path)
                         files[status.st_ino] = status.st_blocks * 512
@@ -57,14 +63,14 @@ def _in_unnamed_files(family: Iterable[int]) -> int:
 
 
 def _mapped(pid: int) -> int:
-    """Bytes of memory files that the process has mapped."""
+    """Return the bytes of memory files that the process has mapped."""
     return _bytes_in(pid, "status", "RssShmem:") or 0
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Itself, and those of them that have not lost their parent."""
+    """Yield `pid` and its descendants. Orphans, which have a new parent, are missing."""
     yield pid
-    with suppress(OSError):  # it has just exited
+    with suppress(OSError):  # the process has just exited
         for thread in Path(f"/proc/{pid}/task").iterdir():
             for child in (thread / "children").read_text().split():
                 yield from descendants(int(child))
@@ -78,13 +84,13 @@ def _resident(pid: int) -> int:
 
 
 def _proportional(pid: int) -> int:
-    """Its share: a page that two processes share counts half for each (PSS)."""
+    """Return the proportional set size (PSS): a page shared by two processes counts half for each."""
     share = _bytes_in(pid, "smaps_rollup", "Pss:")
     return _resident(pid) if share is None else share
 
 
 def _bytes_in(pid: int, file: str, name: str) -> int | None:
-    """Bytes that the process's file names; None where it may not be read."""
+    """Return the bytes listed under `name` in a file of the process, or None if the file cannot be read."""
     try:
         lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""A command's only access to the network: a port in its sandbox that leads to the filtering proxy."""
+"""The network access of a command: a port in its sandbox that leads to the filtering proxy."""
 
 import asyncio
 import weakref
@@ -13,7 +13,7 @@ from tools_app.network.policy import SANDBOX
 if TYPE_CHECKING:
     from tools_app.network.proxy.server import FilteringProxy
 
-PORT = 3128  # where programs in the sandbox find the proxy, on its own loopback
+PORT = 3128  # port of the proxy on the sandbox's loopback
 
 _LOCAL = f"localhost,127.0.0.1,{SANDBOX}"
 
@@ -23,7 +23,7 @@ _proxies = weakref.WeakKeyDictionary()
 
 @dataclass(frozen=True, kw_only=True)
 class Outlet:
-    """The credential is valid as long as its passage is open."""
+    """A command's credential for the proxy, valid while its passage is open."""
 
     proxy: "FilteringProxy"
     user: str
@@ -31,7 +31,7 @@ class Outlet:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables by which programs find a proxy: in capitals and in small letters, as each expects it."""
+        """The proxy variables, in capitals and in lower case, because programs differ in what they read."""
         address = f"http://{self.user}:{self.password}@127.0.0.1:{PORT}"
         names = {"HTTP_PROXY": address, "HTTPS_PROXY": address, "ALL_PROXY": address, "NO_PROXY": _LOCAL}
         return names | {name.lower(): value for name, value in names.items()}
@@ -39,7 +39,7 @@ class Outlet:
 
 @asynccontextmanager
 async def open_outlet(policy: NetworkPolicy) -> AsyncIterator[Outlet]:
-    """Network access for one command; closed afterwards, also for processes that the command left behind."""
+    """Open network access for one command. Closing it also cuts off processes that the command left behind."""
     proxy = _proxy()
     passage = proxy.open(policy)
     try:
@@ -49,7 +49,7 @@ async def open_outlet(policy: NetworkPolicy) -> AsyncIterator[Outlet]:
 
 
 def _proxy() -> "FilteringProxy":
-    """One for each event loop; sandboxes attach it to their port."""
-    from tools_app.network.proxy.server import FilteringProxy  # with aiohttp, not before the first command
+    """Return the proxy of the running event loop. Sandboxes attach it to their port."""
+    from tools_app.network.proxy.server import FilteringProxy  # imports aiohttp, so not before the first command
 
     return _proxies.setdefault(asyncio.get_running_loop(), FilteringProxy())

@@ -1,4 +1,4 @@
-"""The output of a program: read to its end, kept within a bound, and shown while it runs."""
+"""The output of a program: read to its end, stored within a bound, and streamed while it runs."""
 
 import asyncio
 import codecs
@@ -9,13 +9,13 @@ from tools_app.files import clipped
 from tools_app.sandbox import binary
 
 _CHUNK = 64 * 1024
-_PAUSE_S = 0.001  # past the limit: a flooding program gets about 60 MB/s and leaves the event loop to others
+_PAUSE_S = 0.001  # once the limit is reached: slows a flooding program to about 60 MB/s and frees the event loop
 _CONTINUATION = bytes(range(0x80, 0xC0))
-_LINE_SHARE = 16  # of the limit: what is kept is cut after a line, unless that is longer than this share
+_LINE_SHARE = 16  # divisor of the limit; a partial line at the cut is dropped unless it is longer than this share
 
 
 class KeptOutput:
-    """The first and the last half of `limit` bytes, and how much there was."""
+    """The first and the last half of `limit` bytes of output, and its total size."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -42,7 +42,7 @@ class KeptOutput:
         self._newest = chunk[-1:]
 
     def text(self) -> str:
-        """All of it, or both ends and a line between them that says how much is missing. Binary data is only named."""
+        """Return the entire output, or both ends around a line that reports the gap. Binary data is only named."""
         if not self.truncated:
             return _readable(self._head + self._tail)
         head, tail = binary.parts_of(self._head), binary.parts_of(self._tail)
@@ -52,7 +52,7 @@ class KeptOutput:
         return self._both_ends()
 
     def _both_ends(self) -> str:
-        """Whole lines of each end, unless a line is very long."""
+        """Return both ends in complete lines, unless a line is very long."""
         longest_line = self._limit // _LINE_SHARE
         head_end = self._head.rfind(b"\n", max(0, len(self._head) - longest_line)) + 1
         tail_begin = self._tail.find(b"\n", 0, longest_line) + 1
@@ -76,11 +76,11 @@ class Output:
         self.kept = KeptOutput(limit)
         self._shown = limit if shown is None else shown
         self._on_output = on_output
-        self._unfinished = b""  # the first bytes of a character
-        self._binary = 0  # bytes of the binary data that goes on
+        self._unfinished = b""  # the first bytes of an incomplete character
+        self._binary = 0  # size so far of the current binary data
 
     async def read_from(self, pipe: IO[bytes]) -> None:
-        """Read to the end, past the bound too: a program must never wait for a full pipe."""
+        """Read to the end, even past the limit, so that the program never waits for a full pipe."""
         stream = asyncio.StreamReader()
         loop = asyncio.get_running_loop()
         transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), pipe)
@@ -101,7 +101,7 @@ class Output:
         self._show(shown[:end])
 
     def finish(self) -> None:
-        """Show what waited for more."""
+        """Emit the remaining bytes."""
         self._show(self._unfinished)
         if self._binary and self.kept.size <= self._shown:
             self._on_output(self._end_of_binary())
@@ -135,12 +135,12 @@ def _readable(data: bytes) -> str:
 
 
 def _decoded(data: bytes) -> str:
-    """Without half a character at its end."""
+    """Decode UTF-8, without an incomplete character at the end."""
     return codecs.getincrementaldecoder("utf-8")("replace").decode(data)
 
 
 def _begun_character(data: bytes) -> int:
-    """The bytes at the end of `data` that begin a character of UTF-8 whose rest is still to come."""
+    """Return the number of bytes at the end of `data` that start an incomplete UTF-8 character."""
     for length in (1, 2, 3):
         lead = data[-length] if len(data) >= length else 0
         if lead < 0x80:

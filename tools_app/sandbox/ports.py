@@ -1,4 +1,4 @@
-"""The way into a session's sandbox: connections to what its commands serve on their loopback."""
+"""Connections into a session's sandbox: to servers that its commands run on loopback."""
 
 import asyncio
 import logging
@@ -26,16 +26,17 @@ _servers: set[asyncio.Server] = set()
 
 
 async def connect(session: str, port: int) -> "Streams":
-    """Streams to what listens on `port`, on whatever event loop this is called.
+    """Open streams to the server on `port`, on the current event loop.
 
-    It asks nobody's rights, starts no sandbox, and reads nothing: what answers is as hostile as any program of the
-    sandbox. Raises PortUnreachable.
+    This checks no permissions and starts no sandbox. The peer is as untrusted as any program in the sandbox.
+
+    Raises: PortUnreachable
     """
     return await asyncio.open_connection(sock=await open_socket(session, port))
 
 
 async def open_socket(session: str, port: int) -> socket.socket:
-    """The same as a socket, which does not block."""
+    """Open the same connection as a non-blocking socket."""
     if not 0 < port < 65536:
         raise PortUnreachable(f"{port} is no port.")
     if (here := await _open_here(session, port)) or (here := await _open_elsewhere(session, port)):
@@ -44,20 +45,20 @@ async def open_socket(session: str, port: int) -> socket.socket:
 
 
 async def listening(session: str) -> list[int]:
-    """The ports on which programs of the session's sandbox listen, if this process has one: where its commands run."""
+    """Return the ports that programs of the session listen on, if this process runs its commands."""
     return sorted(await asyncio.to_thread(_listening, session))
 
 
 def _listening(session: str) -> set[int]:
     if (sandbox := sandboxes.found(session)) is None:
         return local.listening(session)
-    tables = [Path(f"/proc/{pid}/net") for pid in list(sandbox.commands)[:1]]  # all of them are in one network
+    tables = [Path(f"/proc/{pid}/net") for pid in list(sandbox.commands)[:1]]  # all commands share one network
     return {port for table in tables for port, _ in local.listeners(table)} - {outlet.PORT}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxPorts:
-    """`network.policy.Ports` of one session."""
+    """The ports of one session, as `network.policy.Ports`."""
 
     session: str
 
@@ -66,7 +67,7 @@ class SandboxPorts:
 
 
 async def _open_here(session: str, port: int) -> socket.socket | None:
-    """None if this process has no sandbox of the session."""
+    """Return a connection, or None if this process has no sandbox of the session."""
     if sandbox := sandboxes.found(session):
         return await sandbox.open_port(port)
     if await asyncio.to_thread(local.listens, session, port):
@@ -77,19 +78,19 @@ async def _open_here(session: str, port: int) -> socket.socket | None:
 
 
 def share_below(folder: Path) -> None:
-    """From now on, ports of sandboxes of other processes of this host are found, too: they listen in `folder`."""
+    """Reach the sandboxes of other processes of this host too, through sockets in `folder`."""
     global _folder
     _folder = folder
 
 
 async def listen() -> None:
-    """Lets the others in. Only processes of the server's own user can enter the folder."""
+    """Accept requests of other processes. Only processes of the server's user can enter the folder."""
     if _folder is None:
         return
     try:
         place = await asyncio.to_thread(_own_place, _folder)
         _servers.add(await asyncio.start_unix_server(_let_in, place))
-    except OSError as error:  # above all a path that is too long for a socket
+    except OSError as error:  # usually because the path is too long for a socket
         logger.warning("ports of sandboxes are reached from this process only: %s", error)
 
 
@@ -105,7 +106,10 @@ def _others(folder: Path | None) -> list[Path]:
 
 
 async def _let_in(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """A line with session and port; after a yes, all that goes to the port and comes from it."""
+    """Serve one request of another process.
+
+    The request is a line with session and port. After the answer `yes`, data is relayed in both directions.
+    """
     try:
         session, _, port = (await reader.readline()).decode().strip().rpartition(" ")
         found = await _open_here(session, int(port))
@@ -134,7 +138,7 @@ async def _open_elsewhere(session: str, port: int) -> socket.socket | None:
 async def _asked(place: Path, line: str) -> socket.socket | None:
     loop, channel = asyncio.get_running_loop(), socket.socket(socket.AF_UNIX)
     channel.setblocking(False)
-    with suppress(OSError):  # of a process that is gone; a TimeoutError is one too
+    with suppress(OSError):  # the process is gone, or too slow (TimeoutError)
         async with asyncio.timeout(_ANSWER_S):
             await loop.sock_connect(channel, str(place))
             await loop.sock_sendall(channel, line.encode())

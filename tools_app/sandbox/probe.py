@@ -1,4 +1,4 @@
-"""Whether a sandbox works here, and what commands find in it, determined by using it."""
+"""Probes of a sandbox: whether it works here, and which programs and packages commands find in it."""
 
 import asyncio
 import os
@@ -16,7 +16,8 @@ _TEXT = "echo works > probe && cat probe | cat"
 _LIMITS = Limits(wall_s=10)
 _PROGRAMS = "python3 pip git node npm curl jq rg zip ffmpeg pandoc pdftotext"
 _MOST_PACKAGES = 40
-# Prints those that people ask for by name, then those that no other one needs and the system has not for itself.
+# Prints well-known packages first, then packages that no other one requires and that the system has not installed for
+# itself.
 _LIST_PACKAGES = r"""
 import re
 from importlib.metadata import distributions
@@ -36,7 +37,7 @@ python3 -c {quote(_LIST_PACKAGES)}
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """The programs and the Python packages, of those that are worth naming, that commands find."""
+    """The notable programs and Python packages that commands find."""
 
     programs: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
@@ -46,7 +47,7 @@ _known: dict[tuple[Sandbox, tuple[Layer, ...]], Contents] = {}
 
 
 def contents(sandbox: Sandbox, layers: tuple[Layer, ...] = ()) -> Contents:
-    """Asked once per process; blocks for it. Nothing, where commands cannot run."""
+    """Return the contents of a sandbox, empty if commands cannot run. Cached per process; the first call blocks."""
     if (sandbox, layers) not in _known:
         outcome = _tried(sandbox, _LIST, layers)
         programs, _, packages = outcome.output.partition("\n\n") if isinstance(outcome, Outcome) else ("", "", "")
@@ -56,7 +57,7 @@ def contents(sandbox: Sandbox, layers: tuple[Layer, ...] = ()) -> Contents:
 
 
 def reason_against(sandbox: Sandbox) -> str:
-    """Runs a command that writes, reads and forks; returns why that failed, or an empty string. Blocks for it."""
+    """Run a command that writes, reads and forks. Return the reason why it failed, or ''. Blocks."""
     outcome = _tried(sandbox, _TEXT)
     if isinstance(outcome, str):
         return outcome
@@ -68,7 +69,7 @@ def reason_against(sandbox: Sandbox) -> str:
 
 
 def _tried(sandbox: Sandbox, text: str, layers: tuple[Layer, ...] = ()) -> Outcome | str:
-    """What came of a command in a workspace of its own, or why it could not be run."""
+    """Run a command in a temporary workspace. Return its outcome, or the reason why it could not run."""
     with tempfile.TemporaryDirectory(prefix="sandbox-probe-") as folder:
         if owner := workspace_owner():
             os.chown(folder, *owner)
@@ -79,7 +80,7 @@ def _tried(sandbox: Sandbox, text: str, layers: tuple[Layer, ...] = ()) -> Outco
 
 
 def _run(sandbox: Sandbox, command: Command) -> Outcome:
-    """In a thread with a loop of its own: the caller may or may not be on an event loop."""
+    """Run a command in a thread with its own event loop, because the caller may be on one already."""
 
     async def run() -> Outcome:
         return await sandbox.run(command, on_output=lambda text: None, on_start=lambda started: None)

@@ -1,4 +1,4 @@
-"""A program, started in its own process group and without the server's environment or descriptors."""
+"""A program started in its own process group, without the server's environment or file descriptors."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from tools_app.sandbox import supervision
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """`files` are open file descriptors that it inherits under the same numbers. Without `owner` it keeps our uid."""
+    """A program to start. It inherits the open file descriptors `files`. Without `owner` it keeps the server's uid."""
 
     words: Sequence[str]
     environment: Mapping[str, str]
@@ -25,9 +25,9 @@ class Program:
     stdin: int = subprocess.DEVNULL
 
     def start(self) -> "ProcessGroup":
-        """Raises OSError if it cannot be started.
+        """Start the program from the current thread. bubblewrap ends a program when that thread ends.
 
-        It belongs to the thread that starts it: bubblewrap ends a program with that thread.
+        Raises: OSError if it cannot be started.
         """
         uid, gid = self.owner or (None, None)
         process = subprocess.Popen(
@@ -48,7 +48,7 @@ class Program:
 
 
 class ProcessGroup:
-    """A started program with its group: `supervision.Running`."""
+    """A started program with its process group, as `supervision.Running`."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdout is not None
@@ -68,7 +68,7 @@ class ProcessGroup:
         return self._process.poll() is None
 
     async def exited(self) -> None:
-        """Returns when the process has exited. It stays a zombie: until it is reaped, its pid is not used again."""
+        """Wait until the process has exited. It stays a zombie until it is reaped, so its pid is not reused."""
         descriptor = os.pidfd_open(self.pid)
         try:
             await readable(descriptor)
@@ -86,7 +86,7 @@ class ProcessGroup:
         supervision.signal_group(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        """Nothing, if it has been reaped: its number may be another's."""
+        """Kill the group, unless its leader was reaped: the pid may belong to another process."""
         if self._process.returncode is None:
             supervision.signal_group(self.pid, signal.SIGKILL)
 
@@ -96,7 +96,7 @@ class ProcessGroup:
 
 
 async def readable(descriptor: int) -> None:
-    """Returns when there is something to read, or the end."""
+    """Wait until the descriptor has data or is at its end."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
     loop.add_reader(descriptor, ready.set)
@@ -107,14 +107,14 @@ async def readable(descriptor: int) -> None:
 
 
 class MemoryFiles(ExitStack):
-    """Files without a name, for what a program must read but `ps` must not show. Open until the `with` block ends."""
+    """Unnamed files for content that a program must read and `ps` must not show, open until the `with` block ends."""
 
     def __init__(self) -> None:
         super().__init__()
         self.descriptors: list[int] = []
 
     def add(self, content: str) -> int:
-        """The descriptor of a file with `content`, at its beginning."""
+        """Return the descriptor of a new file with `content`, positioned at its start."""
         descriptor = os.memfd_create("sandbox")
         self.callback(os.close, descriptor)
         self.descriptors.append(descriptor)
@@ -124,7 +124,7 @@ class MemoryFiles(ExitStack):
         return descriptor
 
     def adopt(self, descriptor: int) -> int:
-        """A duplicate of an open one."""
+        """Return a duplicate of an open descriptor."""
         duplicate = os.dup(descriptor)
         self.callback(os.close, duplicate)
         self.descriptors.append(duplicate)

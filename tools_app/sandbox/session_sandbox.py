@@ -1,4 +1,4 @@
-"""A session's sandbox while it is up: the program that starts commands in it, and the sockets that it hands out."""
+"""A running sandbox of a session: the program that starts its commands, and the sockets that it hands out."""
 
 import array
 import asyncio
@@ -21,15 +21,18 @@ from tools_app.sandbox.shell_command import PATH
 if TYPE_CHECKING:
     from tools_app.network.proxy.server import FilteringProxy
 
-_ANSWER_S = 15.0  # a spawner that does not answer by then is taken for dead
-_MOST = 64  # bytes of a message
+_ANSWER_S = 15.0  # a spawner that does not answer within this time counts as dead
+_MOST = 64  # maximum bytes of a message
 _ROOM = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(4)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """`limits` are soft and hard at once, by the names of `resource`; `hidden` and `fixed` are a mask's, as absolute
-    paths."""
+    """A command for the spawner.
+
+    `limits` are both soft and hard limits, by the names of the module `resource`. `hidden` and `fixed` are the absolute
+    paths of a mask.
+    """
 
     words: Sequence[str]
     environment: Mapping[str, str]
@@ -42,19 +45,19 @@ class Request:
 
 
 class SessionSandbox:
-    """All of it belongs to the event loop that started it, but for `open_port`, which any may call."""
+    """A session's sandbox. It belongs to the event loop that started it; only `open_port` works on any loop."""
 
     def __init__(self, program: ProcessGroup, control: socket.socket) -> None:
         self._program, self._control = program, control
         self._proxy: asyncio.Task[asyncio.Server] | None = None
-        self.commands: set[int] = set()  # their first processes
-        self.in_files = 0  # bytes of memory, when a command last ended
+        self.commands: set[int] = set()  # pids of the first process of each
+        self.in_files = 0  # bytes in memory file systems when a command last ended
 
     @classmethod
     async def start(cls, words: Callable[[MemoryFiles, int], Sequence[str]]) -> "SessionSandbox":
-        """`words` are those of the program that ends in the spawner, given the descriptor that is the spawner's.
+        """Start the sandbox with the command line that `words` builds from the spawner's descriptor.
 
-        Raises SandboxUnavailable, OSError.
+        Raises: SandboxUnavailable, OSError
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, MemoryFiles() as files:
@@ -78,7 +81,10 @@ class SessionSandbox:
         return self._program.is_running
 
     async def spawn(self, request: Request, stdin: int = DEVNULL) -> "Spawned":
-        """A command that runs. Raises SandboxUnavailable if the sandbox has ended."""
+        """Start a command.
+
+        Raises: SandboxUnavailable if the sandbox has ended.
+        """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         reading, writing = os.pipe()
@@ -98,7 +104,10 @@ class SessionSandbox:
         return Spawned(pid, process, ours, reading, self)
 
     async def open_port(self, port: int) -> socket.socket:
-        """A connection to what listens on `port` of the sandbox's loopback. Raises PortUnreachable."""
+        """Return a connection to `port` on the sandbox's loopback.
+
+        Raises: PortUnreachable
+        """
         found = await self._handed_out(f"C{port}".encode())
         if found is None:
             raise PortUnreachable(f"Nothing listens on port {port} in the sandbox.")
@@ -106,13 +115,13 @@ class SessionSandbox:
         return found
 
     async def attach(self, proxy: "FilteringProxy") -> None:
-        """From now on `proxy` serves its port on the sandbox's loopback."""
+        """Let `proxy` serve its port on the sandbox's loopback."""
         if self._proxy is None:
             self._proxy = asyncio.create_task(self._listen(proxy))
         await asyncio.shield(self._proxy)
 
     async def end(self) -> None:
-        """Kills all that is in it, and comes back when it has gone."""
+        """Kill everything in the sandbox and wait until it is gone."""
         if self._proxy is not None:
             self._proxy.cancel()
             if self._proxy.done() and not self._proxy.cancelled() and not self._proxy.exception():
@@ -133,7 +142,7 @@ class SessionSandbox:
         return await proxy.listen(listener)
 
     async def _handed_out(self, request: bytes) -> socket.socket | None:
-        """A TCP socket of the sandbox's network, or None."""
+        """Request a TCP socket of the sandbox's network. Return None if there is none."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours:
             with theirs, suppress(SandboxUnavailable):
@@ -154,8 +163,11 @@ class SessionSandbox:
 
 
 class Spawned:
-    """A command in a session's sandbox: `supervision.Running`. Its `pid` is that of the first process in its own pid
-    namespace, which waits until it is killed here; all others end with it."""
+    """A command in a session's sandbox, as `supervision.Running`.
+
+    `pid` belongs to the first process of the command's pid namespace. This process waits until it is killed, and all
+    others end with it.
+    """
 
     def __init__(self, pid: int, process: int, status: socket.socket, output: int, sandbox: SessionSandbox) -> None:
         self.pid, self._process, self._status, self._sandbox = pid, process, status, sandbox
@@ -173,7 +185,7 @@ class Spawned:
 
     async def exited(self) -> None:
         await readable(self._status.fileno())
-        # Read now: what we send and it no longer reads would come before it, as an error.
+        # Read now: a later send to the closed peer would fail, and the error would hide this message.
         with suppress(OSError):
             self._said = self._status.recv(_MOST, socket.MSG_DONTWAIT)
 
@@ -200,7 +212,7 @@ class Spawned:
 
 
 async def _message(channel: socket.socket) -> tuple[bytes, list[Any]]:
-    """What came, and beside it; empty at the end of the channel, or if nothing comes in time."""
+    """Return data and ancillary data of the next message; both empty at the end of the channel or on a timeout."""
     try:
         async with asyncio.timeout(_ANSWER_S):
             await readable(channel.fileno())
@@ -212,7 +224,7 @@ async def _message(channel: socket.socket) -> tuple[bytes, list[Any]]:
 
 
 def _sender(ancillary: Sequence[Any]) -> int:
-    """The pid that the kernel vouches for, as it is in our pid namespace; 0 if there is none."""
+    """Return the sender's pid, verified by the kernel and valid in our pid namespace, or 0."""
     of_kind = [content for _, kind, content in ancillary if kind == socket.SCM_CREDENTIALS]
     return int(struct.unpack("3i", of_kind[0])[0]) if of_kind else 0
 

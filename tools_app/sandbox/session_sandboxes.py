@@ -1,4 +1,4 @@
-"""Which sessions have a sandbox up in this process. It starts with the first command, and ends when it is idle."""
+"""The session sandboxes of this process. One starts with a session's first command and ends when it is idle."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from tools_app.sandbox.session_sandbox import SessionSandbox
 
 IDLE_S = 1800.0
-MOST_IDLE = 8  # those with commands are bounded by what may run
-MOST_IDLE_BYTES = 1024**3  # of memory, in the /tmp and /dev/shm of all that are idle; one may have 576 MB
+MOST_IDLE = 8  # busy ones are bounded by the limit on running commands
+MOST_IDLE_BYTES = 1024**3  # in /tmp and /dev/shm of all idle sandboxes together; a single one may hold 576 MB
 
 Start = Callable[[], Awaitable[SessionSandbox]]
 
 
 @dataclass
 class _Place:
-    """`kind` is what it was started with: for another, another one is started."""
+    """A session's sandbox with its users. A command of another `kind` needs a new sandbox."""
 
     kind: Hashable
     starting: "asyncio.Task[SessionSandbox]"
@@ -35,7 +35,10 @@ def _is_up(starting: "asyncio.Task[SessionSandbox]") -> bool:
 
 
 class SessionSandboxes:
-    """All of it runs on one event loop, but for `found` and `sessions`. The least recently used come first."""
+    """The sandboxes by session, least recently used first.
+
+    All methods run on one event loop, except `found` and `sessions`, which any thread may call.
+    """
 
     def __init__(self) -> None:
         self._places: dict[str, _Place] = {}
@@ -43,7 +46,7 @@ class SessionSandboxes:
 
     @asynccontextmanager
     async def used(self, session: str, kind: Hashable, start: Start) -> AsyncIterator[SessionSandbox]:
-        """The session's sandbox, which stays up meanwhile. Without a session it is one for this use only."""
+        """Yield the session's sandbox and keep it up inside the block. Without a session, yield a temporary one."""
         if not session:
             sandbox = await start()
             try:
@@ -69,11 +72,11 @@ class SessionSandboxes:
         return set(self._places)
 
     def idle(self) -> set[str]:
-        """Those without a command: they tie their session to no process."""
+        """Return the sessions without a running command. Their sandbox does not tie them to this process."""
         return {session for session, place in list(self._places.items()) if not place.users}
 
     async def end(self, session: str) -> None:
-        """Ends all that runs in it, at once."""
+        """End a session's sandbox and all its commands immediately."""
         if place := self._places.pop(session, None):
             await self._ended(place)
 
@@ -88,7 +91,7 @@ class SessionSandboxes:
         return place
 
     def _rest(self, session: str, place: _Place) -> None:
-        """Restarts the timer that ends it."""
+        """Restart the timer that ends an idle sandbox."""
         if place.timer:
             place.timer.cancel()
         if not place.users and self._places.get(session) is place:
@@ -107,7 +110,7 @@ class SessionSandboxes:
         if place.timer:
             place.timer.cancel()
         if place.starting.get_loop() is not asyncio.get_running_loop():
-            if _is_up(place.starting):  # its loop is over
+            if _is_up(place.starting):  # its event loop has ended
                 place.starting.result().kill()
             return
         await asyncio.wait({place.starting})

@@ -1,6 +1,6 @@
-"""What every backend does with a command: checks it, sets its environment, and runs it in a shell with kernel limits.
+"""Steps that all backends share: check a command, set its environment, and run a shell with kernel limits.
 
-The limits are set inside the sandbox, so that they apply to the command and not to the sandbox's own set-up.
+The limits are set inside the sandbox, so that they apply to the command and not to the sandbox's setup.
 """
 
 import os
@@ -13,11 +13,11 @@ from tools_app.errors import InvalidArguments, SandboxUnavailable, ToolError
 from tools_app.files.paths import VIEW
 from tools_app.sandbox.base import WORKSPACE, Command, Limits
 
-MAX_TEXT = 120_000  # bytes; Linux takes 128 KiB for one argument
+MAX_TEXT = 120_000  # bytes; Linux accepts 128 KiB in one argument
 
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
-# Nobody is at a terminal: what would open a pager or an editor, or ask a question, goes on without.
+# There is no terminal: programs must not open a pager or an editor, or ask questions.
 _UNATTENDED = {
     "PAGER": "cat",
     "GIT_EDITOR": "true",
@@ -28,7 +28,7 @@ _UNATTENDED = {
     "npm_config_yes": "true",
     "npm_config_update_notifier": "false",
 }
-# Without a network, trying again only takes time: npm did so for 71 s.
+# Without a network, retries only take time: npm spent 71 s on them.
 _OFFLINE = {
     "CI": "1",
     "npm_config_fetch_retries": "0",
@@ -38,14 +38,14 @@ _OFFLINE = {
     "BUNDLE_RETRY": "0",
 }
 
-# Not LD_PRELOAD and the like: they would run code in the programs that set the limits.
+# Excludes LD_PRELOAD and the like, which would run code in the programs that set the limits.
 _NAME = re.compile(r"(?!LD_|GLIBC_|MALLOC_)[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 def limited_shell(command: Command, *, count_processes: bool = True) -> list[str]:
-    """The shell with its limits; the first process that the kernel ends when memory is short.
+    """Return a shell command line with limits, marked as the first process to kill when memory is short.
 
-    Raises SandboxUnavailable if util-linux is missing.
+    Raises: SandboxUnavailable if util-linux is missing.
     """
     choom, prlimit = (which(name, path=PATH) for name in ("choom", "prlimit"))
     if not choom or not prlimit:
@@ -58,12 +58,12 @@ def limited_shell(command: Command, *, count_processes: bool = True) -> list[str
 
 
 def shell(command: Command) -> list[str]:
-    """bash if there is one, else sh."""
+    """Return the command line of bash, or of sh if there is no bash."""
     return [which("bash", path=PATH) or "/bin/sh", "-c", "--", command.text]
 
 
 def kernel_limits(limits: Limits) -> dict[str, int]:
-    """By the names of the module `resource`.
+    """Return the limits by their names in the module `resource`.
 
     Memory is RLIMIT_DATA, not the address space: Node.js and Java reserve far more addresses than they use.
     """
@@ -78,7 +78,10 @@ def kernel_limits(limits: Limits) -> dict[str, int]:
 
 
 def check(command: Command) -> None:
-    """Raises ToolError if `command` cannot run in any sandbox."""
+    """Check that a sandbox can run the command.
+
+    Raises: ToolError if none can.
+    """
     try:
         text = os.fsencode(command.text)
     except UnicodeEncodeError as error:
@@ -90,7 +93,10 @@ def check(command: Command) -> None:
 
 
 def environment(command: Command, *, home: str, has_network: bool, path: str = PATH) -> dict[str, str]:
-    """Return names and values as the command sees them. Raises ToolError for what cannot be one."""
+    """Return the environment variables of a command.
+
+    Raises: ToolError for an invalid name or value.
+    """
     for name, value in command.environment.items():
         if not _NAME.fullmatch(name) or "\0" in value:
             raise ToolError(f"{name!r} cannot be set as an environment variable.")
@@ -111,7 +117,7 @@ def environment(command: Command, *, home: str, has_network: bool, path: str = P
 
 
 def views(command: Command) -> Iterator[tuple[Path, str]]:
-    """Folders that are seen read-only, and where."""
+    """Yield each read-only folder with its mount point."""
     inside = WORKSPACE
     for view in command.views:
         inside = f"{inside}/{VIEW}"

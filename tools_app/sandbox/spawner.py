@@ -1,12 +1,12 @@
-"""Runs in a session's sandbox: starts each command in a pid namespace of its own, and hands out sockets.
+"""The program in a session's sandbox that starts each command in its own pid namespace and hands out sockets.
 
-The sandbox's interpreter, any from 3.8 on, runs this file by itself: it imports nothing of ours. Its arguments are the
-descriptor of a socket to the server, the uid and gid that commands show as, the port of the proxy, and the folders that
-must be mounted, each as DEVICE:INODE:PATH. It is root of the outer user namespace, which owns network and mounts.
-Commands are in an inner one, without capabilities: they see neither its process nor its descriptors.
+The sandbox's Python interpreter, 3.8 or newer, runs this file by itself, so it imports nothing of this project. Its
+arguments are the descriptor of a socket to the server, the uid and gid shown to commands, the port of the proxy, and
+the folders that must be mounted, each as DEVICE:INODE:PATH. It is root of the outer user namespace, which owns network
+and mounts. Commands run in an inner one without capabilities and see neither its process nor its descriptors.
 
-A request is a letter with descriptors. `R` (request as JSON, stdin, output, status) runs a command; `C` and a port
-(reply) connects to that port of loopback; `L` (reply) gives the proxy's listener away.
+A request is a letter with descriptors. `R` (request as JSON, stdin, output, status) runs a command. `C` and a port
+(reply) connects to that port of loopback. `L` (reply) hands out the proxy's listener.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _NO_DEVICES_OR_PROGRAMS = 2 | 4 | 8  # nosuid, nodev, noexec
 _READ_ONLY, _REMOUNT, _BIND, _PRIVATE = 1, 32, 4096, 1 << 18 | 16384
 _SET_DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _CAPABILITY_VERSION = 0x2008_0522
-_COVERED = ("sys", "sysrq-trigger", "irq", "bus")  # as bubblewrap does: some of it belongs to root of the namespace
-_SHARED_PAGES = 16384  # of System V memory, which no process need hold: 64 MiB, as in /dev/shm of Docker
-_MASKED_FILE, _MASKED_FOLDER = b"/run/agentsite-masked", b"/run/agentsite-masked.d"  # nobody may open them
-_CONNECT_S = 0.1  # loopback answers at once, or not before a second: its queue is full, and others wait here
+_COVERED = ("sys", "sysrq-trigger", "irq", "bus")  # like bubblewrap: root of the namespace can write to some of these
+_SHARED_PAGES = 16384  # System V memory that no process needs to hold: 64 MiB, as in Docker's /dev/shm
+_MASKED_FILE, _MASKED_FOLDER = b"/run/agentsite-masked", b"/run/agentsite-masked.d"  # mode 0000
+_CONNECT_S = 0.1  # loopback answers immediately, or after a second if its queue is full; other requests wait here
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -45,20 +45,22 @@ def main() -> None:
         _require_mounted(*folder.split(":", 2))
     inner = _inner_namespace(*sys.argv[2:4])
     listener = socket.socket()
-    listener.bind(("127.0.0.1", int(sys.argv[4])))  # before any command can; until it listens, it refuses
+    listener.bind(
+        ("127.0.0.1", int(sys.argv[4]))
+    )  # before any command can bind it; refuses connections until it listens
     control.send(b"ready")
     while True:
         letter, descriptors = _received(control)
         if not letter:
             return
-        with suppress(OSError):  # the descriptors close, and that is the answer
+        with suppress(OSError):  # the server sees the closed descriptors as the answer
             _serve(letter, descriptors, inner, listener)
         for descriptor in descriptors:
             os.close(descriptor)
 
 
 def _require_mounted(device: str, inode: str, path: str) -> None:
-    """Before any command runs: a program outside may have put a link in a folder's place before it was mounted."""
+    """Exit if a folder is not the session's: a program may have replaced it by a link before the mount."""
     found = os.stat(path)
     if (found.st_dev, found.st_ino) != (int(device), int(inode)):
         sys.exit(f"{path} is not the session's folder: it was replaced by a link.")
@@ -83,7 +85,7 @@ def _serve(letter: bytes, descriptors: list[int], inner: int, listener: socket.s
 
 
 def _connected(port: int) -> socket.socket:
-    """To IPv4, or else to IPv6."""
+    """Connect to loopback by IPv4, or else by IPv6."""
     try:
         return socket.create_connection(("127.0.0.1", port), _CONNECT_S)
     except OSError:
@@ -96,7 +98,7 @@ def _hand_over(gift: socket.socket, reply: int) -> None:
 
 
 def _run_apart(descriptors: list[int], inner: int) -> None:
-    """Starts the first process of a new pid namespace. The one between is there because unshare(2) works once."""
+    """Start the first process of a new pid namespace, from a fork because unshare(2) works once a process."""
     between = os.fork()
     if between:
         os.waitpid(between, 0)
@@ -110,7 +112,7 @@ def _run_apart(descriptors: list[int], inner: int) -> None:
 
 
 def _be_first(descriptors: list[int], inner: int) -> None:
-    """Starts the command and reports its end; then waits to be killed, which ends all of the namespace."""
+    """Start the command, report its end, then wait to be killed, which ends the entire namespace."""
     request, stdin, output, status = descriptors
     os.setsid()
     _mount_proc()
@@ -121,7 +123,7 @@ def _be_first(descriptors: list[int], inner: int) -> None:
     wake, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(woken)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    channel.send(b"started")  # the kernel adds our pid, as the server sees it
+    channel.send(b"started")  # the kernel adds our pid as the server sees it
     command = os.fork()
     if command == 0:
         _become(order, stdin, output, inner)
@@ -136,7 +138,7 @@ def _be_first(descriptors: list[int], inner: int) -> None:
             if descriptor == wake:
                 os.read(wake, 512)
                 _reap(command, channel)
-            elif not channel.recv(16):  # the server has gone
+            elif not channel.recv(16):  # the server is gone
                 return
             else:
                 with suppress(ProcessLookupError):
@@ -155,10 +157,10 @@ def _reap(command: int, channel: socket.socket) -> None:
 
 
 def _become(order: dict[str, Any], stdin: int, output: int, inner: int) -> NoReturn:
-    """The command, with its limits, in the inner user namespace."""
+    """Turn into the command, with its limits, in the inner user namespace."""
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")  # the first that the kernel ends when memory is short
+            file.write("1000")  # the first process that the kernel kills when memory is short
         _call("setns", inner, _NEW_USER)
         _give_up_capabilities()
         for source, target in ((stdin, 0), (output, 1), (output, 2)):
@@ -177,7 +179,7 @@ def _become(order: dict[str, Any], stdin: int, output: int, inner: int) -> NoRet
 def _mount_proc() -> None:
     _call("mount", None, b"/", None, _PRIVATE, None)
     _call("mount", b"proc", b"/proc", b"proc", _NO_DEVICES_OR_PROGRAMS, None)
-    with suppress(OSError), open("/proc/sys/kernel/shmall", "w") as file:  # older kernels leave it to root
+    with suppress(OSError), open("/proc/sys/kernel/shmall", "w") as file:  # older kernels only allow it to root
         file.write(str(_SHARED_PAGES))
     for name in _COVERED:
         path = f"/proc/{name}".encode()
@@ -187,7 +189,7 @@ def _mount_proc() -> None:
 
 
 def _mask(hidden: list[str], fixed: list[str]) -> None:
-    """A folder that is a mount point cannot be renamed. What has gone meanwhile needs no mask."""
+    """Hide files, and fix folders: a mount point cannot be renamed. Paths that are gone need no mask."""
     for path in map(os.fsencode, sorted(fixed)):
         _bind(path, path)
     for path in map(os.fsencode, hidden):
@@ -198,12 +200,12 @@ def _bind(source: bytes, target: bytes) -> None:
     try:
         _call("mount", source, target, None, _BIND, None)
     except OSError:
-        if os.path.exists(target):  # it has not gone meanwhile, and is no link that leads nowhere
+        if os.path.exists(target):  # it still exists, and is no dangling link
             raise
 
 
 def _inner_namespace(uid: str, gid: str) -> int:
-    """A descriptor of the user namespace that commands run in. It is the last that can be made."""
+    """Return a descriptor of the user namespace for commands, and forbid further user namespaces."""
     _call("mount", b"proc", b"/proc", b"proc", _NO_DEVICES_OR_PROGRAMS, None)
     with open("/proc/sys/user/max_user_namespaces", "w") as file:
         file.write("1")
@@ -229,13 +231,16 @@ def _inner_namespace(uid: str, gid: str) -> int:
 def _give_up_capabilities() -> None:
     for capability in range(64):
         if _libc.prctl(_DROP_BOUND, capability, 0, 0, 0):
-            break  # the kernel has no more of them
+            break  # there are no more capabilities
     _call("prctl", _AMBIENT, _CLEAR_AMBIENT, 0, 0, 0)
     _call("capset", (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)())
 
 
 def _call(name: str, *arguments: Any) -> None:
-    """A function of libc. Raises OSError."""
+    """Call a function of libc.
+
+    Raises: OSError
+    """
     if getattr(_libc, name)(*arguments) < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")

@@ -1,4 +1,4 @@
-"""Supervision of a command: its output while it runs, its limits, and the end of all of its processes."""
+"""Supervision of a command: its output, its limits, and the end of all its processes."""
 
 import asyncio
 import os
@@ -15,21 +15,24 @@ from tools_app.sandbox.base import Limits, Outcome, Started
 from tools_app.sandbox.output import Output
 
 _GONE_WITHIN_MS = 2000
-_LONGEST_LINE = 60  # characters of a command line
+_LONGEST_LINE = 60  # characters
 
 
 def group_of(pid: int) -> Started:
-    """The group that the process `pid` leads. Raises ProcessLookupError if there is no such process."""
+    """Return the process group that `pid` leads.
+
+    Raises: ProcessLookupError if there is no such process.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
         raise ProcessLookupError(pid) from None
-    after_name = stat.rpartition(")")[2].split()  # the name may contain anything, even spaces and brackets
+    after_name = stat.rpartition(")")[2].split()  # the name may contain spaces and brackets
     return Started(pid=pid, start_time=int(after_name[19]))
 
 
 def processor_seconds(pid: int) -> float:
-    """Return how long the process and its children that have ended have computed; 0 where it is gone."""
+    """Return the CPU time of the process and its ended children, in seconds; 0 if it is gone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -38,13 +41,13 @@ def processor_seconds(pid: int) -> float:
 
 
 def members(pid: int) -> list[int]:
-    """The pids of the group's processes but its leader."""
+    """Return the pids of the group without its leader."""
     found = (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdecimal() and entry.name != str(pid))
     return [each for each in found if _group(each) == pid]
 
 
 def _group(pid: int) -> int:
-    """0 where the process has just exited."""
+    """Return the group of a process, or 0 if it has just exited."""
     try:
         return os.getpgid(pid)
     except ProcessLookupError:
@@ -62,17 +65,17 @@ def command_line(pid: int) -> str:
 
 
 def signal_group(pid: int, number: signal.Signals) -> None:
-    """Sends a signal to the whole group, if any process is left in it."""
+    """Send a signal to the entire group, if it still has a process."""
     with suppress(ProcessLookupError):
         os.killpg(pid, number)
 
 
 def end_group(started: Started) -> None:
-    """Kills the group and waits until its leader is gone, at most two seconds. Nothing if the pid has a new owner."""
+    """Kill the group and wait up to two seconds for its leader. Do nothing if the pid was reused."""
     with suppress(ProcessLookupError):
         leader = os.pidfd_open(started.pid)
         try:
-            if group_of(started.pid) == started:  # read after opening: from here on the pid is this process
+            if group_of(started.pid) == started:  # checked after opening: from here on the pid cannot be reused
                 signal_group(started.pid, signal.SIGKILL)
                 _wait_for_exit(leader)
         finally:
@@ -85,15 +88,18 @@ def _wait_for_exit(process: int) -> None:
     poll.poll(_GONE_WITHIN_MS)
 
 
-_GRACE_S = 0.5  # between the request to end and the kill
-_ENDS_ITSELF_S, _LOOKS = 0.1, 5  # the end of a pipeline may come after that of its shell
+_GRACE_S = 0.5  # between SIGTERM and SIGKILL
+_ENDS_ITSELF_S, _LOOKS = 0.1, 5  # a pipeline may end a little after its shell
 
-_SAMPLING_S = 0.5  # the kernel counts a process's time in ticks, so it ends one a little early or late
+_SAMPLING_S = 0.5  # the kernel counts CPU time in ticks, so it ends a process a little early or late
 
 
 class Running(Protocol):
-    """A command that runs. `siblings` are the pids of those that share its limit of memory, with its own; `in_files` is
-    how much of it lies in files."""
+    """A running command.
+
+    `siblings` are the pids of all commands that share its memory limit, including its own. `in_files` is the number of
+    bytes of that memory held in files.
+    """
 
     pid: int
     output: IO[bytes]
@@ -105,21 +111,21 @@ class Running(Protocol):
     def in_files(self) -> int: ...
 
     async def exited(self) -> None:
-        """Returns when its exit code is known; until `exit_code`, its pid is not used again."""
+        """Wait until the exit code is known. The pid is not reused before `exit_code` is called."""
 
     def left(self) -> list[int]:
-        """The pids of its processes but the first, once that has exited."""
+        """Return the pids of its remaining processes, once the first has exited."""
 
     async def gone(self) -> None:
-        """Returns when nothing of it is left, after `kill`."""
+        """Wait until no process is left, after `kill`."""
 
     def request_end(self) -> None:
-        """SIGTERM to all of it."""
+        """Send SIGTERM to all its processes."""
 
     def kill(self) -> None: ...
 
     def exit_code(self) -> int:
-        """Frees what it holds; a signal n shows as 128 + n."""
+        """Release its resources and return the exit code; 128 + n for signal n."""
 
 
 async def supervise(
@@ -130,9 +136,9 @@ async def supervise(
     on_output: Callable[[str], None],
     on_start: Callable[[Started], None],
 ) -> Outcome:
-    """Accompanies a command to its end, to a limit, or until cancelled; in every case nothing of it is left.
+    """Supervise a command until it ends, exceeds a limit or is cancelled. No process of it is left.
 
-    `folders` together may hold as much as a workspace.
+    `folders` together must not grow beyond the limit of a workspace.
     """
     left_behind: tuple[str, ...] = ()
     output = Output(limits.output, on_output, limits.shown)
@@ -157,7 +163,7 @@ async def supervise(
         await asyncio.shield(ending)
     for task in (*done, reading):
         if not task.cancelled():
-            task.result()  # an error of ours, or of `on_output`
+            task.result()  # an internal error, or one of `on_output`
     exit_code = ending.result()
     return Outcome(
         exit_code=exit_code,
@@ -172,7 +178,7 @@ async def supervise(
 
 
 async def _overflow(folders: Sequence[Path], most: int | None) -> None:
-    """Returns when the folders hold more than they may; never, if there is no bound."""
+    """Return when the folders exceed the limit; never, if there is none."""
     if not folders or most is None:
         await asyncio.Event().wait()
     else:
@@ -180,7 +186,7 @@ async def _overflow(folders: Sequence[Path], most: int | None) -> None:
 
 
 async def _left_behind(running: Running) -> tuple[str, ...]:
-    """The command lines of processes that do not end with their shell by themselves, as the end of a pipeline does."""
+    """Return the command lines of processes that outlive their shell, apart from the short end of a pipeline."""
     for _ in range(_LOOKS):
         if not running.left():
             return ()
@@ -189,9 +195,9 @@ async def _left_behind(running: Running) -> tuple[str, ...]:
 
 
 async def _end(running: Running, exited: "asyncio.Task[None]", reading: "asyncio.Task[None]") -> int:
-    """Ends what is left of it; returns its exit code.
+    """End the remaining processes and return the exit code.
 
-    The end of the output says that nothing is left; asking for it (`killpg(pid, 0)`) would count zombies.
+    The end of the output shows that nothing is left; `killpg(pid, 0)` would count zombies.
     """
     running.request_end()
     await asyncio.wait({exited, reading}, timeout=_GRACE_S)

@@ -1,7 +1,7 @@
-"""The workshop: Python packages for commands, installed once into a folder beside the server's data.
+"""The workshop: Python packages for commands, installed once into a folder next to the server's data.
 
-It is a virtual environment of the interpreter that commands see, with requirements/workshop.txt in it. Commands see it
-read-only. It also sees the user's own site-packages: what `pip install` adds goes into the home of the session.
+It is a virtual environment of the interpreter that commands use, with the packages of requirements/workshop.txt.
+Commands see it read-only, together with the user's site-packages: `pip install` writes to the home of the session.
 """
 
 import fcntl
@@ -21,11 +21,11 @@ from tools_app.sandbox.bubblewrap import python_prefix
 from tools_app.sandbox.shell_command import PATH
 
 MOUNT = Path("/opt/workshop")
-OFF, AUTOMATIC = "0", "1"  # the values of AGENTSITE_WORKSHOP; any other is the folder of one that is installed
+OFF, AUTOMATIC = "0", "1"  # values of AGENTSITE_WORKSHOP; any other is the folder of an installed workshop
 
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "workshop.txt"
 _SECONDS = 900
-# Of the server's environment: how packages are fetched, and none of its secrets.
+# Variables passed on to pip and uv. They configure how packages are fetched, and exclude the server's secrets.
 _KEPT = ("PIP_", "UV_", "SSL_", "XDG_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "HOME", "PATH", "LANG")
 
 
@@ -34,7 +34,10 @@ class CannotInstall(Exception):
 
 
 def layer(setting: str, var: Path) -> Layer | None:
-    """The workshop, if there is one; `setting` is AGENTSITE_WORKSHOP, `var` the folder of the server's data."""
+    """Return the installed workshop, or None.
+
+    `setting` is AGENTSITE_WORKSHOP, `var` the folder of the server's data.
+    """
     if setting == OFF:
         return None
     folder = _folder(var) if setting == AUTOMATIC else Path(setting)
@@ -42,14 +45,16 @@ def layer(setting: str, var: Path) -> Layer | None:
 
 
 def is_missing(setting: str, var: Path) -> bool:
-    """Whether it shall be installed, and is not."""
+    """Return whether the workshop should be installed and is not."""
     return setting == AUTOMATIC and layer(setting, var) is None
 
 
 def install(var: Path) -> None:
-    """Built aside and renamed, so it is there whole or not at all; other processes wait. Blocks for its time.
+    """Install the workshop in a draft folder, then rename it, so that it is never incomplete. Blocks.
 
-    Raises CannotInstall with a sentence that says why.
+    Other processes wait for the lock.
+
+    Raises: CannotInstall with a sentence that gives the reason.
     """
     folder, python = _folder(var), _interpreter()
     if folder is None or python is None:
@@ -66,7 +71,7 @@ def install(var: Path) -> None:
 
 
 def _steps(python: Path, draft: Path) -> Iterator[Sequence[str]]:
-    """With uv, else with pip. Wheels only: no code of a package runs on the server."""
+    """Yield the commands that install it, with uv or else with pip. Wheels only: no package code runs on the server."""
     own = str(draft / "bin" / "python3")
     wanted = ["--only-binary", ":all:", "--require-hashes", "-r", str(_REQUIREMENTS)]
     if uv := which("uv", path=str(Path(sys.executable).parent)):
@@ -88,7 +93,7 @@ def _steps(python: Path, draft: Path) -> Iterator[Sequence[str]]:
 
 
 def _run(words: Sequence[str], lock: int) -> None:
-    """The lock goes along: a child that outlives the server is waited for by the next one."""
+    """Run one step. A child that outlives the server keeps the lock, so that the next installation waits for it."""
     environment = {name: value for name, value in os.environ.items() if name.upper().startswith(_KEPT)}
     try:
         ended = subprocess.run(
@@ -114,7 +119,7 @@ def _locked(var: Path) -> Iterator[int]:
 
 @cache
 def _folder(var: Path) -> Path | None:
-    """Named for the interpreter and the content of the requirements: another one is another workshop."""
+    """Return the workshop's folder, named after the interpreter and the content of the requirements."""
     if (python := _interpreter()) is None:
         return None
     digest = hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()[:12]
@@ -122,14 +127,14 @@ def _folder(var: Path) -> Path | None:
 
 
 def _remove_others(folder: Path) -> None:
-    """Those of the same interpreter with older requirements."""
+    """Remove workshops of the same interpreter with older requirements."""
     kind, _, _ = folder.name.rpartition("-")
     for other in folder.parent.glob(f"{kind}-*"):
         shutil.rmtree(other, ignore_errors=True)
 
 
 def _interpreter() -> Path | None:
-    """The Python that commands find."""
+    """Return the Python that commands find."""
     prefix = python_prefix()
     found = which("python3", path=f"{PATH}:{prefix / 'bin'}" if prefix else PATH)
     return Path(found) if found else None
