@@ -1,4 +1,4 @@
-"""What Celery runs. A message says "look at this task": whether there is something to do, the row decides."""
+"""The Celery tasks. A message only says "look at this task"; its row decides if there is work to do."""
 
 import logging
 from concurrent.futures import wait
@@ -39,7 +39,7 @@ from tools_app.files import Workspace
 
 logger = logging.getLogger(__name__)
 _still_runnable = Select(lambda pk: Task.objects.runnable().filter(pk=pk).order_by().values_list("pk"))
-WITHDRAWN_SECONDS = 5.0  # at most, for text to be taken back
+WITHDRAWN_SECONDS = 5.0  # timeout for withdrawing a stream
 
 
 @shared_task(name=ADVANCE_TASK, ignore_result=True, bind=True)
@@ -51,7 +51,7 @@ def advance_task(self: Any, task_id: str) -> None:
 
 @shared_task(name="tasks_app.clean_up", ignore_result=True)
 def clean_up() -> None:
-    """Deletes rows that nobody needs any more. Beat starts it; twice at once does no harm."""
+    """Delete expired rows and orphaned blobs. Celery beat starts it; two concurrent runs do no harm."""
     try:
         IdempotencyKey.objects.expired().delete()
         import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
@@ -61,10 +61,10 @@ def clean_up() -> None:
 
 
 def advance(task_id: UUID) -> None:
-    """Claims a task and advances it until it waits, ends, or its time slice is over.
+    """Claim a task and advance it until it waits, ends, or its time slice is over.
 
-    One whose session's page another worker holds is left to that worker. One that runs here already is left to its
-    thread, which looks at the row again when it is done.
+    A task whose session has resources held by another worker is left to that worker. A task that already runs in this
+    process is left to its thread, which reads the row again when it is done.
     """
     task = None
     try:
@@ -72,7 +72,7 @@ def advance(task_id: UUID) -> None:
             return None
         if process.is_draining():
             return enqueue(task_id)
-        with turns.taken():  # before it asks anything: who waits for its turn keeps no connection
+        with turns.taken():  # before the first query: a thread that waits for its turn holds no database connection
             if affinity.is_held_elsewhere(task_id):
                 return hand_on(task_id)
             task = lease.claim(task_id)
@@ -91,7 +91,7 @@ def advance(task_id: UUID) -> None:
 
 
 def _try_again(task_id: UUID, task: Task | None) -> None:
-    """At once, not when its lease runs out. How often is bounded as for crashes: each one counts."""
+    """Expire the lease and enqueue the task immediately. Each retry counts as a crash, so their number is bounded."""
     try:
         drop_broken_connections()
         if task is not None:
@@ -102,7 +102,7 @@ def _try_again(task_id: UUID, task: Task | None) -> None:
 
 
 def _advance_in_turn(task: Task) -> None:
-    """A suspect runs alone; a task that must wait for one gives its lease back, so that no crash counts for it."""
+    """Run a suspect alone. A task that must wait for a suspect returns its lease, so that no crash counts for it."""
     with suspects.entered(task) as may_run:
         if may_run:
             _advance(task)
@@ -126,17 +126,17 @@ def _advance(task: Task) -> None:
     if _still_runnable.rows(task.pk):
         enqueue(task.id)
     else:
-        if not task.terminal:  # whose process has no broker to tell others
+        if not task.terminal:  # a terminal's process has no broker to wake other workers
             admission.admit_waiting()
         event_loop.submit(stream_buffer.store.drop(task.id))
     measure(task.session)  # takes longer than a lease where files are many
 
 
 def _withdraw_what_streamed(task: Task) -> None:
-    """Nobody has ended the stream of a step that is done again: its text would stay beside the new one."""
+    """Remove the unfinished stream of a dead process, so that its text does not appear next to the repeated step's."""
     withdrawn = event_loop.submit(live_stream.withdraw_of(task))
     withdrawn.add_done_callback(broadcast.log_failure_of)
-    wait([withdrawn], WITHDRAWN_SECONDS)  # before the new one begins
+    wait([withdrawn], WITHDRAWN_SECONDS)  # before the new stream begins
 
 
 def _outcome(task: Task) -> str:
@@ -145,7 +145,7 @@ def _outcome(task: Task) -> str:
 
 
 def _context_of(task: Task) -> TaskContext | None:
-    """None where the task has failed instead: it has crashed too often, or what it needs is not there."""
+    """Return the task's context, or None after failing a task that has crashed too often or cannot be set up."""
     if task.crashes > MOST_CRASHES:
         _fail(
             task,
@@ -165,7 +165,7 @@ def _context_of(task: Task) -> TaskContext | None:
 
 
 def _run(context: TaskContext) -> None:
-    """Runs the loop; a fault of our own ends the task with a sentence, never with a traceback."""
+    """Run the loop. A bug of the server ends the task with a sentence, never with a traceback."""
     try:
         loop.run(context)
     except (lease.StaleLease, Error):
@@ -180,7 +180,7 @@ def _fail_by_fault(task: Task, unit: UnitOfWork | None = None) -> None:
 
 
 def _fail(task: Task, code: FailureCode, detail: str, unit: UnitOfWork | None = None) -> None:
-    """A task that could not end would run for ever: where the look at its files fails, too, it ends without one."""
+    """End the task, without a look at its files if that look fails too: otherwise the task would run forever."""
     try:
         _end(unit or UnitOfWork(task), workspace_of(task.session), code, detail)
     except (lease.StaleLease, Error):
@@ -191,7 +191,7 @@ def _fail(task: Task, code: FailureCode, detail: str, unit: UnitOfWork | None = 
 
 
 def _end(unit: UnitOfWork, workspace: Workspace | None, code: FailureCode, detail: str) -> None:
-    """A task that a person wants stopped is stopped, whatever went wrong."""
+    """Fail the task, or mark it as stopped if a person has asked for a stop."""
     unit.discard_staged()
     closing = close_open_call(unit, workspace, "Not run: the task has failed.")
     failed = Stopped("Stopped.", *closing) if unit.look().stop_requested else Failed(code, detail, *closing)
@@ -200,11 +200,11 @@ def _end(unit: UnitOfWork, workspace: Workspace | None, code: FailureCode, detai
 
 @control_command(args=[("task_id", str)], signature="TASK_ID")
 def interrupt(state: object, task_id: str) -> None:
-    """A person wants the task interrupted: told to all workers, heard by the one that runs it."""
+    """Signal that a person interrupts the task. The command goes to all workers; the one that runs the task reacts."""
     cancellation.signal(UUID(task_id))
 
 
 @control_command(args=[("task_id", str)], signature="TASK_ID")
 def look_after(state: object, task_id: str) -> None:
-    """A task waits for the worker that holds something for its session: told to all workers."""
+    """Signal that a task waits for the worker that holds its session's resources. The command goes to all workers."""
     affinity.called.set()

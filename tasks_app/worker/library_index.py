@@ -1,4 +1,4 @@
-"""Reads the files of libraries, page by page, in the background; what a killed process has begun, another one ends."""
+"""Background reading of library files, page by page. Another process continues what a killed one has begun."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -17,12 +17,12 @@ from tools_app.documents.formats import has_signature
 from tools_app.documents.reader import Document, Part, UnreadableDocument, read_document
 
 logger = logging.getLogger(__name__)
-HOLD = timedelta(seconds=150)  # longer than one round of reading may take
+HOLD = timedelta(seconds=150)  # longer than one round of reading can take
 MOST_TRIES = 3
-ROOM = 200_000  # bytes of text in a round: progress is shown, and kept, as often
+ROOM = 200_000  # bytes of text in a round; progress is stored after each
 PASSAGE = 1_000  # characters, or a little more
-MOST_PASSAGES = 20_000  # of a file
-_PART = 4_000  # characters of a text that has no pages of its own
+MOST_PASSAGES = 20_000  # in a file
+_PART = 4_000  # characters, in a text without pages
 State = LibraryFile.State
 
 
@@ -36,7 +36,7 @@ def read_due() -> None:
 
 
 def _claim() -> LibraryFile | None:
-    """One that nobody reads. After several tries that ended with a dead process, it is taken for the cause."""
+    """Claim a file that no process reads. A file whose readers died several times is given up."""
     now = timezone.now()
     for file in LibraryFile.objects.unread().order_by("pk")[:20]:
         if file.held_by and (file.held_until or now) > now and not process.is_dead(file.held_by):
@@ -58,12 +58,15 @@ def _end(file: LibraryFile, state: str, problem: str = "") -> None:
 
 
 def _held(file: LibraryFile) -> QuerySet[LibraryFile]:
-    """The row, if it is still there and still ours."""
+    """Return the file's row as a queryset, empty if the file was deleted or another process took it over."""
     return LibraryFile.objects.filter(pk=file.pk, tries=file.tries, held_by=process.name())
 
 
 def _read(file: LibraryFile) -> None:
-    """From where it was left. Raises UnreadableDocument and OSError."""
+    """Read the file from its last stored page on.
+
+    Raises: UnreadableDocument, OSError.
+    """
     data = file.read()
     LibraryPassage.objects.filter(file=file, page__gt=file.pages_read).delete()
     part, line, kept = file.pages_read + 1, 1, file.passages.count()
@@ -106,7 +109,7 @@ def _plain_text(data: bytes) -> str | None:
 
 
 def _parts(text: str) -> Iterator[Sequence[str]]:
-    """Of a text without pages."""
+    """Yield the lines of a text without pages, in parts of about `_PART` characters."""
     lines: list[str] = []
     for line in tidy(text.splitlines()):
         if lines and sum(map(len, lines)) + len(line) > _PART:
@@ -131,7 +134,7 @@ def _passages(file: LibraryFile, part: Part) -> Iterator[LibraryPassage]:
 
 
 def _keep(file: LibraryFile, passages: Sequence[LibraryPassage], read: int, document: Document) -> bool:
-    """Whether it is still ours."""
+    """Store passages and progress. Return False if the file was deleted or another process took it over."""
     now = {"pages_read": read, "count": document.count, "unit": document.unit, "held_until": timezone.now() + HOLD}
     with transaction.atomic():
         if not _held(file).update(**now):

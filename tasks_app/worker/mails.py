@@ -1,7 +1,7 @@
-"""Mails to people about their tasks, as each has chosen: one waits, is done, or has failed.
+"""Mails to people when a task of theirs waits, is done or has failed, as each has chosen.
 
-They name the session and lead to it; what stands in it stays there. Each is sent once: whoever sets `told` sends
-it, and puts it back where the mail server does not take the mail.
+A mail names and links the session but quotes none of its content. Each mail is sent once: the process that updates
+`told` sends it, and resets the field if the mail server refuses it.
 """
 
 import logging
@@ -19,8 +19,8 @@ from tasks_app.models import Session, Task, TaskState
 from tasks_app.models.task_state import PERSON
 
 logger = logging.getLogger(__name__)
-_LATEST = timedelta(hours=1)  # what ended before is no news
-_OLDEST = timedelta(days=7)  # of tasks that are looked at
+_LATEST = timedelta(hours=1)  # tasks that ended longer ago cause no mail
+_OLDEST = timedelta(days=7)  # older tasks are not looked at
 
 
 def send_due() -> None:
@@ -34,7 +34,7 @@ def send_due() -> None:
 
 
 def _news() -> QuerySet[Task]:
-    """Of people who want mails: what waits for them, and what has ended just now."""
+    """Return waiting and recently ended tasks of people who want mails."""
     now = timezone.now()
     people = get_user_model().objects.filter(is_active=True).exclude(mails=[]).exclude(email="")
     news = Q(waiting_for__in=PERSON) | Q(ended_at__gt=now - _LATEST)
@@ -43,7 +43,7 @@ def _news() -> QuerySet[Task]:
 
 
 def _moment(task: Task) -> str:
-    """Another one for each time that it waits."""
+    """Return a key that differs each time the task waits or ends."""
     return f"{task.waiting_for or task.state}:{task.iteration}"
 
 
@@ -63,7 +63,7 @@ def _is_sent(task: Task, kind: str) -> bool:
 
 
 def _written(task: Task, kind: str) -> tuple[str, str]:
-    """Subject and body."""
+    """Return subject and body."""
     title = " ".join(str(task.session).split())
     subject = {
         "waiting": _("“{title}” waits for you"),

@@ -1,4 +1,7 @@
-"""What the MCP servers offer, kept in rows. What is new or changed is held until an administrator confirms it."""
+"""The tool lists of MCP servers, stored in rows.
+
+New or changed tools are disabled until an administrator confirms them.
+"""
 
 import asyncio
 import logging
@@ -23,7 +26,7 @@ EVERY = timedelta(minutes=10)
 
 
 def look_at_due() -> None:
-    """Lists the servers whose turn it is, each in a thread of its own: one that hangs keeps nobody waiting."""
+    """List the tools of servers that are due, each in its own thread, so that a server that hangs delays no other."""
     due = Q(listed_at=None) | Q(listed_at__lt=timezone.now() - EVERY)
     for server in McpServer.objects.filter(due, enabled=True):
         claimed = McpServer.objects.filter(pk=server.pk, listed_at=server.listed_at).update(listed_at=timezone.now())
@@ -39,7 +42,7 @@ def _look(server: McpServer) -> None:
 
 
 def refresh(server: McpServer) -> str:
-    """Asks a server for its tools, with the team's credential, never a person's; returns why it failed, or nothing."""
+    """List a server's tools with the team's credential, never a person's. Return the error, or ''."""
     is_first = not server.tools.exists()
     of_team = active_secrets.of_people([])
     credential = of_team.of_team.get(server.credential, "")
@@ -65,7 +68,7 @@ async def _listed(server: McpServer, credential: str) -> list[ListedTool]:
 
 
 def _keep(server: McpServer, listed: Sequence[ListedTool], *, confirmed: bool) -> None:
-    """The first list of a server is what its administrator wanted; what comes later must be confirmed."""
+    """Store the listed tools. Those of a server's first list are confirmed; later ones wait for confirmation."""
     for tool in listed:
         row = server.tools.filter(name=tool.name).first() or McpTool(server=server, name=tool.name)
         row.description, row.schema, row.digest, row.is_gone = tool.description, tool.schema, tool.digest, False

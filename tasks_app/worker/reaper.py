@@ -1,6 +1,6 @@
-"""Recovers tasks that nobody advances any more: after a crash, a lost wake-up, a dead terminal or an expired approval.
+"""Recovery of tasks that nobody advances: after a crash, a lost wake-up, a dead terminal or an expired approval.
 
-It wakes them, and runs none itself.
+The reaper wakes tasks and runs none itself.
 """
 
 import logging
@@ -23,13 +23,13 @@ from tasks_app.runtime.suspects import FEWEST_CRASHES
 from tasks_app.runtime.wakeup import enqueue
 
 logger = logging.getLogger(__name__)
-QUIET_SECONDS = 15  # how long a wake-up is given before it counts as lost
+QUIET_SECONDS = 15  # until an unanswered wake-up counts as lost
 FORSAKEN_SECONDS = 600  # a terminal's host may sleep for a while
 
 NOBODY_CAME = "nobody approved it in time. Find another way, or say in the result what was left undone."
 _AT_ONCE = 100
-# Before others are there to wait for; of the suspects, the one with the fewest deaths first. The next claim counts one
-# more for those whose lease has an owner.
+# Suspects run alone, so they come before tasks that they would have to wait for, those with the fewest crashes first.
+# The next claim adds a crash to tasks whose lease has an owner.
 _SUSPECTS_FIRST = (
     Case(When(Q(crashes__gte=FEWEST_CRASHES) | Q(crashes=FEWEST_CRASHES - 1) & ~Q(lease_owner=""), then=0), default=1),
     F("crashes") + Case(When(lease_owner="", then=0), default=1),
@@ -37,7 +37,7 @@ _SUSPECTS_FIRST = (
 
 
 def start() -> None:
-    """At the start of an engine process: the leases of the dead end now, and all that is runnable is woken."""
+    """Expire the leases of dead processes and wake all runnable tasks, at the start of an engine process."""
     process.clean_up_the_dead()
     forget_dead_hosts()
     _end_leases_of_the_dead()
@@ -51,7 +51,7 @@ def start() -> None:
 
 
 def sweep() -> None:
-    """Wakes tasks that are runnable and unclaimed: their lease ran out, their wake-up was lost, their terminal died."""
+    """Wake runnable, unclaimed tasks whose lease expired, whose wake-up was lost or whose terminal died."""
     lease.shorten_impossible()
     forget_dead_hosts()
     for task_id in _end_leases_of_the_dead():
@@ -70,13 +70,13 @@ def sweep() -> None:
 
 
 def look_after_children() -> None:
-    """Wakes tasks whose children have all ended, or starts the next of these, where a worker died in between."""
+    """Wake tasks whose children have all ended, and start the next children, in case a worker died in between."""
     for call in children.due_calls():
         children.look_after(call)
 
 
 def stop_abandoned() -> None:
-    """Ends what dead terminals left behind, as a person's stop does: nobody is there to watch it go on."""
+    """Stop the tasks of dead terminals, as a person's stop would: nobody is there to watch them go on."""
     of_terminals = Task.objects.active().exclude(terminal="").filter(stop_requested_at=None)
     for terminal in set(of_terminals.values_list("terminal", flat=True)):
         theirs = of_terminals.filter(terminal=terminal)
@@ -89,14 +89,16 @@ def stop_abandoned() -> None:
 
 
 def _are_forsaken(tasks: TaskQuerySet, terminal: str) -> bool:
-    """Of a terminal of another host, only the database can tell: it has long held nothing that it should run."""
+    """Return whether another host's terminal has held no lease on its tasks for long. Its lock cannot be checked here."""
     long_ago = _seconds_ago(FORSAKEN_SECONDS)
     begun, never_begun = Q(lease_expires_at__lt=long_ago), Q(epoch=0, created_at__lt=long_ago)
     return bool(process.other_host(terminal)) and tasks.runnable().filter(begun | never_begun).exists()
 
 
 def forget_dead_hosts() -> None:
-    """Removes the lock files of other hosts' workers that are silent and hold no lease: only the database can tell."""
+    """Remove the lock files of other hosts' workers that send no heartbeat and hold no lease. Their locks tell nothing
+    here.
+    """
     if others := process.of_other_hosts():
         silent = EngineProcess.objects.filter(pk__in=others).exclude(pk__in=EngineProcess.objects.alive().values("pk"))
         leases = Task.objects.active().filter(lease_expires_at__gt=Now()).values("lease_owner")
@@ -105,7 +107,7 @@ def forget_dead_hosts() -> None:
 
 
 def _end_leases_of_the_dead() -> list[UUID]:
-    """Those of processes that are known to be dead, before they run out. Returns the tasks that are free by it."""
+    """Expire the leases of processes that are known to be dead. Return the tasks that this frees."""
     held = Task.objects.active().exclude(lease_owner="").filter(lease_expires_at__gt=Now())
     freed: list[UUID] = []
     for owner in held.values_list("lease_owner", flat=True).order_by("lease_owner").distinct():
@@ -120,7 +122,7 @@ def _seconds_ago(seconds: int) -> "ExpressionWrapper[CombinedExpression]":
 
 
 def close_expired() -> None:
-    """Rejects approvals that nobody gave in time, each in its own transaction. An answer that comes first is kept."""
+    """Reject approvals that nobody gave in time, each in its own transaction. An answer that comes first wins."""
     expired = Approval.objects.expired().filter(tool_call__task__waiting_for=WaitingFor.APPROVAL)
     for approval in expired.select_related("tool_call__task__session")[:_AT_ONCE]:
         _close_approval(approval)

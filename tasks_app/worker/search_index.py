@@ -1,7 +1,7 @@
-"""Puts together what sessions are found by: in the background, some entries at a time, out of redacted text.
+"""The background index of session search: terms from redacted text, some entries at a time.
 
-A search reads entries that were not yet taken up itself. After a change of secrets, what was taken up before is
-redacted again: a secret that was saved later is not found by its letters.
+A search itself reads entries that are not indexed yet. After a change of secrets, indexed entries are redacted again,
+so that a secret saved later cannot be found by its letters.
 """
 
 import time
@@ -20,32 +20,32 @@ from tasks_app.record import redactor_of
 from tasks_app.text.retrieval import searched_terms
 from tasks_app.text.said import said_in
 
-AT_ONCE = 64  # entries, whose terms make one row
-QUIET_SECONDS = 30  # then fewer are taken up, too
-MOST_CHARACTERS = 200_000  # of a row: PostgreSQL takes 1 MiB
+AT_ONCE = 64  # entries per row
+QUIET_SECONDS = 30  # after which fewer entries are indexed, too
+MOST_CHARACTERS = 200_000  # per row: PostgreSQL takes 1 MiB
 ROUND_SECONDS = 0.2
-_SESSIONS, _TEXTS = 20, 50  # that are looked up at once
+_SESSIONS, _TEXTS = 20, 50  # batch sizes of the queries
 _VERSION = "SELECT version FROM settings_version"
-_FORMAT = "3"  # of the terms: rows of an earlier one are made anew, as after a change of secrets
-_MOST_FILES = 2_000  # names of changed files in a row
+_FORMAT = "3"  # of the terms: rows of earlier formats are rebuilt, as after a change of secrets
+_MOST_FILES = 2_000  # names of changed files per row
 
 
 class SearchIndex:
-    """Of one process. Several may work at once: what another one was faster with is not stored twice."""
+    """The indexer of one process. Several can work at the same time; rows that another one has stored are skipped."""
 
     def __init__(self) -> None:
-        self._version: int | None = None  # of the settings, when `_renewed` began at 0
-        self._renewed: int | None = 0  # up to which text; None: all
+        self._version: int | None = None  # the settings version when `_renewed` was reset to 0
+        self._renewed: int | None = 0  # primary key of the last renewed row; None: all are renewed
 
     def work(self) -> None:
-        """For a moment."""
+        """Index for up to `ROUND_SECONDS`."""
         until = time.monotonic() + ROUND_SECONDS
         for step in (take_up, self._renew):
             while time.monotonic() < until and step():
                 pass
 
     def _renew(self) -> bool:
-        """Whether there is more to do."""
+        """Redact the next rows again if secrets have changed. Return whether more rows remain."""
         with connection.cursor() as cursor:
             cursor.execute(_VERSION)
             (version,) = cursor.fetchone()
@@ -64,7 +64,7 @@ class SearchIndex:
 
 
 def take_up() -> bool:
-    """Whether there was something to do."""
+    """Index new entries of some sessions. Return whether any were behind."""
     many = Q(last_seq__gte=F("indexed_seq") + AT_ONCE)
     quiet = Q(updated_at__lt=timezone.now() - timedelta(seconds=QUIET_SECONDS))
     sessions = list(Session.objects.behind().filter(many | quiet).order_by("?")[:_SESSIONS])
@@ -74,7 +74,7 @@ def take_up() -> bool:
 
 
 def _take_up_some(session: Session) -> None:
-    """With the last row as long as it is short: so a session has few of them."""
+    """Index a session's next entries. A short last row is extended, so that a session has few rows."""
     texts = SessionText.objects.filter(session=session)
     last_row = texts.order_by("-first_seq").defer("terms").first()
     first = session.indexed_seq + 1
@@ -94,12 +94,12 @@ def _redact_again(text: SessionText) -> None:
     if len(new) == 1 and same.filter(terms=new[0].terms).update(masked_with=new[0].masked_with):
         return
     with transaction.atomic():
-        if same.delete()[0]:  # else it was extended meanwhile, or the session is gone
+        if same.delete()[0]:  # else the row was extended in between, or the session is gone
             SessionText.objects.bulk_create(new)
 
 
 def _texts(session: Session, first: int, last: int) -> Iterator[SessionText]:
-    """More than one only where there are very many terms."""
+    """Yield the index rows of an entry range: usually one, more if there are very many terms."""
     redactor = redactor_of(session)
     masked_with = _masked_with(redactor)
     rows = ContextEntry.objects.in_session(session).filter(seq__range=(first, last))
@@ -126,7 +126,7 @@ def _masked_with(redactor: Redactor) -> str:
 
 
 def _parts(terms: list[str]) -> Iterator[list[str]]:
-    """At least one, which may be empty."""
+    """Yield the terms in parts of at most `MOST_CHARACTERS`. The only part may be empty."""
     ends = list(accumulate(len(term) + 1 for term in terms))
     parts = ends[-1] // MOST_CHARACTERS + 1 if ends else 1
     for part in range(parts):

@@ -1,6 +1,6 @@
-"""Providers that send nothing: the row of their task says so, and pages show it.
+"""Providers that send nothing: pages show it from the row of the task.
 
-A silence is written when it is noticed and when it is over, so a call that answers in time costs nothing.
+A row is written when a silence is noticed and when it is over, so calls that are answered in time cost nothing.
 """
 
 import time
@@ -14,17 +14,17 @@ from tasks_app.models import Task
 from tasks_app.runtime import broadcast, cancellation, process
 from tasks_app.runtime.cancellation import Silence
 
-QUIET_SECONDS = 10.0  # until a silence is worth a word
+QUIET_SECONDS = 10.0  # until a silence is shown
 
 
 class Silences:
-    """The silences of this process, as its tasks' rows have them."""
+    """The silences of this process that are stored in its tasks' rows."""
 
     def __init__(self) -> None:
         self._noted: dict[UUID, Silence] = {}
 
     def look(self) -> None:
-        """Note silences that have begun, and remove those that are over."""
+        """Store silences that have begun, and clear those that are over."""
         current = cancellation.silences(QUIET_SECONDS)
         for task_id in self._noted.keys() | current.keys():
             if self._noted.get(task_id) != current.get(task_id):

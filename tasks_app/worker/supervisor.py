@@ -1,6 +1,8 @@
-"""Threads of each engine process. The supervisor renews leases, sends heartbeats and polls for stops and messages; the
-sweeper recovers what others left; one keeps the search index, one looks after trace sinks, and one sends mails, where
-there is a server for them. What takes long never keeps the first from renewing.
+"""The background threads of each engine process.
+
+The supervisor renews leases, sends heartbeats and polls for stops and messages. The sweeper recovers tasks of dead
+processes. Other threads maintain the search index and the libraries, deliver traces and send mails. Long work never
+delays the supervisor.
 """
 
 import logging
@@ -29,18 +31,18 @@ from tools_app.held_resources import anything
 from tools_app.sandbox import ports
 
 logger = logging.getLogger(__name__)
-POLL_SECONDS = 0.5  # the slow poll behind the signals: a lost one costs no more
+POLL_SECONDS = 0.5  # the delay that a lost signal costs
 SWEEP_SECONDS = 2.0
 TRACE_SECONDS = 1.0
 MAIL_SECONDS = 5.0
 BEAT_SECONDS = 5.0
 CLOSE_SECONDS = 5.0
-END_SECONDS = 20.0  # for a round that runs when its process shall end
-PREPARE_SECONDS = 2.0  # after the start: the server is ready first
+END_SECONDS = 20.0  # timeout for the current round when the process ends
+PREPARE_SECONDS = 2.0  # delay after the start: the server is ready first
 
 
 class Repeating(threading.Thread):
-    """Calls `work` whenever `wakeup` is set, and every `seconds`, until `stop()`; whatever the last call raised."""
+    """A thread that calls `work` whenever `wakeup` is set and every `seconds`, until `stop()`. Errors do not end it."""
 
     def __init__(self, name: str, work: Callable[[bool], None], seconds: float, wakeup: threading.Event) -> None:
         super().__init__(name=name, daemon=True)
@@ -48,7 +50,7 @@ class Repeating(threading.Thread):
         self._stopped = False
 
     def stop(self) -> None:
-        """Waits for a round that runs, for a while."""
+        """Wait for the current round, for at most `END_SECONDS`."""
         self._stopped = True
         self._wakeup.set()
         self.join(END_SECONDS)
@@ -69,9 +71,9 @@ class Repeating(threading.Thread):
 
 
 class Supervisor:
-    """Starts with `start()`, ends with `stop()`. A database that is away for a while is waited for.
+    """The threads, from `start()` to `stop()`. They survive a database that is away for a while.
 
-    It sweeps, and shows life, only where wake-ups reach a worker: not in `run_agent`.
+    `sweeps` is false in `run_agent`, where wake-ups reach no worker: it neither sweeps nor sends heartbeats.
     """
 
     def __init__(self, *, sweeps: bool = True, leave_queue: Callable[[], object] | None = None) -> None:
@@ -99,7 +101,11 @@ class Supervisor:
             thread.stop()
 
     def _round(self, is_called: bool) -> None:
-        """`is_called`: another worker left a task to us; what we held for it may be gone by now."""
+        """Do the supervisor's periodic work.
+
+        `is_called`: another worker has left a task to this process, which holds its session's resources or held them
+        before.
+        """
         running = cancellation.running_tasks()
         if self._sweeps and not process.is_draining() and process.is_asked_to_drain():
             self._drain()
@@ -114,7 +120,7 @@ class Supervisor:
             self._every(BEAT_SECONDS, "beat", metrics.store)
 
     def _signal_interrupted(self, running: list[UUID]) -> None:
-        """Signals tasks that have a stop or a message, in case the first signal was lost; and those that we lost."""
+        """Signal tasks with a stop or a message, in case the first signal was lost, and tasks whose lease was lost."""
         messages = InboxMessage.objects.filter(session=OuterRef("session"), mode=Mode.INTERJECT, delivered_seq=None)
         lost = ~Q(lease_owner__in=("", process.name()))
         wanted = Task.objects.filter(Q(stop_requested_at__isnull=False) | Exists(messages) | lost, pk__in=running)
@@ -122,7 +128,7 @@ class Supervisor:
             cancellation.signal(task_id)
 
     def _take_what_waits_for_us(self, *, also_queued: bool) -> None:
-        """Tasks of sessions that we hold something for: other workers leave them to us, and no look at the queue."""
+        """Run tasks of sessions whose resources this process holds. Other workers leave such tasks to it."""
         runnable = Task.objects.runnable() if also_queued else Task.objects.runnable().unqueued()
         ours = runnable.open_to(process.name()).unclaimed().filter(session__held_by=process.name())
         for task_id in ours.values_list("pk", flat=True):
@@ -133,21 +139,21 @@ class Supervisor:
                 threading.Thread(target=_advance, args=(task_id,), daemon=True).start()
 
     def _drain(self) -> None:
-        """As `manage.py drain` asks: the queue is left to others first, so that nothing comes back to us."""
+        """Drain on request of `manage.py drain`. The queue is left first, so that re-enqueued tasks go elsewhere."""
         logger.warning("draining: the steps that run are finished, and nothing new is taken until a restart")
         if self._leave_queue is not None:
             self._leave_queue()
         process.drain()
 
     def _every(self, seconds: float, name: str, work: Callable[[], object]) -> None:
-        """What fails is due again with the next round."""
+        """Call `work` if it is due. A call that raises is due again in the next round."""
         if time.monotonic() >= self._due.get(name, 0):
             work()
             self._due[name] = time.monotonic() + seconds
 
 
 def sweep() -> None:
-    """Recovers and releases what nobody looks after any more."""
+    """Recover abandoned tasks, release resources, close expired approvals and refresh the MCP tool lists."""
     reaper.sweep()
     affinity.release_deleted()
     affinity.release_taken()
@@ -156,7 +162,7 @@ def sweep() -> None:
 
 
 def keep_libraries(vectors: VectorIndex, more: threading.Event) -> None:
-    """What people have just brought is read before the next passages get their vectors, which may take hours."""
+    """Read new files before embedding the next passages, which may take hours."""
     read_due()
     if vectors.work():
         more.set()
@@ -173,7 +179,7 @@ _supervisor: Supervisor | None = None
 
 
 def begin(leave_queue: Callable[[], object]) -> None:
-    """Recovers what a dead process left, then keeps watch. Once it is ready, loads what providers will need.
+    """Recover the tasks of dead processes and start the supervisor. A moment later, prepare the providers' protocols.
 
     `leave_queue` makes this process take no more messages.
     """
@@ -188,7 +194,7 @@ def begin(leave_queue: Callable[[], object]) -> None:
 
 
 def _recover() -> None:
-    """A database that is away just now is waited for: without recovery and supervisor a worker is of no use."""
+    """Run recovery, waiting for a database that is away: without recovery and supervisor a worker is of no use."""
     while True:
         try:
             return reaper.start()
@@ -208,11 +214,11 @@ def _prepare() -> None:
 
 
 def end() -> None:
-    """Nothing runs here any more."""
+    """Stop the threads."""
     if _supervisor is not None:
         _supervisor.stop()
 
 
 def close_connections() -> None:
-    """At the end of a worker, when nothing of it runs any more."""
+    """Close the connections to providers when the worker ends, after its last task."""
     event_loop.submit(protocols.close()).result(CLOSE_SECONDS)
