@@ -1,1 +1,1 @@
-"""The engine process: event loop, leases, admission, wake-ups, cancellation, live streams, broadcasts."""
+"""The runtime of an engine process: event loop, leases, admission, wake-ups, cancellation, live streams, broadcasts."""

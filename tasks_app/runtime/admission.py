@@ -1,8 +1,8 @@
-"""How many tasks run at once: beyond the limits they are queued, and people take turns.
+"""Limits on concurrent tasks. Tasks beyond them are queued, and people take turns.
 
-A task is admitted before its first claim and again after each wait for a person, and keeps its place until it waits or
-ends, also through a crash. Those that resume come first: they have been waited for. A lost wake-up costs no more than
-the reaper's round.
+A task is admitted before its first claim and again after each wait for a person. It keeps its place until it waits or
+ends, also through a crash. Resumed tasks come before new ones: somebody is waiting for them. A lost wake-up costs no
+more than one round of the reaper.
 """
 
 import time
@@ -23,8 +23,8 @@ from tasks_app.models import Task, TaskState
 from tasks_app.models.errors import Refusal
 from tasks_app.runtime.wakeup import enqueue
 
-QUEUE = 10  # times as many as may run
-_LOCK = 0x61646D6974  # "admit": the number of PostgreSQL's lock
+QUEUE = 10  # length of the queue, as a multiple of the tasks that can run
+_LOCK = 0x61646D6974  # "admit": the key of the advisory lock
 _POSITIONS_SECONDS = 1.0
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -36,9 +36,9 @@ class QueueFull(Refusal):
 
 
 def require_room(author: Any) -> None:
-    """Raises QueueFull where no task of `author` can be queued any more.
+    """Refuse a new task of `author` if the queue is full. A person with no queued task can always add one.
 
-    Whoever has none in the queue may add one: nobody's flood keeps others out.
+    Raises: QueueFull.
     """
     everybodys, own = _queued.first(author.pk) or (0, 0)
     if own and everybodys >= QUEUE * settings.MAX_RUNNING:
@@ -46,18 +46,21 @@ def require_room(author: Any) -> None:
 
 
 def admit_waiting() -> None:
-    """Where somebody is in the queue: `admit`."""
+    """Admit tasks if any are queued."""
     if _any_queued.rows():
         admit()
 
 
 def admit(here: UUID | None = None) -> None:
-    """Admits as many as there is room for, in the order of the queue, and wakes them; one is `here`, awake."""
+    """Admit as many tasks as there is room for, in the order of the queue, and wake them.
+
+    `here` is a task that already runs in this thread and needs no wake-up.
+    """
     with transaction.atomic():
         _take_turns()
         running = _running()
         free = settings.MAX_RUNNING - running.total()
-        most = min(free, settings.MAX_RUNNING_PER_USER)  # of one person
+        most = min(free, settings.MAX_RUNNING_PER_USER)  # tasks of one person
         chosen = list(_fitting(_queue(running, most), running)) if free > 0 else []
         for task_id in chosen:
             _admitting.make(task_id)
@@ -67,19 +70,19 @@ def admit(here: UUID | None = None) -> None:
 
 
 def _take_turns() -> None:
-    """Who admits does so alone, until the end of the transaction; on SQLite, any transaction does."""
+    """Serialize admissions until the end of the transaction. On SQLite, transactions are serial anyway."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
 
 
 def _running() -> Counter[int]:
-    """How many tasks run, by person."""
+    """Return the number of running tasks by person."""
     return Counter(dict(_running_by_person.rows()))
 
 
 def _fitting(queue: "Sequence[_Place]", running: Counter[int]) -> Iterator[UUID]:
-    """The first of the queue for which there is room; `running` counts them, too."""
+    """Yield the queued tasks for which there is room, counting them in `running`."""
     for place in queue:
         if running.total() >= settings.MAX_RUNNING:
             return
@@ -90,10 +93,10 @@ def _fitting(queue: "Sequence[_Place]", running: Counter[int]) -> Iterator[UUID]
 
 @dataclass(frozen=True, order=True)
 class _Place:
-    """In the queue; what comes first is less."""
+    """A queued task's sort key; the task with the smallest runs next."""
 
-    is_new: int  # has never run: what resumes comes first
-    turn: int  # counting the tasks of this person that run
+    is_new: int  # 1 if it has never run: resumed tasks come first
+    turn: int  # number among this person's tasks, counting those that run
     last_turn: datetime  # when this person's last task was admitted
     created_at: datetime
     task: UUID
@@ -101,7 +104,7 @@ class _Place:
 
 
 def _queue(running: Mapping[int, int], most: int | None = None) -> list[_Place]:
-    """Who waits, in order; of each person at most the first `most`."""
+    """Return the queued tasks in order, at most the first `most` of each person."""
     found = _waiting.rows() if most is None else _first_waiting.rows(most)
     return sorted(
         _Place(is_new, turn + running.get(person, 0), last_turn or _NEVER, created_at, task, person)
@@ -110,7 +113,7 @@ def _queue(running: Mapping[int, int], most: int | None = None) -> list[_Place]:
 
 
 def _places() -> "QuerySet[Task, Any]":
-    """What decides over the place of each who waits."""
+    """Return the values that decide the order of the queue."""
     is_new = Case(When(state=TaskState.INITIALIZING, then=Value(1)), default=Value(0))
     turn = Window(RowNumber(), partition_by=[F("started_by")], order_by=[F("is_new").asc(), F("created_at").asc()])
     earlier = Task.objects.filter(started_by=OuterRef("started_by"), admitted_at__isnull=False).order_by("-admitted_at")
@@ -137,7 +140,7 @@ _waiting, _first_waiting = Select(_places), Select(lambda most: _places().filter
 
 
 def position_of(task: Task) -> int | None:
-    """Its place among those for which there is no room now, 1 for the next; None for any other task."""
+    """Return the position of a task for which there is no room, 1 for the next; None for any other task."""
     if not task.is_queued:
         return None
     positions = _positions()
@@ -145,7 +148,7 @@ def position_of(task: Task) -> int | None:
 
 
 def _positions(*, anew: bool = False) -> Mapping[UUID, int | None]:
-    """Of all in the queue. Counted once a second for all who ask."""
+    """Return the positions of all queued tasks. They are computed at most once a second, except on demand."""
     global _counted
     now, (until, positions) = time.monotonic(), _counted
     if anew or now >= until:

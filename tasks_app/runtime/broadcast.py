@@ -16,14 +16,16 @@ from tasks_app.models import Session, Task
 from tasks_app.runtime import event_loop
 
 logger = logging.getLogger(__name__)
-QUIET_SECONDS = 5.0  # after a warning: while Redis is away, every piece of every stream fails
+QUIET_SECONDS = 5.0  # between warnings: while Redis is away, every chunk of every stream fails
 _quiet_until = 0.0
-_sending = set[asyncio.Task[None]]()  # the event loop alone would forget them
+_sending = set[asyncio.Task[None]]()  # strong references: the event loop keeps weak ones
 
 
 class OneProcess(InMemoryChannelLayer):
-    """For the embedded mode. Who receives leaves the group at the end, and changes no message: so a message needs
-    neither a task nor a copy for each receiver, a queue stays, and nobody searches for what is not received any more.
+    """The channel layer of the embedded mode.
+
+    Receivers leave their group at the end and never change a message. So messages are not copied and need no task for
+    each receiver, queues persist, and there is no search for expired messages.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -31,15 +33,15 @@ class OneProcess(InMemoryChannelLayer):
         self._listeners: dict[str, Callable[[dict[str, Any]], None]] = {}
 
     def listen(self, channel: str, hear: Callable[[dict[str, Any]], None]) -> None:
-        """It is called with each message from now on, after those that wait."""
+        """Call `hear` with the messages that wait, and with each later message."""
         waiting = self._queue(channel)
         while not waiting.empty():
             hear(waiting.get_nowait()[1])
         self._listeners[channel] = hear
 
     def put(self, group: str, message: dict[str, Any]) -> None:
-        """On the event loop."""
-        for channel in list(self.groups.get(group, ())):  # one may leave
+        """Send a message, on the event loop."""
+        for channel in list(self.groups.get(group, ())):  # a listener may leave
             if hear := self._listeners.get(channel):
                 hear(message)
                 continue
@@ -66,8 +68,9 @@ class OneProcess(InMemoryChannelLayer):
 
 
 class RowsDue(asyncio.Event):
-    """Set from a hint on until somebody begins to read the rows. What becomes of these meanwhile, the `channel` need
-    not hear: in one process, the event loop is not even woken for it.
+    """An event that is set from a hint until its follower reads the rows.
+
+    While it is set, further hints to its `channel` are dropped: within one process, the event loop is not even woken.
     """
 
     channel = ""
@@ -78,13 +81,13 @@ class RowsDue(asyncio.Event):
         self._channels.add(self.channel)
 
     def clear(self) -> None:
-        """Before the rows are read: what is stored after that is hinted at again."""
+        """Clear the event before reading the rows: later changes cause a new hint."""
         super().clear()
         self._channels.discard(self.channel)
 
     @classmethod
     def is_news(cls, layer: OneProcess, group: str) -> bool:
-        """Whether anybody would read the rows for a hint who does not do so anyway. From any thread."""
+        """Return whether a follower needs a hint, as no read of the rows is due for it. From any thread."""
         return not layer.groups.get(group, {}).keys() <= cls._channels
 
 
@@ -93,7 +96,7 @@ def entry_appended(session: Session, seq: int) -> None:
 
 
 def state_changed(task: Task) -> None:
-    """Also for the pages of the sessions above: they show delegated tasks, above all one that waits for a person."""
+    """Notify followers of the task, and of the sessions above it, whose pages show delegated tasks."""
     _hint(task.session, {"type": "state", **state_of(task)})
     if task.parent_call_id is not None:
         for above in {task.parent_call.session_id, task.session.root_id}:
@@ -101,53 +104,56 @@ def state_changed(task: Task) -> None:
 
 
 def inbox_changed(session: Session) -> None:
-    """A message waits, or waits no longer."""
+    """Notify followers that a message waits or no longer waits."""
     _send(session, {"type": "inbox"})
 
 
 def silence_changed(session: Session) -> None:
-    """The provider at work has fallen silent, or is heard again."""
+    """Notify followers that a provider has fallen silent or sends again."""
     _send(session, {"type": "silence"})
 
 
 def files_changed(session: Session) -> None:
-    """By a person; what a call changes is looked at with its result."""
+    """Notify followers that a person changed files. Changes by a call are shown with its result."""
     _send(session, {"type": "files"})
 
 
 def title_changed(session: Session, title: str) -> None:
-    """By a model, or by a person, on whichever page or by REST."""
+    """Notify followers of a new title."""
     _send(session, {"type": "title", "title": title})
 
 
 def state_of(task: Task) -> dict[str, Any]:
-    """`silence` is there only while the provider at work sends nothing."""
+    """Return {task, state, waiting_for}, and `silence` while the provider at work sends nothing."""
     state = {"task": str(task.id), "state": task.state, "waiting_for": task.waiting_for}
     return state | ({"silence": silence} if (silence := task.silent_provider) else {})
 
 
 def is_followed(group: str) -> bool:
-    """Whether anybody may follow: other processes are not asked. On the event loop."""
+    """Return whether the group may have followers. Followers of other processes are not known. On the event loop."""
     layer = get_channel_layer()
     return not isinstance(layer, OneProcess) or bool(layer.groups.get(group))
 
 
 async def send(group: str, message: dict[str, Any]) -> None:
-    """Sends on the event loop, where the channel layer lives."""
+    """Send a message, on the event loop, where the channel layer lives."""
     layer = get_channel_layer()
     assert layer is not None
     await layer.group_send(group, message)
 
 
 def _hint(session: Session, message: dict[str, Any]) -> None:
-    """Says nothing but that the rows are not as they were."""
+    """Notify followers that rows have changed, unless they are about to read them anyway."""
     layer = get_channel_layer()
     if not isinstance(layer, OneProcess) or RowsDue.is_news(layer, session.group):
         _send(session, message)
 
 
 def _send(session: Session, message: dict[str, Any]) -> None:
-    """Who begins to follow reads the rows after that: where this process knows of nobody, the loop is not woken."""
+    """Send a message from any thread.
+
+    A new follower joins its group before it reads the rows. So if this process has no follower, the loop is not woken.
+    """
     layer = get_channel_layer()
     if not isinstance(layer, OneProcess):
         event_loop.get().call_soon_threadsafe(_begin, session.group, message)
@@ -163,7 +169,7 @@ def _begin(group: str, message: dict[str, Any]) -> None:
 
 
 def unreachable() -> tuple[type[Exception], ...]:
-    """Return the errors that mean that Redis is away: Kombu's own, and those of connections that it passes on."""
+    """Return the errors that mean that Redis is away: Kombu's own, and connection errors that it passes on."""
     from redis.exceptions import RedisError
 
     return OperationalError, OSError, RedisError
@@ -182,7 +188,7 @@ def log_failure_of(future: Future[None] | asyncio.Future[None]) -> None:
 
 
 def drop_broken_connections() -> None:
-    """Closes this thread's connection, and those of the pool that are broken. Does not wait for the database."""
+    """Close this thread's connection, and the broken ones of the pool, without waiting for the database."""
     if not connection.in_atomic_block:
         connection.close()
     pool = getattr(connection, "pool", None)

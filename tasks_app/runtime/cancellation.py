@@ -1,6 +1,6 @@
 """Cancellation of a running task's work when a person stops it or writes a message.
 
-The task's thread waits for its socket, its coroutine or a signal, whichever comes first. A signal may come without a
+The task's thread waits for its socket, its coroutine or a signal, whichever comes first. A signal can come without a
 cause, so the rows decide whether the work is cancelled. `services.stop` writes the row; `engine.preflight` then ends
 the task.
 """
@@ -23,7 +23,7 @@ from tasks_app.runtime import event_loop, turns
 
 
 class Bell:
-    """Who rings it before anybody waits is heard by the next one that does."""
+    """A wake-up for a waiting thread. One that comes before the wait ends the next wait."""
 
     def __init__(self) -> None:
         self._heard, self._rung = os.pipe()
@@ -31,12 +31,15 @@ class Bell:
             os.set_blocking(end, False)
 
     def ring(self) -> None:
-        """From any thread."""
-        with suppress(BlockingIOError):  # it has been rung thousands of times
+        """Wake the thread, from any thread."""
+        with suppress(BlockingIOError):  # the pipe is full of rings
             os.write(self._rung, b"\0")
 
     def wait(self, seconds: float | None = None, descriptor: int = -1, events: int = 0) -> bool:
-        """Until it rings, the descriptor has one of the events of `select.poll`, or time is up; whether it has one."""
+        """Wait for a ring, an event of the descriptor (as in `select.poll`), or the timeout.
+
+        Return whether the descriptor has an event.
+        """
         found = ready(seconds, {self._heard: select.POLLIN, descriptor: events})
         if self._heard in found:
             os.read(self._heard, 4096)
@@ -57,7 +60,7 @@ class WorkAborted(Exception):
 
 
 class Interruption:
-    """`is_wanted` asks the rows whether a person wants this task interrupted."""
+    """The waits of one task, which a person can interrupt. `is_wanted` asks the rows whether a person does."""
 
     def __init__(self, is_wanted: Callable[[], bool]) -> None:
         self._is_wanted = is_wanted
@@ -68,7 +71,7 @@ class Interruption:
         self._gives_up_at = 0.0
 
     def silence(self, at_least: float) -> "Silence | None":
-        """Return the wait for a provider that has sent nothing for so many seconds. From any thread."""
+        """Return the wait for a provider that has sent nothing for at least so many seconds. Called from any thread."""
         asked, since, gives_up_at = self.asked, self._waits_since, self._gives_up_at
         if asked is None or since is None or time.monotonic() - since < at_least:
             return None
@@ -80,12 +83,15 @@ class Interruption:
         self._bell.ring()
 
     def unless_aborted(self, work: Coroutine[Any, Any, T], /) -> T:
-        """Runs `work` on the event loop and returns its result. Raises WorkAborted, or what the work raised."""
-        connection.close_if_unusable_or_obsolete()  # a thread that waits keeps no connection of a pool
+        """Run `work` on the event loop and return its result.
+
+        Raises: WorkAborted, and the exceptions of `work`.
+        """
+        connection.close_if_unusable_or_obsolete()  # a waiting thread returns its connection to the pool
         self._waits_since, self._gives_up_at = time.monotonic(), 0.0
         running = _Work(work, self._bell)
         cancelled = False
-        if self._signalled:  # when the work before this one had just ended
+        if self._signalled:  # the signal came as the previous work ended
             self._bell.ring()
         with turns.given_away():
             while not running.done():
@@ -95,15 +101,17 @@ class Interruption:
                     cancelled = True
         self._waits_since = None
         if cancelled and not running.is_cancelled():
-            self._signalled = True  # it had ended in that very instant: the next work is cancelled instead
+            self._signalled = True  # the work ended in the same instant: cancel the next one instead
         return running.result()
 
-    __call__ = unless_aborted  # for those who know nothing of persons: it is a Runner
+    __call__ = unless_aborted  # the interface of a Runner
 
     def wait(self, seconds: float, descriptor: int = -1, events: int = 0) -> bool:
-        """Waits until a descriptor has one of the events of `select.poll`, or so many seconds; whether it has one.
+        """Wait until a descriptor has one of the events of `select.poll`, or until the timeout in seconds.
 
-        Raises WorkAborted.
+        Return whether the descriptor has an event.
+
+        Raises: WorkAborted.
         """
         if not self._signalled and self._bell.wait(0, descriptor, events):
             return True
@@ -148,7 +156,9 @@ class Silence:
 
 
 class _Work(Generic[T]):
-    """A coroutine on the event loop. Cancelling ends the asyncio task itself; its `finally` runs before we go on."""
+    """A coroutine on the event loop. To cancel it is to end its asyncio task, whose `finally` runs before the caller
+    goes on.
+    """
 
     def __init__(self, work: Coroutine[Any, Any, T], bell: Bell) -> None:
         self._work, self._bell = work, bell
@@ -178,7 +188,7 @@ class _Work(Generic[T]):
 
 @contextmanager
 def announced(task_id: UUID, interruption: Interruption) -> Iterator[None]:
-    """While it lasts, `signal(task_id)` reaches this task."""
+    """Make `signal(task_id)` reach this task within the block."""
     _running[task_id] = interruption
     try:
         yield
@@ -187,12 +197,12 @@ def announced(task_id: UUID, interruption: Interruption) -> Iterator[None]:
 
 
 def is_running(task_id: UUID) -> bool:
-    """Whether a thread of this process runs the task."""
+    """Return whether a thread of this process runs the task."""
     return task_id in _running
 
 
 def signal(task_id: UUID) -> bool:
-    """Signals a task that runs in this process; returns whether it does."""
+    """Signal a task if it runs in this process. Return whether it does."""
     interruption = _running.get(task_id)
     if interruption is not None:
         interruption.signal()
@@ -200,7 +210,7 @@ def signal(task_id: UUID) -> bool:
 
 
 def asks(task_id: UUID, provider: str, silence_s: float) -> None:
-    """Note that the task waits for this provider from now on, which is given up after `silence_s` without a byte."""
+    """Record that the task waits for this provider, which is given up after `silence_s` seconds without a byte."""
     if interruption := _running.get(task_id):
         interruption.asked = provider, silence_s
 
@@ -211,7 +221,7 @@ def asks_nobody(task_id: UUID) -> None:
 
 
 def silences(at_least: float) -> dict[UUID, Silence]:
-    """Return the tasks of this process whose provider has sent nothing for so many seconds."""
+    """Return the tasks of this process whose provider has sent nothing for at least so many seconds."""
     waits = {task_id: interruption.silence(at_least) for task_id, interruption in list(_running.items())}
     return {task_id: silence for task_id, silence in waits.items() if silence is not None}
 

@@ -1,6 +1,6 @@
-"""The process's one asyncio loop: tool handlers, new connections to providers, litellm and the channel layer run on it.
+"""The process's one asyncio loop, for tool handlers, new connections to providers, litellm and the channel layer.
 
-The engine is synchronous and hands it coroutines. In `serve` it is the web server's loop, elsewhere a thread.
+The engine is synchronous and submits coroutines to it. In `serve` it is the web server's loop, elsewhere a thread.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ _loop: asyncio.AbstractEventLoop | None = None
 
 
 def adopt(loop: asyncio.AbstractEventLoop) -> None:
-    """Makes `loop`, which somebody else runs, the process's loop."""
+    """Make `loop`, which the caller runs, the process's loop."""
     global _loop
     with _lock:
         _loop = loop
 
 
 def get() -> asyncio.AbstractEventLoop:
-    """The loop; it starts in a thread of its own where nobody gave us one."""
+    """Return the loop. Start one in a thread if none was adopted."""
     loop = _loop
     return _started() if loop is None or loop.is_closed() else loop
 
@@ -42,12 +42,12 @@ def _started() -> asyncio.AbstractEventLoop:
 
 
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Schedules `work` from any thread."""
+    """Schedule `work` from any thread."""
     return asyncio.run_coroutine_threadsafe(work, get())
 
 
 class Uninterrupted:
-    """A runner of calls that no person waits for."""
+    """A runner for calls that no person can interrupt."""
 
     def __call__(self, work: Coroutine[Any, Any, T], /) -> T:
         return submit(work).result()
@@ -57,7 +57,7 @@ class Uninterrupted:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """What asks the database, off the event loop; on PostgreSQL its connection goes back to the pool."""
+    """Run database work off the event loop. On PostgreSQL its connection returns to the pool."""
     return await asyncio.get_running_loop().run_in_executor(_threads, _with_connection, work)
 
 

@@ -1,4 +1,4 @@
-"""Who advances a task. A lease is taken, kept and given back by guarded updates, on the database's clock."""
+"""Leases: the right to advance a task. Guarded updates take, renew and release them, on the database's clock."""
 
 import time
 from collections.abc import Coroutine, Iterable, Mapping
@@ -27,10 +27,10 @@ class StaleLease(Exception):
 
 
 def claim(task_id: UUID) -> Task | None:
-    """Takes a runnable task that nobody holds and for which there is room. None: there is nothing to do for us.
+    """Claim a runnable task that nobody holds and for which there is room. Return None if there is nothing to do.
 
-    An owner whose lease ran out, or who is known to be dead, counts as a crash; what it left running is ended first,
-    and what it had reserved is given back.
+    A previous owner whose lease expired, or who is dead, counts as a crash. Its processes are ended first, and its
+    budget reservations are released.
     """
     task = _runnable.first(process.name(), task_id)
     if task is None:
@@ -49,16 +49,18 @@ def claim(task_id: UUID) -> Task | None:
 
 
 def renew(task_ids: Iterable[UUID]) -> None:
-    """Keeps all leases of this process, and what they have reserved: one update each for all."""
+    """Renew all leases of this process and their budget reservations, with one update each."""
     held = Task.objects.active().filter(pk__in=list(task_ids), lease_owner=process.name())
     held.update(lease_expires_at=_in(settings.LEASE_SECONDS))
     Reservation.objects.renew(task_ids)
 
 
 def guarded_update(task: Task, fields: Mapping[str, Any], returning: str = "") -> Update:
-    """Updates the task's row, if our lease still holds. Every change of a task's state is made by it.
+    """Build the update of the task's row that succeeds only under our lease. All state changes are made by it.
 
-    It raises StaleLease otherwise. Raises IllegalTransition for a state that the task cannot enter now.
+    Executing it raises StaleLease if the lease was lost.
+
+    Raises: IllegalTransition for a state that the task cannot enter now.
     """
     held = {"pk": task.id, "epoch": task.epoch, "lease_owner": process.name()}
     if state := fields.get("state"):
@@ -69,17 +71,25 @@ def guarded_update(task: Task, fields: Mapping[str, Any], returning: str = "") -
 
 
 def write(task: Task, **fields: Any) -> None:
-    """The same at once. Raises StaleLease or IllegalTransition."""
+    """Execute a guarded update immediately.
+
+    Raises: StaleLease, IllegalTransition.
+    """
     execute([guarded_update(task, fields)])
 
 
 def is_certain(asked: float) -> bool:
-    """Whether a lease that held at that moment (of the monotonic clock) holds now: it is renewed three times in it."""
+    """Return whether a lease that held at `asked`, on the monotonic clock, still holds: it is renewed every third of
+    its time.
+    """
     return bool(time.monotonic() - asked < settings.LEASE_SECONDS * 2 / 3)
 
 
 async def unless_over(work: Coroutine[Any, Any, T], asked: float) -> T:
-    """A process that was suspended since then starts nothing when it wakes up. Raises StaleLease."""
+    """Await `work`, unless the process was suspended since `asked` for so long that its lease may be lost.
+
+    Raises: StaleLease.
+    """
     if not is_certain(asked):
         work.close()
         raise StaleLease("it woke up too late")
@@ -87,17 +97,17 @@ async def unless_over(work: Coroutine[Any, Any, T], asked: float) -> T:
 
 
 def release(task: Task) -> None:
-    """Gives the lease back, unless another worker has taken it over meanwhile."""
+    """Release the lease, unless another worker has taken it over."""
     _releasing.make(task.pk, task.epoch)
 
 
 def expire(task: Task) -> None:
-    """Ends the lease as if it had run out: the next claim counts a crash and looks at what was left open."""
+    """End the lease as if it had expired: the next claim counts a crash and checks the open call."""
     Task.objects.filter(pk=task.pk, epoch=task.epoch).exclude(lease_owner="").update(lease_expires_at=_in(-1))
 
 
 def shorten_impossible() -> None:
-    """A lease that ends later than any could: the database's clock was set back. It is as long as a new one, then."""
+    """Shorten leases that end later than any can, because the database's clock was set back."""
     impossible = Task.objects.active().filter(lease_expires_at__gt=_in(2 * settings.LEASE_SECONDS))
     impossible.update(lease_expires_at=_in(settings.LEASE_SECONDS))
 

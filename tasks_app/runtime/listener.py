@@ -1,4 +1,4 @@
-"""Hears what is sent to a group: at once in one process, else as it is received."""
+"""The receiver of messages to a group: called directly within one process, otherwise through the channel layer."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,10 @@ Message = dict[str, Any]
 
 
 class Listener:
-    """Used on the event loop. `hear` is called with each message, `failed` with what it or the channel layer raises."""
+    """A member of a group, used on the event loop.
+
+    `hear` is called with each message, `failed` with exceptions of `hear` and of the channel layer.
+    """
 
     def __init__(self, group: str, hear: Callable[[Message], None], failed: Callable[[Exception], None]) -> None:
         self._group, self._take, self._failed = group, hear, failed
@@ -21,7 +24,7 @@ class Listener:
         self.channel = ""
 
     async def join(self) -> None:
-        """From now on nothing is missed: what is sent waits until it `listens`."""
+        """Join the group. Messages wait from now on until `listens()`, so none is missed."""
         layer = get_channel_layer()
         assert layer is not None
         self._layer, self.channel = layer, await layer.new_channel()
@@ -42,7 +45,7 @@ class Listener:
         await self._layer.group_discard(self._group, self.channel)
 
     async def _end_receiving(self) -> None:
-        """Redis frees a channel where a receiver is cancelled that waits: so there is one in any case."""
+        """Stop receiving. Redis frees a channel only when a waiting receiver is cancelled, so there must be one."""
         if self._receiving is None or self._receiving.done():
             self._receiving = asyncio.create_task(self._layer.receive(self.channel))
         await asyncio.sleep(0)
@@ -50,15 +53,15 @@ class Listener:
         await asyncio.gather(self._receiving, return_exceptions=True)
 
     async def _receive(self) -> None:
-        """One receiver for the whole time: layers take a cancelled receive for the end of the consumer."""
+        """Receive with one task for the whole time: layers take a cancelled receive for the end of the consumer."""
         try:
             while True:
                 self._take(await self._layer.receive(self.channel))
-        except Exception as error:  # noqa: BLE001  it is told
+        except Exception as error:  # noqa: BLE001  passed on
             self._failed(error)
 
     def _hear(self, message: Message) -> None:
         try:
             self._take(message)
-        except Exception as error:  # noqa: BLE001  it is told
+        except Exception as error:  # noqa: BLE001  passed on
             self._failed(error)

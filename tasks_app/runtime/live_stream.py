@@ -1,4 +1,4 @@
-"""One stream of text to the browser: an attempt of the LLM, or the output of a tool. Redacted, batched, in no table."""
+"""A stream of text to the browser: a reply of the LLM, or the output of a tool. Redacted, batched, and in no table."""
 
 from collections import defaultdict, deque
 from contextlib import suppress
@@ -11,24 +11,24 @@ from tasks_app.runtime import broadcast, event_loop, stream_buffer
 from tasks_app.runtime.pump import pump
 from tasks_app.runtime.stream_buffer import Chunk
 
-MOST_CHARACTERS = 200_000  # of one kind; a person does not read more while it runs
+MOST_CHARACTERS = 200_000  # of one kind; nobody reads more while it runs
 _CUT = "\n[… what follows is not shown while it runs …]\n"
 
 
 class LiveStream:
-    """`feed` is called by one thread, be it that of a call or the event loop's; the rest from any.
+    """One stream. `feed` is called by one thread, a call's or the event loop's; other methods from any thread.
 
-    A batch is redacted before it is sent; what could be the beginning of a secret waits.
+    Batches are redacted before they are sent. Text that could be the beginning of a secret is held back.
     """
 
     def __init__(self, group: str, task_id: UUID, redactor: Redactor) -> None:
         self.id = token_hex(16)
         self.group, self.task_id, self._redactor = group, task_id, redactor
         self._redactors: dict[str, StreamRedactor] = defaultdict(lambda: StreamRedactor(redactor))
-        self._texts: dict[str, list[str]] = defaultdict(list)  # with their secrets
+        self._texts: dict[str, list[str]] = defaultdict(list)  # not redacted
         self._pending = deque[tuple[str, str]]()
         self._sent: dict[str, int] = defaultdict(int)
-        self.waits = False  # in the pump, until it sends
+        self.waits = False  # whether the pump has it in its queue
 
     def feed(self, kind: str, text: str) -> None:
         self._texts[kind].append(text)
@@ -41,20 +41,20 @@ class LiveStream:
         return bool(self._texts)
 
     def text(self, kind: str) -> str:
-        """All that could be seen, for the record of an interrupted stream."""
+        """Return all redacted text, for the record of an interrupted stream."""
         return StreamRedactor(self._redactor).feed("".join(self._texts[kind]))
 
     def withdraw(self) -> None:
-        """Takes back what was shown, if anything was."""
+        """Remove the shown text from pages."""
         self._pending.clear()
         if self.has_begun:
             event_loop.submit(broadcast.send(self.group, {"type": "reset", "stream": self.id}))
 
     async def send_batch(self) -> None:
-        """All that waits, at once. What is fed meanwhile is sent now, or waits again."""
+        """Send all pending text. Text that arrives during the call is either sent too or pending again."""
         self.waits = False
         batch: dict[str, list[str]] = defaultdict(list)
-        with suppress(IndexError):  # none is left, or all was withdrawn at this moment
+        with suppress(IndexError):  # the queue is empty, perhaps because the stream was just withdrawn
             while True:
                 kind, text = self._pending.popleft()
                 batch[kind].append(text)
@@ -74,7 +74,7 @@ class LiveStream:
 
 
 async def withdraw_of(task: Task) -> None:
-    """Takes back what streamed in a task whose process has died."""
+    """Remove the unfinished streams of a task whose process has died."""
     for stream in {piece.stream for piece in await stream_buffer.store.chunks_of(task.id)}:
         await broadcast.send(task.session.group, {"type": "reset", "stream": stream})
     await stream_buffer.store.drop(task.id)

@@ -1,6 +1,6 @@
-"""Each line of the log says what it is about: the ids of its request, user, session and task.
+"""The ids in log lines: of the request, user, session and task that a line is about.
 
-Work on the event loop and in threads of asyncio inherits them; a wake-up carries the request's id to the worker.
+Work on the event loop and in threads of asyncio inherits them. A wake-up carries the request's id to the worker.
 """
 
 import logging
@@ -14,14 +14,16 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 
 HEADER = "X-Request-ID"
-_FROM_OUTSIDE = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # a proxy's id; nothing that could look like another line
+_FROM_OUTSIDE = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # a proxy's id, which cannot imitate another log line
 _ids: ContextVar[Mapping[str, Any]] = ContextVar("log_ids", default={})  # noqa: B039  never written to
 
 
 @contextmanager
 def bound(**ids: Any) -> Iterator[None]:
-    """Lines that are logged in the block carry these ids besides those from outside of it. A value may be a function
-    that finds the id when a line is written; ids that are empty are left out."""
+    """Add ids to log lines of the block, besides those of the blocks around it.
+
+    A value is allowed to be a function, which is called when a line is written. Empty ids are left out.
+    """
     token = _ids.set({**_ids.get(), **ids})
     try:
         yield
@@ -35,7 +37,7 @@ def current_ids() -> dict[str, str]:
 
 
 class AddIds(logging.Filter):
-    """Gives each record `ids`, and `suffix`: the same as text."""
+    """A filter that adds `ids` to each record, and `suffix`, the same as text."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         ids = current_ids()
@@ -45,7 +47,7 @@ class AddIds(logging.Filter):
 
 
 class RequestIds:
-    """Middleware: a request has an id, its proxy's or a new one, which the response names, too."""
+    """Middleware that gives each request an id, its proxy's or a new one, and returns it in a header."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -60,6 +62,6 @@ class RequestIds:
 
 
 def _known_user(request: HttpRequest) -> object:
-    """Who has been found to make the request. Looking it up for a line of the log would ask the database."""
+    """Return the id of the user if it is already known. A log line must not cause a query."""
     user = request.__dict__.get("_cached_user") or request.__dict__.get("user")
     return user.__dict__.get("id") if user is not None else None

@@ -1,6 +1,6 @@
-"""What this engine process has counted since its start, besides the calls of providers.
+"""Metrics that this engine process has counted since its start, besides those of provider calls.
 
-A web process does not see what workers count, so they store their samples with each heartbeat.
+A web process does not see the workers' counters, so these store their samples with each heartbeat.
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ _QUEUE_DELAY = Histogram(
 
 
 def count_claim(task: Task) -> None:
-    """`task` as it was before this process took it."""
+    """Count a takeover or the queue delay of a task. `task` is its row as read before the claim."""
     if task.lease_owner:
         _TAKEOVERS.inc()
     elif task.state == TaskState.INITIALIZING:
@@ -32,13 +32,13 @@ def count_claim(task: Task) -> None:
 
 
 def store() -> None:
-    """This process is alive, and has counted so much."""
+    """Store this process's heartbeat with its samples."""
     counted = [Sample(each.name, each.labels, each.value) for metric in ENGINE.collect() for each in metric.samples]
     EngineProcess.objects.beat(process.name(), counted)
 
 
 def summed(counted: Iterable[Sample]) -> list[Metric]:
-    """What several processes have counted, as one."""
+    """Return the metrics with the samples of several processes added up."""
     values: dict[str, dict[tuple[tuple[str, str], ...], float]] = defaultdict(lambda: defaultdict(float))
     for name, labels, value in counted:
         values[name][tuple(labels.items())] += value

@@ -1,9 +1,10 @@
-"""This engine process: its name, a lock file that shows whether it is alive, and whether it is about to end.
+"""The identity of this engine process: its name, its lock file, and its draining.
 
-The file names its host first: hosts may share the folder, and a lock need not reach further than one. Then it lists the
-process groups that its tools started, so that recovery can end what a `kill -9` left behind.
+A lock file shows whether its process lives. Its first line names the host: hosts may share the folder, and a file lock
+need not reach further than one host. The other lines list the process groups that tools started, so that recovery can
+end them after a `kill -9`.
 
-Lets a tool, which is a coroutine, use synchronous code: calls of models, and the database.
+`in_thread` lets a tool, which is a coroutine, use synchronous code: model calls and the database.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ from tools_app.sandbox import Started, supervision
 class LockFile:
     path: Path
     file: IO[str]
-    owner: str  # as leases name it
+    owner: str  # the name in leases
 
 
 _creating = threading.Lock()
@@ -41,12 +42,12 @@ _draining = threading.Event()
 
 
 def name() -> str:
-    """The name that this process's leases carry: host and lock file."""
+    """Return this process's name, as its leases carry it: host and lock file."""
     return _own_lock().owner
 
 
 def drain() -> None:
-    """From now on this process finishes the steps that run, and takes nothing new."""
+    """Finish the steps that run, and take nothing new from now on."""
     _draining.set()
 
 
@@ -55,7 +56,7 @@ def is_draining() -> bool:
 
 
 def ask_to_drain(owner: str) -> None:
-    """The same for another process of this host, which looks for the file."""
+    """Ask another process of this host to drain: it polls for the file."""
     _drain_file(_folder() / owner.partition(":")[2]).touch()
 
 
@@ -68,22 +69,22 @@ def _drain_file(lock: Path) -> Path:
 
 
 def remember(started: Started) -> None:
-    """Notes a process group. One short line to a file: cheap enough for the event loop."""
+    """Append a process group to the lock file. One short line: cheap enough for the event loop."""
     file = _own_lock().file
     file.write(json.dumps({"pid": started.pid, "start_time": started.start_time}) + "\n")
     file.flush()
 
 
 def other_host(owner: str) -> str:
-    """The host of a process, if it is not ours; else empty."""
+    """Return the host of a process, or '' if it is this host."""
     host = owner.partition(":")[0]
     return "" if host == socket.gethostname() else host
 
 
 def is_dead(owner: str) -> bool:
-    """Whether a lease's owner is known to be gone: it was on this host, and its file can be locked or is missing.
+    """Return whether a lease's owner is known to be dead.
 
-    Nobody (an empty name) is not dead.
+    It is if it was on this host and its lock file is missing or can be locked. An empty name is not dead.
     """
     if not owner or other_host(owner):
         return False
@@ -99,7 +100,7 @@ def is_dead(owner: str) -> bool:
 
 
 def end() -> None:
-    """At the end of this process: ends what its tools still run, and removes its file."""
+    """End the process groups of this process's tools and remove its lock file, when the process ends."""
     global _own
     _end_groups(_own_lock().path)
     forget(name())
@@ -107,7 +108,7 @@ def end() -> None:
 
 
 def clean_up(owner: str) -> None:
-    """Ends what a dead process of this host left running, and forgets the process."""
+    """End the process groups of a dead process of this host and remove its files."""
     path = _folder() / owner.partition(":")[2]
     if is_dead(owner) and path.exists():
         _end_groups(path)
@@ -115,7 +116,7 @@ def clean_up(owner: str) -> None:
 
 
 def forget(owner: str) -> None:
-    """Removes its files. If it lives all the same, it makes them anew."""
+    """Remove the files of a process. If it still lives, it creates them again."""
     path = _folder() / owner.partition(":")[2]
     _drain_file(path).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
@@ -124,28 +125,28 @@ def forget(owner: str) -> None:
 def _end_groups(path: Path) -> None:
     lines = path.read_text().splitlines(keepends=True)
     for line in lines:
-        if line.endswith("\n") and "pid" in (noted := json.loads(line)):  # a crash may have cut the last one short
+        if line.endswith("\n") and "pid" in (noted := json.loads(line)):  # a crash may have truncated the last one
             supervision.end_group(Started(**noted))
 
 
 def clean_up_the_dead() -> None:
-    """The same for every dead process of this host."""
+    """Clean up after each dead process of this host."""
     for owner in _owners():
         clean_up(owner)
 
 
 def of_other_hosts() -> list[str]:
-    """The names of processes whose files lie here, and whose locks tell nothing."""
+    """Return the names of processes of other hosts, whose locks tell nothing here."""
     return [owner for owner in _owners() if other_host(owner)]
 
 
 def _owners() -> list[str]:
-    """Whose files lie in the folder. It also holds the server's lock, which is no process's."""
+    """Return the names of processes with a lock file. The folder also holds the server's lock, which is skipped."""
     return [f"{_host_of(path)}:{path.name}" for path in _folder().glob("[0-9a-f]" * 32)]
 
 
 def _host_of(path: Path) -> str:
-    """Ours for a file of a version that noted none, and for one that is gone again."""
+    """Return the host in a lock file, or this host for a file that names none or has disappeared."""
     try:
         with path.open() as file:
             first = file.readline()
@@ -156,12 +157,12 @@ def _host_of(path: Path) -> str:
 
 
 def _own_lock() -> LockFile:
-    """Made anew, with what it notes, where somebody has removed it: leases carry its name."""
+    """Return this process's lock file. A removed file is created again under its name, which leases carry."""
     global _own
     with _creating:
         if _own is None:
             _own = _locked(uuid.uuid4().hex, json.dumps({"host": socket.gethostname()}) + "\n")
-        elif not os.path.exists(_own.path):  # asked with each write of a task: without what a Path does beside
+        elif not os.path.exists(_own.path):  # runs with each write of a task, and is faster than `Path.exists`
             _own.file.seek(0)
             _own = _locked(_own.path.name, _own.file.read())
         return _own
@@ -169,7 +170,7 @@ def _own_lock() -> LockFile:
 
 def _locked(file_name: str, notes: str) -> LockFile:
     path = _folder() / file_name
-    draft = path.with_suffix(".new")  # it gets its name when it is locked: others may look at once
+    draft = path.with_suffix(".new")  # renamed once it is locked: others may look at any time
     file = open(draft, "w+", opener=_private)
     fcntl.flock(file, fcntl.LOCK_EX)
     file.write(notes)
@@ -192,11 +193,12 @@ _threads = ThreadPoolExecutor(max_workers=128, thread_name_prefix="beside-loop")
 
 
 async def in_thread(work: Callable[[Runner], T]) -> T:
-    """Runs `work` in a thread of its own. What it gives to the runner runs here, on the loop, and is cancelled with us;
-    `work` has come to its end, whatever that is, before we go on.
+    """Run `work` in a thread. Coroutines that it gives to its runner run on this event loop.
+
+    A cancellation of the caller cancels the coroutine that runs; `in_thread` still returns only after `work` has ended.
     """
-    interruption = Interruption(lambda: True)  # it is signalled for a cancellation only
-    inherited = copy_context().run  # the ids of the log
+    interruption = Interruption(lambda: True)  # only a cancellation signals it
+    inherited = copy_context().run  # with the log ids
     loop = asyncio.get_running_loop()
     running = loop.run_in_executor(_threads, inherited, _in_thread, work, interruption)
     try:
@@ -204,7 +206,7 @@ async def in_thread(work: Callable[[Runner], T]) -> T:
     except asyncio.CancelledError:
         interruption.signal()
         await asyncio.wait([running])
-        running.exception()  # asyncio reports what nobody reads, and it was we who ended it
+        running.exception()  # read, so that asyncio does not report it
         raise
 
 

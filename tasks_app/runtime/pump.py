@@ -1,4 +1,7 @@
-"""Sends what streams, 20 times a second: one pump for all streams of the process, which seldom have to wake it."""
+"""The sender of live streams, 20 times a second.
+
+One pump sends all streams of the process, which rarely have to wake it.
+"""
 
 import asyncio
 from typing import Protocol
@@ -16,23 +19,24 @@ class Stream(Protocol):
     waits: bool
 
     async def send_batch(self) -> None:
-        """All that it has, at once; then it waits no more."""
+        """Send all pending text and set `waits` to false."""
 
 
 class Pump:
-    """`put` is called from any thread; the rest on the event loop.
+    """The queue of streams with pending text. `put` is called from any thread, other methods on the event loop.
 
-    Of a task, one stream waits, the newest: what another has left is in the record by then; so it is where nobody holds
-    the stream any more. What nobody follows waits until somebody does, and need not be redacted and sent.
+    It holds the newest stream of each task: the rest of an older one is already in the record. The references are weak,
+    as a stream that nobody holds has ended as well. Streams without followers stay in the queue and are neither
+    redacted nor sent until somebody follows.
     """
 
     def __init__(self) -> None:
         self._waiting = WeakValueDictionary[UUID, Stream]()
         self._running: asyncio.Task[None] | None = None
-        self._runs_on: asyncio.AbstractEventLoop | None = None  # or is about to
+        self._runs_on: asyncio.AbstractEventLoop | None = None  # set as soon as the pump is scheduled
 
     def put(self, stream: Stream) -> None:
-        """It has something to send."""
+        """Queue a stream that has something to send."""
         before = self._waiting.get(stream.task_id)
         if before is not None:
             before.waits = False
@@ -44,16 +48,16 @@ class Pump:
             loop.call_soon_threadsafe(self.go_on)
 
     async def flush(self, task_id: UUID) -> None:
-        """Sends what waits of a task, followed or not."""
+        """Send the pending text of a task, also without followers."""
         if stream := self._waiting.pop(task_id, None):
             await stream.send_batch()
 
     def drop(self, task_id: UUID) -> None:
-        """The task runs no more."""
+        """Forget the stream of a task that no longer runs."""
         self._waiting.pop(task_id, None)
 
     def go_on(self) -> None:
-        """Somebody has begun to follow a session: something of it may wait."""
+        """Start sending. Called when somebody begins to follow a session, whose streams may have pending text."""
         loop = asyncio.get_running_loop()
         if self._running is None or self._running.done() or self._running.get_loop() is not loop:
             self._running = loop.create_task(self._run(loop))
@@ -61,7 +65,7 @@ class Pump:
     async def _run(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             while due := self._due_or_last(loop):
-                if len(due) == 1:  # which needs no task of its own
+                if len(due) == 1:  # saves an asyncio task
                     await self._send(*due)
                 else:
                     await asyncio.gather(*map(self._send, due))
@@ -70,21 +74,21 @@ class Pump:
             self._runs_on = None
 
     def _due_or_last(self, loop: asyncio.AbstractEventLoop) -> list[UUID]:
-        """Empty only if who puts something from now on starts the pump."""
+        """Return the tasks with text to send. After an empty list, the next `put` starts the pump again."""
         self._runs_on = loop
         if due := self._due():
             return due
         self._runs_on = None
-        return self._due()  # since we looked
+        return self._due()  # a stream put between the two lines above
 
     async def _send(self, task_id: UUID) -> None:
         try:
             await self.flush(task_id)
-        except Exception as error:  # noqa: BLE001  whatever it is, the other streams go on
+        except Exception as error:  # noqa: BLE001  the other streams go on after any error
             broadcast.log_failure(error)
 
     def _due(self) -> list[UUID]:
-        """The tasks with text that somebody may follow."""
+        """Return the tasks with pending text that somebody may follow."""
         waiting = [stream for ref in self._waiting.valuerefs() if (stream := ref()) is not None]
         return [stream.task_id for stream in waiting if broadcast.is_followed(stream.group)]
 

@@ -1,7 +1,7 @@
-"""One number that every change of a setting or a secret increases, however it is made: triggers in the database do it.
+"""A number that every change of a setting or a secret increases, however it is made, by database triggers.
 
-So a running task learns from one row whether anything that people may change beside it is still as it was. The table
-and the triggers are made after each `migrate`, where they are missing.
+With it, a running task learns from one row whether settings have changed. The table and the triggers are created after
+each `migrate`, where they are missing.
 """
 
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ WATCHED: tuple[type[models.Model], ...] = (
     *(ToolSetting, ToolSetting.roles.through, RolePolicy, UserPolicy),
     *(McpServer, McpServer.roles.through, McpTool),
     *(Skill, Skill.roles.through),
-    *(SessionMember, Project, ProjectMember),  # whose secrets are redacted, too
-    *(Secret, ServiceKey),  # with the keys of providers: all that is redacted
+    *(SessionMember, Project, ProjectMember),  # members' secrets are redacted
+    *(Secret, ServiceKey),  # redacted, with the keys of providers
 )
 _TABLE = "CREATE TABLE IF NOT EXISTS settings_version (version bigint NOT NULL)"
 _FIRST = "INSERT INTO settings_version SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM settings_version)"
@@ -41,9 +41,9 @@ _TRIGGERS = {
 
 
 def install(using: str, **kwargs: Any) -> None:
-    """After `migrate`, also of another app alone: for the tables that there are.
+    """Create the missing triggers for existing tables, after `migrate`, also of a single app.
 
-    A table that a migration has made anew has lost its triggers.
+    A table that a migration has rebuilt has lost its triggers.
     """
     database = connections[using]
     with database.cursor() as cursor:
@@ -57,7 +57,7 @@ def install(using: str, **kwargs: Any) -> None:
 
 
 def increase() -> None:
-    """In the transaction of a change that tasks must know of, to a table that they write themselves."""
+    """Increase the version, in the transaction of a change to a table without triggers that tasks must notice."""
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         cursor.execute(_RAISE)
 

@@ -1,4 +1,4 @@
-"""The text that streams at this moment, for pages that open in mid-stream. It is on no disk, and short-lived."""
+"""The text of replies that are still arriving, for pages that open in mid-stream. It is short-lived and on no disk."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tasks_app.runtime.pump import pump
 
 @dataclass(frozen=True, kw_only=True)
 class Chunk:
-    """A piece of a stream; `offset` in code points from the stream's beginning, for each kind."""
+    """A fragment of a stream. `offset` counts code points from the beginning of the stream, for each kind."""
 
     stream: str
     kind: str
@@ -33,19 +33,19 @@ class Chunk:
 
 class Store(Protocol):
     async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
-        """The first piece of a new stream replaces the stream before it.
+        """Add a chunk. The first chunk of a new stream replaces the previous stream.
 
-        One that `goes_on` with a stream that was dropped or replaced comes too late, and is not shown.
+        A chunk that `goes_on` with a dropped or replaced stream is too late and is ignored.
         """
 
     async def chunks_of(self, task_id: UUID) -> list[Chunk]:
-        """The whole text so far, one piece for each kind, from offset 0."""
+        """Return the text so far, joined to one chunk for each kind, from offset 0."""
 
     async def drop(self, task_id: UUID) -> None: ...
 
 
 class InProcess:
-    """For the embedded mode."""
+    """The store of the embedded mode."""
 
     def __init__(self) -> None:
         self._pieces: dict[UUID, list[Chunk]] = {}
@@ -53,7 +53,7 @@ class InProcess:
     async def add(self, task_id: UUID, piece: Chunk, *, goes_on: bool = False) -> None:
         pieces = self._pieces.get(task_id, [])
         if goes_on or (pieces and pieces[0].stream == piece.stream):
-            pieces.append(piece)  # to nothing, if the stream was dropped
+            pieces.append(piece)  # to a new list that nobody reads, if the stream was dropped
         else:
             self._pieces[task_id] = [piece]
 
@@ -67,7 +67,7 @@ class InProcess:
 
 
 class InRedis:
-    """For a team: the engine writes in a worker, the web process reads."""
+    """The store of a team: the engine writes in a worker, the web process reads."""
 
     def __init__(self, url: str) -> None:
         from redis.asyncio import Redis
@@ -100,10 +100,10 @@ class InRedis:
 
 
 def joined(pieces: list[Chunk]) -> list[Chunk]:
-    """One piece for each kind of the newest stream."""
+    """Return one chunk for each kind of the stream."""
     if not pieces:
         return []
-    stream = pieces[0].stream  # those of another came late
+    stream = pieces[0].stream  # chunks of another stream came too late
     texts: dict[str, list[str]] = defaultdict(list)
     for piece in pieces:
         if piece.stream == stream:

@@ -1,7 +1,7 @@
-"""Tasks under which processes died: after the second death in a row each runs alone until it has a result.
+"""Tasks under which processes died: after the second death in a row, a task runs alone until it has a result.
 
-A dead process takes all of its tasks along, and nothing says which of them was the cause. A task that dies alone twice
-was; one that comes to a result was not.
+A dead process takes all of its tasks along, and nothing says which of them was the cause. A task whose process dies
+twice while it runs alone was the cause; one that comes to a result was not.
 """
 
 import threading
@@ -13,9 +13,9 @@ from uuid import UUID
 from tasks_app.models import Task
 from tasks_app.runtime.wakeup import enqueue
 
-MOST_CRASHES = 3  # claims in a row that ended with a dead worker; then the task is taken for the cause
-FEWEST_CRASHES = 2  # of a suspect
-PATIENCE = 60.0  # seconds: how long a suspect waits for others to end, and how long these wait for it
+MOST_CRASHES = 3  # claims in a row that ended with a dead worker; more, and the task is the cause
+FEWEST_CRASHES = 2  # crashes that make a suspect
+PATIENCE = 60.0  # seconds that a suspect waits for other tasks to end, and these for it
 
 
 def is_suspect(task: Task) -> bool:
@@ -23,7 +23,7 @@ def is_suspect(task: Task) -> bool:
 
 
 class Admissions:
-    """The tasks that run in this process. While a suspect waits or runs, no other task begins, within bounds."""
+    """The tasks that run in this process. While a suspect waits or runs, no other task begins, within `PATIENCE`."""
 
     def __init__(self) -> None:
         self._changing = threading.Lock()
@@ -33,7 +33,7 @@ class Admissions:
         self._until = 0.0
 
     def enter(self, task: Task) -> bool:
-        """Return whether the task may run now. If not, `leave` of another one names it."""
+        """Return whether the task can run now. If not, a later `leave` returns it."""
         with self._changing:
             if not self._has_room_for(task):
                 self._postponed.add(task.pk)
@@ -42,7 +42,7 @@ class Admissions:
             return True
 
     def _has_room_for(self, task: Task) -> bool:
-        if task.stop_requested_at or task.crashes > MOST_CRASHES:  # it only ends
+        if task.stop_requested_at or task.crashes > MOST_CRASHES:  # it only ends, and runs nothing
             return True
         now = time.monotonic()
         if self._suspect not in (None, task.pk) and now < self._until:
@@ -57,7 +57,7 @@ class Admissions:
         return True
 
     def leave(self, task_id: UUID) -> set[UUID]:
-        """Return the postponed tasks that may try again."""
+        """Return the postponed tasks that can try again."""
         with self._changing:
             self._running.discard(task_id)
             if self._suspect == task_id:
@@ -73,7 +73,7 @@ _admissions = Admissions()
 
 @contextmanager
 def entered(task: Task) -> Iterator[bool]:
-    """Yield whether the task may run now; afterwards wake those that it kept waiting."""
+    """Yield whether the task can run now. When it leaves, wake the postponed tasks."""
     may_run = _admissions.enter(task)
     try:
         yield may_run

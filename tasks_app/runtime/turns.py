@@ -1,10 +1,11 @@
-"""How many tasks of this process work at once; the others wait for a model, for a tool, or here for their turn.
+"""Turns: a limit on the threads of this process that compute or query at the same time.
 
-Python runs one thread at a time. Whoever asks the database lets go of it, and where another wants to run, wins it back
-with two switches of threads, dozens of times an iteration: on SQLite one task at a time is quickest, and on PostgreSQL
-others compute while some wait for their answers. Whoever waits for a model or a tool gives its turn away meanwhile, and
-who keeps it for long loses it: it waits for a disk or a lock, and the others go on. So the work of a process is what
-bounds it, and never the slowest of those that it waits for.
+Python runs one thread at a time. A thread that queries the database releases the interpreter. If another thread wants
+to run, getting it back costs two thread switches, dozens of times an iteration. So on SQLite one task at a time is
+fastest; on PostgreSQL others can compute while some wait for answers.
+
+A thread that waits for a model or a tool gives its turn away. One that works for too long loses it, as it is probably
+waiting for a disk or a lock, so a single slow thread never holds up the process.
 """
 
 import threading
@@ -16,20 +17,20 @@ from contextlib import contextmanager
 from django.db import connection
 
 AT_ONCE = 3 if connection.vendor == "postgresql" else 1
-STALLED = 0.25  # seconds: an iteration works for some milliseconds
+STALLED = 0.25  # seconds until a turn is lost; an iteration works for some milliseconds
 
 
 class Turns:
-    """`at_once` threads have one each; those that wait get theirs in the order in which they came."""
+    """At most `at_once` turns, granted in the order of requests."""
 
     def __init__(self, at_once: int) -> None:
         self._at_once = at_once
         self._changing = threading.Lock()
-        self._had: dict[threading.Lock, float] = {}  # with when they came: the longest first
+        self._had: dict[threading.Lock, float] = {}  # with the time of their start, the oldest first
         self._awaited: deque[threading.Lock] = deque()
 
     def take(self) -> threading.Lock:
-        """Waits for a turn, and returns it."""
+        """Wait for a turn and return it."""
         turn = threading.Lock()
         turn.acquire()
         with self._changing:
@@ -41,7 +42,7 @@ class Turns:
         return turn
 
     def give(self, turn: threading.Lock) -> None:
-        """Ends a turn, if it has not been lost."""
+        """Return a turn, if it has not been lost."""
         with self._changing:
             self._had.pop(turn, None)
             self._pass_on()
@@ -65,7 +66,7 @@ _here = threading.local()
 
 @contextmanager
 def taken() -> Iterator[None]:
-    """This thread works, once it has its turn."""
+    """Hold a turn within the block."""
     _here.turn = _turns.take()
     try:
         yield
@@ -74,8 +75,8 @@ def taken() -> Iterator[None]:
         _here.turn = None
 
 
-class given_away:  # noqa: N801  used as a function; a generator would take twice as long to enter and leave
-    """While this thread waits. One that has no turn just waits."""
+class given_away:  # noqa: N801  used as a function; a generator would take twice as long
+    """A block in which this thread waits without its turn. Threads without a turn just run it."""
 
     def __enter__(self) -> None:
         self._turn = getattr(_here, "turn", None)

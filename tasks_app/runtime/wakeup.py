@@ -1,4 +1,4 @@
-"""Tells workers to look at a task: after the commit, and harmless if the message is lost, late or doubled."""
+"""Wake-ups: messages to workers to look at a task. They are sent after the commit, and loss or delay does no harm."""
 
 import logging
 from functools import partial
@@ -15,12 +15,12 @@ ADVANCE_TASK = "tasks_app.advance_task"
 
 
 def wake(task_id: UUID) -> None:
-    """Enqueues a task once the transaction has committed."""
+    """Enqueue a task once the transaction has committed."""
     transaction.on_commit(partial(enqueue, task_id))
 
 
 def enqueue(task_id: UUID) -> None:
-    """One message to the broker. If it is down, the reaper of any worker finds the row."""
+    """Send one message to the broker. If that is down, any worker's reaper finds the row."""
     try:
         headers = {log_ids.HEADER: log_ids.current_ids().get("request", "")}
         current_app.send_task(ADVANCE_TASK, args=[str(task_id)], headers=headers)
@@ -29,7 +29,9 @@ def enqueue(task_id: UUID) -> None:
 
 
 def interrupt(task_id: UUID) -> None:
-    """Tells the process that runs a task, after the commit, that a person interrupts it. If lost, a poll finds it."""
+    """Notify the process that runs a task, after the commit, that a person interrupts it. A poll replaces a lost
+    message.
+    """
     transaction.on_commit(partial(_interrupt, task_id))
 
 
@@ -39,7 +41,7 @@ def _interrupt(task_id: UUID) -> None:
 
 
 def hand_on(task_id: UUID) -> None:
-    """Tells all workers that a task waits for the one that holds something for its session. A poll finds it, too."""
+    """Notify all workers that a task waits for the one that holds its session's resources. A poll finds it as well."""
     _broadcast("look_after", task_id)
 
 
