@@ -89,7 +89,7 @@ def stop_abandoned() -> None:
 
 
 def _are_forsaken(tasks: TaskQuerySet, terminal: str) -> bool:
-    """Return whether another host's terminal has held no lease on its tasks for long. Its lock cannot be checked here."""
+    """Return whether another host's terminal has held no lease on its tasks for long. Its lock proves nothing here."""
     long_ago = _seconds_ago(FORSAKEN_SECONDS)
     begun, never_begun = Q(lease_expires_at__lt=long_ago), Q(epoch=0, created_at__lt=long_ago)
     return bool(process.other_host(terminal)) and tasks.runnable().filter(begun | never_begun).exists()
